@@ -1,50 +1,40 @@
-/** The kit: the parts for building the stack's layers, and the smaller kit for dry runs, without access to models, services and web pages. */
+/** Builds the kit of a configuration: what the layers of the stack are made of. */
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
-import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
-import { type AskParts, type EndpointFeature, buildAsk } from "./ask.ts";
-import type { FileReader } from "./files/texts.ts";
-import type { RunParts } from "./fusion/run.ts";
-import type { SettingsParts } from "./fusion/settings.ts";
-import type { DetectorMap, DryDetectorMap } from "./guardrails/detected/rules.ts";
-import { inputGuards, outputGuards } from "./guardrails/features.ts";
-import type { Budgets } from "./ledger/budget.ts";
-import { type AddedScanner, scanAdded } from "./guardrails/scan-added.ts";
-import { Judge, type JudgeOptions, JudgeProfile } from "./internal/judge.ts";
-import type { Endpoint } from "./routing/catalog.ts";
-import { findCandidates } from "./routing/choose/candidates.ts";
-import { supportFileTexts } from "./routing/choose/files.ts";
-import { estimateInputCost } from "./routing/choose/plan.ts";
-import { Router } from "./routing/choose/router.ts";
-import { supportImageUrls } from "./web/image-urls.ts";
-import { supportClientTools } from "./tools/client/outgoing.ts";
-import type { OpenedTools } from "./tools/feature.ts";
-import type { LoopParts } from "./tools/loop/loop.ts";
-import { StateSeal } from "./tools/models/sealed-state.ts";
-import { fusionRuns, fusionSettings, partModels } from "./tools/part-models.ts";
-import { allSources, allTools, plainTools } from "./tools/registry.ts";
-import type { Sandbox } from "./tools/sandbox/sandbox.ts";
-import { Toolbox } from "./tools/toolbox.ts";
-import type { SourceParts } from "./tools/tool-source.ts";
+import { type AskParts, type EndpointFeature, buildAsk } from "./models/ask.ts";
+import type { DetectorMap } from "./features/guardrails/detected/rules.ts";
+import { inputGuards, outputGuards } from "./features/guardrails/feature.ts";
+import type { Budgets } from "./models/ledger/budget.ts";
+import { scanAdded } from "./turn/scan-added.ts";
+import { Judge, JudgeProfile } from "./models/internal-calls/judge.ts";
+import type { Endpoint } from "./models/routing/catalog.ts";
+import { findCandidates } from "./models/routing/choose/candidates.ts";
+import { supportFileTexts } from "./models/routing/choose/files.ts";
+import { estimateInputCost } from "./models/routing/choose/plan.ts";
+import { Router } from "./models/routing/choose/router.ts";
+import { supportImageUrls } from "./features/web/image-urls.ts";
+import { supportClientTools } from "./agent-loop/client-tools/outgoing.ts";
+import type { LoopParts } from "./agent-loop/loop/loop.ts";
+import { StateSeal } from "./content/sealed-state.ts";
+import { partModels } from "./agent-loop/called-models.ts";
+import { allSources, allTools, plainTools } from "./tool-registry.ts";
+import type { Sandbox } from "./features/sandbox/client.ts";
+import { Toolbox } from "./agent-loop/toolbox.ts";
+import type { SourceParts } from "./agent-loop/tool-source.ts";
 import { bareRequest } from "./turn/bare-request.ts";
-import type * as Generic from "./turn/feature.ts";
 import type { PluginTexts } from "./turn/feature.ts";
 import type { HostedTool, Tool, TurnRequest } from "./turn/request.ts";
 import type { Scope } from "./turn/scope.ts";
-import type { Layer, Turn } from "./turn/turn.ts";
-import type { ModerationDetectors } from "./upstream/moderation.ts";
-import type { Upstreams } from "./upstream/providers.ts";
-import { dropUnavailableSearch } from "./upstream/translate/unavailable-search.ts";
-import type { VectorStores } from "./vector-stores/vector-stores.ts";
-import type { SearchEngine } from "./web/search.ts";
-import type { McpServers } from "./mcp/servers.ts";
-import type { PassedAddresses } from "./web/passed-addresses.ts";
-import type { Web } from "./web/web.ts";
-
-/** An entry of the stack. Its dry run gets only the dry kit: it cannot call anything by mistake. */
-export type Feature = Generic.FeatureOf<Kit, DryKit>;
-export type AskingFeature = Generic.AskingFeatureOf<Kit, DryKit>;
+import type { ModerationDetectors } from "./features/moderation/client.ts";
+import { dropUnavailableSearch } from "./models/upstream/translate/unavailable-search.ts";
+import type { VectorStores } from "./features/vector-stores/client.ts";
+import type { McpServers } from "./features/mcp/client.ts";
+import type { PassedAddresses } from "./features/web/passed-addresses.ts";
+import type { Web } from "./features/web/client.ts";
+import { fusionRuns, fusionSettings } from "./features/fusion/catalogue-settings.ts";
+import type { DryKit, Kit } from "./features/kit.ts";
+import { joinedGuardrails } from "./features/guardrails/output/layer.ts";
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
 export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> {
@@ -65,47 +55,6 @@ export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> 
   readonly vectorStores: VectorStores;
   readonly alignment: AlignmentSettings;
   readonly fusionPresets: FusionPresets;
-}
-
-export interface DryKit {
-  readonly router: Router;
-  /** The request in an endpoint's format, and the fields its dialect cannot express. */
-  readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
-  readonly addresses: PassedAddresses;
-  readonly files: FileReader;
-  readonly roles: InternalModels;
-  /** Seals the summaries of conversations. */
-  readonly compactionSeal: StateSeal;
-  readonly alignment: AlignmentSettings;
-  readonly fusionSettings: SettingsParts;
-  readonly detectors: DryDetectorMap;
-  readonly guardJudge: JudgeProfile | undefined;
-  readonly hasModerationService: boolean;
-  readonly pluginTexts: readonly PluginTexts[];
-  /** @param name empty for the default engine of the configuration file */
-  readonly searchEngine: (name: string) => Pick<SearchEngine, "id" | "knows"> | undefined;
-  readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
-  /** The request as sent to providers: Sluice's tools as functions. */
-  readonly told: (request: TurnRequest, scope: Scope) => TurnRequest;
-}
-
-export interface Kit extends DryKit {
-  /** Calls the endpoints of a model directly, without layers. */
-  readonly ask: Turn;
-  readonly judge: (role: JudgeSettings, options?: JudgeOptions) => Judge;
-  readonly web: Web;
-  readonly detectors: DetectorMap;
-  readonly guardJudge: Judge | undefined;
-  readonly budgets: Pick<Budgets, "begin">;
-  readonly moderationService: ModerationDetectors | undefined;
-  /** Redacts or refuses texts added to a running request, before a model reads them. */
-  readonly scan: AddedScanner;
-  /** The layers of `scan`, for features that process the request within them. */
-  readonly guards: readonly Layer[];
-  /** Layers for delivered output other than the model's own answer. */
-  readonly gates: readonly Layer[];
-  readonly fusion: RunParts;
-  readonly loop: LoopParts;
 }
 
 /** The parts of the stack's lists that the kit itself uses. */
@@ -144,7 +93,14 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const gates = outputGuards.map(({ layer }) => layer(scanning));
   const cost = (request: TurnRequest, scope: Scope) =>
     estimateInputCost(router.routeAgain(request, scope.with({ again: "alone" }))[0] as Endpoint, request);
-  const plainLoop: LoopParts = { ...plain, guards, gates, inputCost: cost, log: parts.log };
+  const plainLoop: LoopParts = {
+    ...plain,
+    guards,
+    gates,
+    joinedGate: joinedGuardrails,
+    inputCost: cost,
+    log: parts.log,
+  };
   // Models called by a server tool get only plain tools, so such calls never nest.
   const models = partModels({ catalog, loop: plainLoop, ask });
   const fusion = fusionRuns(local.fusionSettings, models);

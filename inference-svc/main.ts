@@ -3,9 +3,9 @@ import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/l
 import { openProcess } from "@sluice/proto/lib/process/process-parts.js";
 import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";
 import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
-import { environment } from "./config.ts";
-import { openService } from "./service.ts";
-import { warmUp } from "./warm-up/warm-up.ts";
+import { environment } from "./assembly/config.ts";
+import { openService } from "./assembly/service.ts";
+import { warmUp } from "./assembly/warm-up/warm-up.ts";
 
 endOnConfigError("inference-svc");
 const settings = readEnvironment(environment, withOwnToken(process.env));

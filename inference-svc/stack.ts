@@ -1,6 +1,6 @@
 /** THE order of layers, outermost first, with the reason for each place. A request runs through the layers of all features that apply to it. */
-import type { EndpointFeature } from "./ask.ts";
-import { dryRunPlanner } from "./dry-run-plan.ts";
+import type { EndpointFeature } from "./models/ask.ts";
+import { dryRunPlanner } from "./engine/dry-run-plan.ts";
 import {
   fileTexts,
   inputDetectors,
@@ -9,26 +9,27 @@ import {
   outputDetectors,
   outputJudge,
   outputPatterns,
-} from "./guardrails/features.ts";
-import { compaction } from "./compaction/feature.ts";
-import { furtherCalls } from "./further-calls.ts";
-import { embeddingFeatures } from "./embedding-features.ts";
-import { type Feature, type KitParts, buildKits } from "./kit.ts";
-import { alignment } from "./plugins/alignment/plugin.ts";
-import { contextCompression } from "./plugins/context-compression/plugin.ts";
-import { fileDownloads, fileParser, parserEngines, scannedPages } from "./plugins/file-parser/features.ts";
-import { fusionModel, fusionPanel } from "./plugins/fusion/plugin.ts";
-import { moderation, moderationAvailable } from "./plugins/moderation/plugin.ts";
-import { responseHealing } from "./plugins/response-healing/plugin.ts";
-import { jevEffort, routerOrders, routers } from "./plugins/routers.ts";
-import { webFetch } from "./plugins/web-fetch/plugin.ts";
-import { citations, onlineVariant, webSearch } from "./plugins/web/plugin.ts";
-import { candidates, routerSlugs } from "./routing/choose/features.ts";
-import { clientTools } from "./tools/client/outgoing.ts";
-import { agentLoop } from "./tools/feature.ts";
+} from "./features/guardrails/feature.ts";
+import { compaction } from "./features/compaction/feature.ts";
+import { furtherCalls } from "./features/further-calls/feature.ts";
+import { embeddingFeatures } from "./embedding-stack.ts";
+import { type KitParts, buildKits } from "./kit.ts";
+import { alignment } from "./features/alignment/feature.ts";
+import { contextCompression } from "./features/compression/feature.ts";
+import { fileDownloads, fileParser, parserEngines, scannedPages } from "./features/file-parser/feature.ts";
+import { fusionModel, fusionPanel } from "./features/fusion/feature.ts";
+import { moderation, moderationAvailable } from "./features/moderation/feature.ts";
+import { responseHealing } from "./features/healing/feature.ts";
+import { jevEffort, routerOrders, routers } from "./features/routers/feature.ts";
+import { webFetch } from "./features/web/fetch-feature.ts";
+import { citations, onlineVariant, webSearch } from "./features/web/search-feature.ts";
+import { candidates, routerSlugs } from "./features/routers/router-slugs.ts";
+import { clientTools } from "./agent-loop/client-tools/outgoing.ts";
+import { agentLoop } from "./features/server-tools/feature.ts";
 import { composeByMask } from "./turn/feature.ts";
-import { guardrailTrial } from "./guardrails/trial.ts";
-import { imageDownloads, passedAddresses } from "./web/features.ts";
+import { guardrailTrial } from "./features/guardrails/guardrail-trial.ts";
+import { imageDownloads, passedAddresses } from "./features/web/addresses-feature.ts";
+import type { Feature } from "./features/kit.ts";
 
 export const features: readonly Feature[] = [
   // Around every layer with calls: the budget reserve for further calls must last until the last of them has ended.
@@ -102,6 +103,7 @@ export const endpointFeatures: readonly EndpointFeature[] = [
 /** The texts in the settings of all plugins, for guardrails. */
 export const pluginTexts = features.flatMap(({ texts }) => texts ?? []);
 
+export type { TrialText, TryGuardrail } from "./features/guardrails/guardrail-trial.ts";
 export type Stack = ReturnType<typeof buildStack>;
 
 export function buildStack(parts: KitParts) {

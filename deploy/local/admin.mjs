@@ -40,7 +40,7 @@ await prepareOrExit();
 const { stdout, stderr } = process;
 // A reader such as `head` may close the pipe before everything is written.
 stdout.on("error", () => process.exit());
-const { operatorHelp, runOperator } = await import("@sluice/inference-svc/operator.js");
+const { operatorHelp, runOperator } = await import("@sluice/inference-svc/assembly/operator.js");
 if (check) {
   const { configPath, packagesPath } = await import("@sluice/local/settings.js");
   const config = configPath(process.env.SLUICE_CONFIG || undefined);

@@ -18,10 +18,10 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const programs = {
   gateway: [["main.js", "service.js"]],
   "inference-svc": [
-    ["main.js", "service.js"],
-    ["operator.js"],
-    ["files/documents/reader.js"],
-    ["web/reader-thread.js"],
+    ["main.js", "assembly/service.js"],
+    ["assembly/operator.js"],
+    ["content/files/documents/reader.js"],
+    ["features/web/reader-thread.js"],
   ],
   "admin-svc": [["main.js", "admin.js"], ["cli.js"], ["rules/pattern-thread.js"]],
   "deploy/local": [["main.js"], ["one-process.js"]],

@@ -21,7 +21,7 @@ async function start(): Promise<void> {
   const { file, leftOut } = loadConfig(
     settings.config,
     { ...process.env, SLUICE_ECHO: settings.SLUICE_ECHO },
-    readSeed(join(root, "inference-svc/catalog/seed.json")),
+    readSeed(join(root, "inference-svc/models/catalog/seed.json")),
   );
   const ports = portsOf(settings);
   const hosts = hostsOf(settings, file.host);

@@ -5,9 +5,9 @@
 import { environment as gatewayEnvironment } from "@sluice/gateway/config.js";
 import { openService as openGateway } from "@sluice/gateway/service.js";
 import { warmUp } from "@sluice/gateway/warm-up/warm-up.js";
-import { environment as inferenceEnvironment } from "@sluice/inference-svc/config.js";
-import { openService as openInference } from "@sluice/inference-svc/service.js";
-import { openWarmUpService } from "@sluice/inference-svc/warm-up/service.js";
+import { environment as inferenceEnvironment } from "@sluice/inference-svc/assembly/config.js";
+import { openService as openInference } from "@sluice/inference-svc/assembly/service.js";
+import { openWarmUpService } from "@sluice/inference-svc/assembly/warm-up/service.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
 import { openBeside, openProcess } from "@sluice/proto/lib/process/process-parts.js";
 import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";

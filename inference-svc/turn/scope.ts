@@ -4,7 +4,7 @@ import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-ope
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
-import type { TurnState } from "./state.ts";
+import type { TurnState } from "./turn-state.ts";
 import type { Trace } from "./trace.ts";
 
 /** The time for one attempt before the next endpoint is tried. */

@@ -23,7 +23,7 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { foldAll } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { generationRecords } from "@sluice/admin-svc/store/ledger/usage.js";
-import { Budgets } from "@sluice/inference-svc/ledger/budget.js";
+import { Budgets } from "@sluice/inference-svc/models/ledger/budget.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { sql } from "kysely";

@@ -3,7 +3,7 @@
  * printed for comparison.
  */
 import { createHash } from "node:crypto";
-import { openDecider, priced } from "../inference-svc/plugins/deciding.js";
+import { openDecider, priced } from "../inference-svc/features/routers/deciding.js";
 
 const model = "acme/large-2";
 const endpoints = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, index + 1));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
-import { environment as inference } from "@sluice/inference-svc/config.js";
+import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
 import { parse } from "yaml";
 import type { z } from "zod";
 import { readPage } from "../support/pages.ts";

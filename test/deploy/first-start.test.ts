@@ -92,7 +92,7 @@ describe("with the key of a provider", () => {
 });
 
 describe("the model of the curl line", () => {
-  const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
+  const seed = readSeed(join(root, "inference-svc/models/catalog/seed.json"));
   const models = loadConfig(join(root, "deploy/local/sluice.yaml"), {}, seed).file.models;
   const [echo] = models as [ConfigFile["models"][number]];
   const model = (id: string, prompt?: string, modalities: readonly string[] = ["text"]) =>

@@ -56,7 +56,7 @@ test.each(overlays)("%s has no problem", (_, overlay) => {
 });
 
 test("the cluster's configuration file is valid", () => {
-  const seed = readSeed(pathToFileURL(join(root, "inference-svc/catalog/seed.json")));
+  const seed = readSeed(pathToFileURL(join(root, "inference-svc/models/catalog/seed.json")));
   const { file, leftOut } = loadConfig(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
   expect(leftOut.length).toBeGreaterThan(0);

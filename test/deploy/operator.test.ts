@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runOperator } from "@sluice/inference-svc/operator.js";
+import { runOperator } from "@sluice/inference-svc/assembly/operator.js";
 import { type Finished, bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { operatorHelp } from "@sluice/inference-svc/operator.js";
+import { operatorHelp } from "@sluice/inference-svc/assembly/operator.js";
 import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as admin } from "@sluice/admin-svc/config.js";
-import { environment as inference } from "@sluice/inference-svc/config.js";
+import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
 import { findMisspelled } from "@sluice/local/unknown-variables.js";
 import { readSettings, settingNames } from "@sluice/local/settings.js";
 import { readEnvironment } from "@sluice/proto/lib/process/environment.js";

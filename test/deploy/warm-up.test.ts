@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ServerHttp2Stream } from "node:http2";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { SessionClient } from "@sluice/inference-svc/warm-up/session-client.js";
+import { SessionClient } from "@sluice/inference-svc/assembly/warm-up/session-client.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { SessionResponseSchema } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

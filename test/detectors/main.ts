@@ -1,7 +1,7 @@
 /** npm run detectors [-- slug]: precision, recall and speed of each detector; for a single one, its wrong cases, too. */
 import { parseArgs } from "node:util";
-import { builtinDetectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
-import { injectionScorer } from "@sluice/inference-svc/guardrails/detectors/scorer/index.js";
+import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
+import { injectionScorer } from "@sluice/inference-svc/features/guardrails/detectors/scorer/index.js";
 import { injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
 import { readOrExit } from "../support/runner/campaign-options.ts";
 import { bareFind, baselines } from "./baselines.ts";

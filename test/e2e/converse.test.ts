@@ -11,7 +11,7 @@ import {
   figures,
   converseTextBlock,
   thoughtBlock,
-} from "../inference-svc/dialects/converse-translation.ts";
+} from "../inference-svc/models/dialects/converse-translation.ts";
 import { exceptionFrame } from "../support/answers/event-stream.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { checkLadder } from "../support/answers/ladder-rules.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { answer } from "../inference-svc/dialects/converse-translation.ts";
+import { answer } from "../inference-svc/models/dialects/converse-translation.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";

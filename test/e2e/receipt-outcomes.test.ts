@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { preferring } from "../inference-svc/plugins/deciding.ts";
+import { preferring } from "../inference-svc/features/routers/deciding.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { validateError, validateEvents } from "../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../support/answers/run-turn.ts";

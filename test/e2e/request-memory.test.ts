@@ -4,9 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { cohereBlockStart, cohereDelta, cohereStart } from "../inference-svc/dialects/cohere-translation.ts";
-import { converseDelta, converseStart } from "../inference-svc/dialects/converse-translation.ts";
-import { messagesBlockStart, messagesDelta, messagesStart } from "../inference-svc/dialects/messages-translation.ts";
+import { cohereBlockStart, cohereDelta, cohereStart } from "../inference-svc/models/dialects/cohere-translation.ts";
+import { converseDelta, converseStart } from "../inference-svc/models/dialects/converse-translation.ts";
+import {
+  messagesBlockStart,
+  messagesDelta,
+  messagesStart,
+} from "../inference-svc/models/dialects/messages-translation.ts";
 import { inUseVariables } from "../bench/measure/in-use.ts";
 import { type ProcessReading, look } from "../soak/readings.ts";
 import { type Installation, services, startInstallation } from "../support/installation.ts";
@@ -18,7 +22,7 @@ const streams = 12;
 const promptBytes = 512 * 1_024;
 /** An eighth of a prompt: the stream's own memory, and memory given back by the process meanwhile. */
 const keptKib = 64;
-/** Two copies of each prompt may stay reserved, with some bytes around them (inference-svc/estimate/memory.ts). */
+/** Two copies of each prompt may stay reserved, with some bytes around them (inference-svc/models/estimate/memory.ts). */
 const keptReservation = 2.1 * streams * promptBytes;
 
 const said = "begun, and going on ";

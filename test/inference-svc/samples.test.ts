@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { EventScanner } from "@sluice/inference-svc/upstream/transport/sse.js";
+import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.js";
 import { asking, testConfig, itemsOf, maskIds, openEngine, run } from "./asking.js";

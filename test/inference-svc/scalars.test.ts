@@ -5,7 +5,7 @@ import type { ResponseIncludable } from "openai/resources/responses/responses";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
-import { checkScalars } from "@sluice/inference-svc/handlers/scalars.js";
+import { checkScalars } from "@sluice/inference-svc/entry/handlers/scalars.js";
 import { checkEndUser, codePointLength, isLongerThan } from "@sluice/proto/lib/validation/text.js";
 
 type Init = Exclude<MessageInitShape<typeof RunTurnRequestSchema>, { $typeName: string }>;

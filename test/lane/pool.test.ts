@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { maxHanded } from "@sluice/proto/lib/load/pressure.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
-import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
+import { ServerLane, type TurnRunner } from "@sluice/inference-svc/entry/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";

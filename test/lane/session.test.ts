@@ -7,9 +7,9 @@ import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Lane } from "@sluice/gateway/lane/lane.js";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
 import type { TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
-import type { Engine } from "@sluice/inference-svc/engine.js";
-import { type SessionDeps, SessionHandler } from "@sluice/inference-svc/handlers/session.js";
-import type { EngineTurn } from "@sluice/inference-svc/wire.js";
+import type { Engine } from "@sluice/inference-svc/engine/engine.js";
+import { type SessionDeps, SessionHandler } from "@sluice/inference-svc/entry/handlers/session.js";
+import type { EngineTurn } from "@sluice/inference-svc/engine/wire.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import {
   type Open,

@@ -2,10 +2,10 @@
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { openAnswer } from "@sluice/inference-svc/upstream/events/answer.js";
-import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
-import { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import { openAnswer } from "@sluice/inference-svc/models/upstream/events/answer.js";
+import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { asking } from "../inference-svc/asking.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";

@@ -3,23 +3,23 @@
  * of the same answer given whole. A failure prints seed and path; `fc.assert(..., { seed, path })` repeats it.
  */
 import { describe, expect, test } from "@jest/globals";
-import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
-import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";
-import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
-import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
-import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
-import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
+import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
+import { cohere } from "@sluice/inference-svc/models/upstream/cohere/dialect.js";
+import { converse } from "@sluice/inference-svc/models/upstream/converse/dialect.js";
+import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
+import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
+import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
 import fc from "../support/properties.js";
-import * as command from "../inference-svc/dialects/cohere-translation.ts";
-import * as told from "../inference-svc/dialects/converse-translation.ts";
-import { call, chunk, geminiTextPart, last, thought } from "../inference-svc/dialects/gemini-translation.ts";
-import { kinds, streamOf } from "../inference-svc/dialects/item-stories.ts";
+import * as command from "../inference-svc/models/dialects/cohere-translation.ts";
+import * as told from "../inference-svc/models/dialects/converse-translation.ts";
+import { call, chunk, geminiTextPart, last, thought } from "../inference-svc/models/dialects/gemini-translation.ts";
+import { kinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
 import {
   messagesStart,
   messagesBlock,
   wholeMessage,
   messagesStop,
-} from "../inference-svc/dialects/messages-translation.ts";
+} from "../inference-svc/models/dialects/messages-translation.ts";
 import { maskVolatile } from "../support/contract.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
 import { streamed, whole } from "./answering.ts";

@@ -3,29 +3,29 @@
  * repeats it.
  */
 import { describe, expect, test } from "@jest/globals";
-import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
-import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";
-import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
-import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
-import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
-import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
+import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
+import { cohere } from "@sluice/inference-svc/models/upstream/cohere/dialect.js";
+import { converse } from "@sluice/inference-svc/models/upstream/converse/dialect.js";
+import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
+import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
+import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
 import fc from "../support/properties.js";
-import * as command from "../inference-svc/dialects/cohere-translation.ts";
-import * as told from "../inference-svc/dialects/converse-translation.ts";
+import * as command from "../inference-svc/models/dialects/cohere-translation.ts";
+import * as told from "../inference-svc/models/dialects/converse-translation.ts";
 import {
   call as callOf,
   chunk,
   last,
   geminiTextPart as textOf,
   thought,
-} from "../inference-svc/dialects/gemini-translation.ts";
-import { type Json, kinds, streamOf } from "../inference-svc/dialects/item-stories.ts";
+} from "../inference-svc/models/dialects/gemini-translation.ts";
+import { type Json, kinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
 import {
   messagesBlockStart,
   messagesBlockStop,
   messagesDelta as deltaOf,
   messagesStop,
-} from "../inference-svc/dialects/messages-translation.ts";
+} from "../inference-svc/models/dialects/messages-translation.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
 import { streamed } from "./answering.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { sampleStream } from "../support/contract.ts";
 import { type SseEvent, type SseStream, parseSse } from "../support/answers/sse.ts";

@@ -1,14 +1,14 @@
 /** Texts that clients join, cut anywhere over parts and items: no match of a rule in the joined text goes out, in any dialect. */
-import { generated } from "@sluice/inference-svc/turn/answers.js";
+import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
-import { outputGuardrails } from "@sluice/inference-svc/guardrails/output/layer.js";
+import { outputGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
 import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { describe, expect, test } from "@jest/globals";
 import { asking, newScope } from "../inference-svc/asking.ts";
-import { type Outcome, block, gated, guardrailOf, redact } from "../inference-svc/guardrails/gating.ts";
+import { type Outcome, block, gated, guardrailOf, redact } from "../inference-svc/features/guardrails/gating.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { readWhole, readStream } from "./answering.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import fc from "../support/properties.js";

@@ -2,13 +2,13 @@
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { ResponsesTranslator } from "@sluice/inference-svc/upstream/responses/stream.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import { ResponsesTranslator } from "@sluice/inference-svc/models/upstream/responses/stream.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { expect, test } from "@jest/globals";
 import { asking } from "../inference-svc/asking.ts";
-import { block, gated } from "../inference-svc/guardrails/gating.ts";
-import { type Json, kinds } from "../inference-svc/dialects/item-stories.ts";
-import { added, completed, itemDone } from "../inference-svc/guardrails/reading.ts";
+import { block, gated } from "../inference-svc/features/guardrails/gating.ts";
+import { type Json, kinds } from "../inference-svc/models/dialects/item-stories.ts";
+import { added, completed, itemDone } from "../inference-svc/features/guardrails/reading.ts";
 import { parseSse } from "../support/answers/sse.ts";
 
 const shapes: readonly unknown[] = [

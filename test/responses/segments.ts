@@ -1,16 +1,16 @@
 /** Answers of every dialect, written as texts, reasoning, refusals and calls in an order. */
-import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
-import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
-import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";
-import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
-import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
-import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
-import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
-import * as command from "../inference-svc/dialects/cohere-translation.ts";
-import * as bedrock from "../inference-svc/dialects/converse-translation.ts";
-import * as google from "../inference-svc/dialects/gemini-translation.ts";
-import * as anthropic from "../inference-svc/dialects/messages-translation.ts";
-import { added, completed, itemDone } from "../inference-svc/guardrails/reading.ts";
+import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
+import { cohere } from "@sluice/inference-svc/models/upstream/cohere/dialect.js";
+import { converse } from "@sluice/inference-svc/models/upstream/converse/dialect.js";
+import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
+import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
+import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
+import * as command from "../inference-svc/models/dialects/cohere-translation.ts";
+import * as bedrock from "../inference-svc/models/dialects/converse-translation.ts";
+import * as google from "../inference-svc/models/dialects/gemini-translation.ts";
+import * as anthropic from "../inference-svc/models/dialects/messages-translation.ts";
+import { added, completed, itemDone } from "../inference-svc/features/guardrails/reading.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
 
 export type SegmentKind = "text" | "thought" | "summary" | "refusal" | "call";

@@ -3,12 +3,12 @@
  * benchmark. The routers choose by prices and scores of the built-in catalogue, taken from other leaderboards.
  */
 import { create } from "@bufbuild/protobuf";
-import { autoRouter } from "@sluice/inference-svc/plugins/auto-router/plugin.js";
-import { jevRouter } from "@sluice/inference-svc/plugins/jev-router/plugin.js";
-import { paretoRouter } from "@sluice/inference-svc/plugins/pareto-router/plugin.js";
-import { estimateLocally } from "@sluice/inference-svc/plugins/switchyard-router/local-estimate.js";
-import type { PriceTier } from "@sluice/inference-svc/plugins/switchyard-router/candidates.js";
-import type { RouterFeature } from "@sluice/inference-svc/routing/choose/features.js";
+import { autoRouter } from "@sluice/inference-svc/features/routers/auto/router.js";
+import { jevRouter } from "@sluice/inference-svc/features/routers/jev/router.js";
+import { paretoRouter } from "@sluice/inference-svc/features/routers/pareto/router.js";
+import { estimateLocally } from "@sluice/inference-svc/features/routers/switchyard/local-estimate.js";
+import type { PriceTier } from "@sluice/inference-svc/features/routers/switchyard/candidates.js";
+import type { RouterFeature } from "@sluice/inference-svc/features/routers/router-slugs.js";
 import type { Plugins, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
   AutoRouterPluginSchema,
@@ -19,7 +19,7 @@ import { readSeed } from "@sluice/proto/config/seed.js";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { asking, newScope } from "../inference-svc/asking.ts";
-import { openDecider } from "../inference-svc/plugins/deciding.ts";
+import { openDecider } from "../inference-svc/features/routers/deciding.ts";
 import { root } from "../support/processes.ts";
 import { type SimulatedRequest, simulatedRequests } from "./prompts.ts";
 
@@ -47,7 +47,9 @@ export interface Point {
   readonly models: Readonly<Record<string, number>>;
 }
 
-const seeded = readSeed(join(root, "inference-svc/catalog/seed.json")).models.filter(({ id }) => id in outcomes.models);
+const seeded = readSeed(join(root, "inference-svc/models/catalog/seed.json")).models.filter(
+  ({ id }) => id in outcomes.models,
+);
 
 /** The models have no declared reasoning: no outcomes by effort are known, so the costs of efforts must play no part. */
 const { router, catalog } = openDecider(

@@ -4,15 +4,15 @@
  * no time here.
  */
 import { create } from "@bufbuild/protobuf";
-import { fallback } from "@sluice/inference-svc/routing/attempt/fallback.js";
-import type { EndpointState } from "@sluice/inference-svc/routing/attempt/ejection.js";
-import { Catalog, type Endpoint } from "@sluice/inference-svc/routing/catalog.js";
-import { Router } from "@sluice/inference-svc/routing/choose/router.js";
-import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
+import { fallback } from "@sluice/inference-svc/models/routing/attempt/fallback.js";
+import type { EndpointState } from "@sluice/inference-svc/models/routing/attempt/ejection.js";
+import { Catalog, type Endpoint } from "@sluice/inference-svc/models/routing/catalog.js";
+import { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
+import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Scope } from "@sluice/inference-svc/turn/scope.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
-import { TurnState } from "@sluice/inference-svc/turn/state.js";
+import { TurnState } from "@sluice/inference-svc/turn/turn-state.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";
 import type { Turn } from "@sluice/inference-svc/turn/turn.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";

@@ -1,8 +1,8 @@
 /** Simulated endpoints of providers: how long they take, and whether they answer. */
-import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
-import type { Router } from "@sluice/inference-svc/routing/choose/router.js";
+import type { Endpoint } from "@sluice/inference-svc/models/routing/catalog.js";
+import type { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
 import { Answer, type Batch, type Next, type Turn } from "@sluice/inference-svc/turn/turn.js";
-import { providerFault, providerTimeout } from "@sluice/inference-svc/upstream/failure.js";
+import { providerFault, providerTimeout } from "@sluice/inference-svc/models/upstream/failure.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Random } from "../fuzz/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";

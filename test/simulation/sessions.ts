@@ -1,6 +1,6 @@
 /** Places of sessions when the configuration file loses an endpoint and gets it back. */
-import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
-import { Router } from "@sluice/inference-svc/routing/choose/router.js";
+import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
+import { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
 import { buildCatalog, newCaller, newRequest, newTurnScope, routerDeps } from "./fleet.ts";
 
 export interface SessionFigures {

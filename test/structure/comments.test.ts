@@ -9,8 +9,8 @@ const maxEllipticalShare = 0.03;
 
 /** Files with lists of English words, not texts for users. */
 const wordLists = new Set([
-  "inference-svc/guardrails/detectors/person-name.ts",
-  "inference-svc/guardrails/input/rot13.ts",
+  "inference-svc/features/guardrails/detectors/person-name.ts",
+  "inference-svc/features/guardrails/input/rot13.ts",
 ]);
 
 const sources = readSources(root);

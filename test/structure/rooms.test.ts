@@ -25,26 +25,18 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["main"],
   ],
   "inference-svc": [
-    ["config", "turn"],
-    ["internal"],
-    ["files"],
-    ["estimate"],
-    ["admission", "end-users", "guardrails", "ledger", "routing", "senders", "upstream", "wire"],
-    ["web", "parts"],
-    ["vector-stores"],
-    ["fusion", "mcp"],
-    ["tools"],
-    ["ask"],
+    ["turn"],
+    ["content"],
+    ["models"],
+    ["services"],
+    ["agent-loop"],
+    ["features"],
+    ["engine", "tool-registry"],
     ["kit"],
-    ["deliver", "further-calls", "open-keys", "plugins", "compaction"],
-    ["observe", "open-turns"],
-    ["current-config", "dry-run-plan", "embedding-features"],
-    ["stack", "engine", "lane"],
-    ["dry-run", "runtime"],
-    ["operator"],
-    ["handlers"],
-    ["inference"],
-    ["service", "warm-up"],
+    ["embedding-stack"],
+    ["stack"],
+    ["entry"],
+    ["assembly"],
     ["main"],
   ],
   "admin-svc": [
@@ -123,6 +115,13 @@ describe("imports", () => {
   test.each(Object.entries(order))("every part of %s has its place", (room, lines) => {
     const parts = new Set(sourcesOf(join(root, room)).map(partOf));
     expect([...parts].toSorted()).toEqual(lines.flat().toSorted());
+  });
+
+  test("inference-svc has at most ten folders and five files at its top", () => {
+    const parts = new Set(sourcesOf(join(root, "inference-svc")).map((path) => path.split("/")[0] as string));
+    const files = [...parts].filter((part) => part.endsWith(".ts"));
+    expect(files.length).toBeLessThanOrEqual(5);
+    expect(parts.size - files.length).toBeLessThanOrEqual(10);
   });
 
   test("a wrong direction, another room and an import out of a room are found", () => {

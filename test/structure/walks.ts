@@ -11,12 +11,12 @@ export interface Walk {
 }
 
 export const walks: readonly Walk[] = [
-  { change: "plugin", example: ["jev", "router"], ownFolder: "inference-svc/plugins/jev-router/" },
+  { change: "plugin", example: ["jev", "router"], ownFolder: "inference-svc/features/routers/jev/" },
   { change: "text setting of a plugin", example: ["search", "prompt"] },
   { change: "field of a guardrail", example: ["blocked", "message"] },
   { change: "parameter of a request", example: ["top", "k"] },
   { change: "admin operation", example: ["unassign"] },
-  { change: "dialect of providers", example: ["converse"], ownFolder: "inference-svc/upstream/converse/" },
+  { change: "dialect of providers", example: ["converse"], ownFolder: "inference-svc/models/upstream/converse/" },
 ];
 
 /** @returns the files with the example's name in any spelling; comments count as well, so the number is rather too high */

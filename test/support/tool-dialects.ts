@@ -5,7 +5,7 @@ import {
   converseStart,
   converseTextBlock,
   ended,
-} from "../inference-svc/dialects/converse-translation.ts";
+} from "../inference-svc/models/dialects/converse-translation.ts";
 import { type Reply, chatStream } from "./providers/upstream.ts";
 import { answering, calling, callingStream } from "./tool-replies.ts";
 

@@ -1,7 +1,7 @@
 /** Number of held-out requests classified correctly, and into a kind ranked by the same scores. */
-import { bucketsOf, readingOf } from "@sluice/inference-svc/plugins/auto-router/tasks/features.js";
-import { type Guess, type Model, guess } from "@sluice/inference-svc/plugins/auto-router/tasks/model.js";
-import { scoreFor, trainedTasks } from "@sluice/inference-svc/plugins/auto-router/tasks/tasks.js";
+import { bucketsOf, readingOf } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
+import { type Guess, type Model, guess } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { type Example, fixture, requestOf } from "./texts.ts";
 
 export interface Judged extends Example, Pick<Guess, "confidence"> {

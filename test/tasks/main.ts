@@ -1,7 +1,7 @@
 /** npm run train-tasks: trains on the committed requests, measures on the held-out ones by task, writes the weights. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { read } from "@sluice/inference-svc/plugins/auto-router/tasks/model.js";
+import { read } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { root } from "../support/processes.ts";
 import { evaluateTaskModel } from "./evaluate.ts";
 import { fixture } from "./texts.ts";

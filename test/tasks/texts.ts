@@ -1,7 +1,7 @@
 /** Requests for training and measuring, out of fixtures/tasks. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Task } from "@sluice/inference-svc/plugins/auto-router/tasks/tasks.js";
+import type { Task } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import type { InputItem, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Random } from "../fuzz/random.ts";
 import { root } from "../support/processes.ts";

@@ -1,7 +1,7 @@
 /** Multinomial logistic regression on buckets, by stochastic descent. The same seed gives the same weights. */
-import { buckets, bucketsOf, readingOf } from "@sluice/inference-svc/plugins/auto-router/tasks/features.js";
-import { type Written, shareOf, written } from "@sluice/inference-svc/plugins/auto-router/tasks/model.js";
-import { type Task, trainedTasks } from "@sluice/inference-svc/plugins/auto-router/tasks/tasks.js";
+import { buckets, bucketsOf, readingOf } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
+import { type Written, shareOf, written } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import { type Task, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { Random } from "../fuzz/random.ts";
 import { type Example, type Fixture, filled, requestOf } from "./texts.ts";
 

@@ -4,7 +4,7 @@
  */
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
-import { environment as inference } from "@sluice/inference-svc/config.js";
+import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
 import { tracingEnvironment } from "@sluice/proto/lib/tracing/settings.js";
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";

@@ -1,7 +1,7 @@
 /** npm run train-scorer: trains on the committed sentences, measures on the held-out ones, writes the weights. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findMaxLogOdds } from "@sluice/inference-svc/guardrails/detectors/scorer/scan.js";
+import { findMaxLogOdds } from "@sluice/inference-svc/features/guardrails/detectors/scorer/scan.js";
 import { root } from "../../support/processes.ts";
 import { evaluateScorer } from "./evaluate.ts";
 import { trainingSentences } from "./texts.ts";

@@ -1,7 +1,7 @@
 /** Texts for training and measuring: sentences from fixtures/injection, singly and between harmless ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtinDetectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
+import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
 import type { Random } from "../../fuzz/random.ts";
 import { root } from "../../support/processes.ts";
 import { casesByHand } from "../corpus.ts";

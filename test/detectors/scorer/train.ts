@@ -1,6 +1,10 @@
 /** Logistic regression on buckets of words, by stochastic descent. The same seed gives the same weights. */
-import { bucketCount, findBuckets, splitWords } from "@sluice/inference-svc/guardrails/detectors/scorer/features.js";
-import { type ScorerModel, quantizeModel } from "@sluice/inference-svc/guardrails/detectors/scorer/model.js";
+import {
+  bucketCount,
+  findBuckets,
+  splitWords,
+} from "@sluice/inference-svc/features/guardrails/detectors/scorer/features.js";
+import { type ScorerModel, quantizeModel } from "@sluice/inference-svc/features/guardrails/detectors/scorer/model.js";
 import { Random } from "../../fuzz/random.ts";
 import { type Sentences, attackingText, harmlessText } from "./texts.ts";
 

@@ -1,8 +1,8 @@
 /** Answers with forbidden text from providers of every format, by the channel that carries the text. */
-import * as cohere from "../../inference-svc/dialects/cohere-translation.ts";
-import * as converse from "../../inference-svc/dialects/converse-translation.ts";
-import { type Json, kinds, streamOf } from "../../inference-svc/dialects/item-stories.ts";
-import * as messages from "../../inference-svc/dialects/messages-translation.ts";
+import * as cohere from "../../inference-svc/models/dialects/cohere-translation.ts";
+import * as converse from "../../inference-svc/models/dialects/converse-translation.ts";
+import { type Json, kinds, streamOf } from "../../inference-svc/models/dialects/item-stories.ts";
+import * as messages from "../../inference-svc/models/dialects/messages-translation.ts";
 import { type Reply, chatAnswer, chatChunk, responsesAnswer, sse } from "../../support/providers/upstream.ts";
 
 /** Found nowhere but in these answers. */

@@ -1,6 +1,6 @@
 /** Damages objects in every applicable way, and counts the objects healed to their original. */
 import { isDeepStrictEqual } from "node:util";
-import { type Verdict, anyObject, heal } from "@sluice/inference-svc/plugins/response-healing/ladder.js";
+import { type Verdict, anyObject, heal } from "@sluice/inference-svc/features/healing/ladder.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { Random } from "../random.ts";
 import { truncate, defects, objectOf, pythonWords, withoutBooleans } from "./generate.ts";

@@ -1,8 +1,8 @@
 /** The two compared clients: Sluice's own, and undici with the settings used earlier by Sluice. */
 import { createHash } from "node:crypto";
-import { Connections } from "@sluice/inference-svc/upstream/transport/connections.js";
-import type { Connection, ResponseHandler } from "@sluice/inference-svc/upstream/transport/http/connection.js";
-import type { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
+import { Connections } from "@sluice/inference-svc/models/upstream/transport/connections.js";
+import type { Connection, ResponseHandler } from "@sluice/inference-svc/models/upstream/transport/http/connection.js";
+import type { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
 import { Client, type Dispatcher } from "undici";
 
 /** Header fields read by Sluice. */

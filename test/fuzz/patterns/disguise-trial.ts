@@ -2,9 +2,9 @@
  * A trial of one disguised text: delivered in pieces it is the same as delivered whole, every secret is replaced, and
  * all else is unchanged.
  */
-import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
-import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
-import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
+import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/guarded-texts.js";
+import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
+import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/report.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { type Disguised, hiddenSecrets } from "./disguises.ts";
 import { type PatternTally, runToEnd, redacting } from "./trial.ts";

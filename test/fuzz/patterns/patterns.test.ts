@@ -1,7 +1,7 @@
 /** Random patterns over texts in pieces, and disguised texts. A million runs: npm run fuzz -- patterns, or disguises. */
-import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
-import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
-import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
+import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/guarded-texts.js";
+import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
+import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/report.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";

@@ -1,11 +1,11 @@
 /** A trial of one case: matches and deliveries piece by piece, compared with the native engine over the whole text. */
 import { create } from "@bufbuild/protobuf";
-import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
-import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
-import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
-import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules/output-rules.js";
+import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/guarded-texts.js";
+import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
+import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/report.js";
+import type { OutputRule } from "@sluice/inference-svc/features/guardrails/output/rules/output-rules.js";
 import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Deobfuscator } from "@sluice/inference-svc/guardrails/output/forms/deobfuscator.js";
+import { Deobfuscator } from "@sluice/inference-svc/features/guardrails/output/forms/deobfuscator.js";
 import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";

@@ -2,7 +2,7 @@
 import type { FaultForm } from "@sluice/gateway/http/errors.js";
 import type { DoorContext, DoorTurn } from "@sluice/gateway/turns/door.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
+import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { Random } from "../random.ts";
 import type { JsonObject } from "./json.ts";

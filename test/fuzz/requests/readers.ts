@@ -3,7 +3,7 @@ import { parseEmbeddings } from "@sluice/gateway/embeddings/request.js";
 import { readResponse } from "@sluice/gateway/responses/door.js";
 import { itemsIn } from "@sluice/gateway/responses/items.js";
 import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/responses/socket/frame.js";
-import { estimateInputTokens, measureInput } from "@sluice/inference-svc/estimate/tokens.js";
+import { estimateInputTokens, measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";

@@ -7,9 +7,9 @@ import type { Door } from "@sluice/gateway/turns/door.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";
-import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
-import { echo } from "@sluice/inference-svc/upstream/echo/turn.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
+import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { echo } from "@sluice/inference-svc/models/upstream/echo/turn.js";
+import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import {
   type RunTurnRequest,
   RunTurnRequestSchema,

@@ -26,8 +26,8 @@ import {
   WebFetchPluginSchema,
   WebPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { canonicalJson } from "@sluice/inference-svc/tools/arguments.js";
-import { StateSeal } from "@sluice/inference-svc/tools/models/sealed-state.js";
+import { canonicalJson } from "@sluice/inference-svc/agent-loop/call-arguments.js";
+import { StateSeal } from "@sluice/inference-svc/content/sealed-state.js";
 import { asking, functionTool, stackSecret } from "../../inference-svc/asking.ts";
 import { altered } from "../../support/altered.ts";
 import { textPdf, toDataUrl } from "../../support/documents/pdf.ts";

@@ -46,7 +46,7 @@ test("the catalogue recognises a vendor by the address derived from a region", (
   const path = join(folder, "known.yaml");
   const bedrock = "{id: bedrock, dialect: converse, known_models: true, aws: {region: eu-central-1}}";
   writeFileSync(path, `providers: [${bedrock}]`);
-  const { file } = loadConfig(path, {}, readSeed(join(root, "inference-svc/catalog/seed.json")));
+  const { file } = loadConfig(path, {}, readSeed(join(root, "inference-svc/models/catalog/seed.json")));
   expect(file.providers[0]).toMatchObject({ name: "Amazon Bedrock", headquarters: "US" });
   expect(file.models.map(({ id }) => id)).toContain("amazon/titan-embed-text-v2");
 });

@@ -78,7 +78,7 @@ models:
 
   describe("what is left out", () => {
     const problemsWith = (text: string, environment: NodeJS.ProcessEnv = {}) =>
-      problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/catalog/seed.json")));
+      problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/models/catalog/seed.json")));
 
     test("is valid by default", () => {
       expect(problemsOfLeftOut(join(root, "deploy/local/sluice.yaml"), {}, emptySeed)).not.toEqual([]);
@@ -140,7 +140,7 @@ models:
     });
 
     test("is passed over while no provider serves its model of the built-in catalogue", () => {
-      const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
+      const seed = readSeed(join(root, "inference-svc/models/catalog/seed.json"));
       const { file } = loadConfig(fileOf(aliases("anthropic/claude-opus-5.5")), {}, seed);
       expect(file.model_aliases).toEqual([]);
     });
@@ -246,7 +246,7 @@ limits: {body_bytes: 99999999999, typo: 1}
     const { file } = loadConfig(
       join(root, "deploy/local/sluice.yaml"),
       {},
-      readSeed(join(root, "inference-svc/catalog/seed.json")),
+      readSeed(join(root, "inference-svc/models/catalog/seed.json")),
     );
     expect(file.models.map(({ id }) => id)).toEqual(["sluice/echo"]);
   });

@@ -188,7 +188,7 @@ models:
 describe("known data of a model with a cloud's own name", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-clouds-"));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const known = readSeed(join(root, "inference-svc/catalog/seed.json"));
+  const known = readSeed(join(root, "inference-svc/models/catalog/seed.json"));
   const maker = (name: string) =>
     known.models.flatMap(({ endpoints }) => endpoints).find((offer) => offer.upstream_model === name);
   const bedrock = "{id: p, dialect: converse, aws: {region: eu-west-3}}";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { runOperator } from "@sluice/inference-svc/operator.js";
+import { runOperator } from "@sluice/inference-svc/assembly/operator.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { loadSinks, sinkVariables } from "@sluice/proto/config/sinks/sinks.js";

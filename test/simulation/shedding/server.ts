@@ -4,9 +4,9 @@
  */
 import type { Open, SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { Connect, Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
-import type { ServerTurn } from "@sluice/inference-svc/lane/server-turn.js";
-import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
-import { overloaded } from "@sluice/inference-svc/admission.js";
+import type { ServerTurn } from "@sluice/inference-svc/entry/lane/server-turn.js";
+import { ServerLane, type TurnRunner } from "@sluice/inference-svc/entry/lane/server-lane.js";
+import { overloaded } from "@sluice/inference-svc/engine/admission.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { FairShares } from "@sluice/proto/lib/load/fair-shares.js";

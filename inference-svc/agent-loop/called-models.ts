@@ -1,0 +1,52 @@
+/** Connects models called by a tool or plugin, such as the fusion panel, to the catalogue and the agent loop. */
+import type { Catalog } from "../models/routing/catalog.ts";
+import type { HostedTool } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import { type Turn, compose } from "../turn/turn.ts";
+import { type LoopParts, serverTools } from "./loop/loop.ts";
+import { canHave } from "./opened-tools.ts";
+
+/** UTF-16 units per token, a low estimate: a text cut to a window then fits it. */
+const unitsPerToken = 3;
+
+/** Models that answer part of a request, for tools and plugins. */
+export interface PartModels {
+  /** Calls a model through the key's guardrails, and with plain tools. */
+  readonly ask: Turn;
+  /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
+  readonly askWorker: Turn;
+  readonly hasModel: (slug: string) => boolean;
+  /** Whether each of the models can use the tool. */
+  readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
+  /** The wanted number of output tokens, or the model's maximum if lower. */
+  readonly room: (slug: string, wanted: number) => number;
+  /** Approximate maximum input of the model in UTF-16 units. */
+  readonly window: (slug: string) => number;
+  /** The model's output modalities, such as text and image. */
+  readonly outputs: (slug: string) => readonly string[];
+}
+
+interface ModelSources {
+  readonly catalog: Catalog;
+  readonly loop: LoopParts;
+  /** Calls the endpoints of a model directly, without any layers. */
+  readonly ask: Turn;
+}
+
+export function partModels({ catalog, loop, ask }: ModelSources): PartModels {
+  const { guards, gates } = loop;
+  const limitsOf = (slug: string) => catalog.find(slug)?.model.settings;
+  return {
+    ask: compose([...guards, serverTools(loop), ...gates], ask),
+    askWorker: compose([...guards, serverTools(loop, true), ...gates], ask),
+    hasModel: (slug) => catalog.find(slug) !== undefined,
+    hasTool: (tool, models, scope) => canHave(tool, models, scope, loop),
+    room(slug, wanted) {
+      const { context_length: window = Number.POSITIVE_INFINITY, max_output_tokens: max = wanted } =
+        limitsOf(slug) ?? {};
+      return Math.min(wanted, max, Math.floor(window / 2));
+    },
+    window: (slug) => (limitsOf(slug)?.context_length ?? Number.POSITIVE_INFINITY) * unitsPerToken,
+    outputs: (slug) => limitsOf(slug)?.output_modalities ?? [],
+  };
+}

@@ -1,0 +1,215 @@
+/** Reads one answer of the model. Items for the client pass, numbered over all answers of the turn; calls of server tools are held back and collected. */
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { InputItem } from "../../turn/request.ts";
+import type { Batch, Outcome, OutputItem, TurnEvent } from "../../turn/turn.ts";
+import { type ClientTools, toClientItem } from "../client-tools/client-tools.ts";
+import { type Offer, type ToolCall, type ToolResult, errorOutput } from "../tool.ts";
+
+/** Numbers the items of a turn. */
+export class Numbers {
+  #next = 0;
+
+  take(): number {
+    return this.#next++;
+  }
+}
+
+/** A call of a server tool. */
+export interface CalledTool {
+  readonly offer: Offer;
+  readonly callId: string;
+  /** The arguments in the model's own JSON. */
+  readonly argumentsJson: string;
+  /** Continues a suspended call of an earlier response; absent for a new call. */
+  readonly resume?: (call: ToolCall) => Promise<ToolResult>;
+  /** Fields of its item in addition to those of the result. */
+  readonly fields?: JsonObject;
+}
+
+/** The tools the model may call. */
+export interface CallableTools {
+  /** Server tools by function name. */
+  readonly offers: ReadonlyMap<string, Offer>;
+  /** Client tools by function name. */
+  readonly clientTools: ClientTools["byName"];
+  /** Whether the answering endpoint was sent functions instead of client tools. */
+  readonly hasClientFunctions: () => boolean;
+}
+
+/** A call for the client to carry out. */
+interface ClientCall {
+  readonly callId: string;
+  readonly name: string;
+  /** The item in the client's form, or an error text for a wrong call. Absent for functions of the client. */
+  readonly made?: OutputItem | string;
+}
+
+type Indexed = Extract<TurnEvent, { readonly index: number }>;
+type ItemEnd = Extract<TurnEvent, { readonly type: "item.end" }>;
+
+export const notPassedOn = "not carried out, because another call beside it was wrong: make all of the calls again";
+
+const functionCalls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
+
+export class ModelAnswer {
+  readonly #tools: CallableTools;
+  readonly #numbers: Numbers;
+  readonly #isFirst: boolean;
+  #model: string | undefined;
+  /** The client's number of each item, by the item's number in this answer. */
+  readonly #places = new Map<number, number | "tool" | "client">();
+  /** Held events of calls for the client. */
+  readonly #waiting: Indexed[] = [];
+  readonly #clientCalls = new Map<number, ClientCall>();
+  /** A held `item.end` of a message: the message may go on in the next answer. */
+  #ended: ItemEnd | undefined;
+  /** The items in the model's form, for its next request. */
+  readonly items: OutputItem[] = [];
+  readonly calls: CalledTool[] = [];
+  outcome: Outcome | undefined;
+
+  /** @param before whether this is the turn's first answer, and the model of the previous answer */
+  constructor(
+    tools: CallableTools,
+    numbers: Numbers,
+    before: { readonly isFirst: boolean; readonly model: string | undefined },
+  ) {
+    this.#tools = tools;
+    this.#numbers = numbers;
+    this.#isFirst = before.isFirst;
+    this.#model = before.model;
+  }
+
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** Returns the events the client gets at once. */
+  take(batch: Batch): TurnEvent[] {
+    const shown: TurnEvent[] = [];
+    for (const event of batch) this.#step(event, shown);
+    return shown;
+  }
+
+  /** Names of the functions and items the client has to carry out. */
+  get functions(): readonly string[] {
+    return [...this.#clientCalls.values()].map(({ name }) => name);
+  }
+
+  /**
+   * Tool outputs for the model after a wrong call of a client tool: the reason, and the note that no call was passed to the client. Undefined when the
+   * client can carry out all calls.
+   */
+  rejections(): readonly InputItem[] | undefined {
+    const calls = [...this.#clientCalls.values()];
+    if (!calls.some(({ made }) => typeof made === "string")) return undefined;
+    return calls.map(({ callId, made }) => ({
+      type: "function_call_output",
+      call_id: callId,
+      output: errorOutput(typeof made === "string" ? made : notPassedOn),
+    }));
+  }
+
+  /** The held events, for the end of the turn. Calls the client could not parse are left out. */
+  rest(): TurnEvent[] {
+    const places = new Map<number, number>();
+    return this.#waiting.flatMap((event) => {
+      const shown = this.#shown(event);
+      if (shown.length === 0) return shown;
+      let index = places.get(event.index);
+      if (index === undefined) places.set(event.index, (index = this.#numbers.take()));
+      return shown.map((each) => ({ ...each, index }));
+    });
+  }
+
+  /** The client-visible events for an event of a call; a client tool's call comes as a whole item. */
+  #shown(event: Indexed): readonly Indexed[] {
+    const made = this.#clientCalls.get(event.index)?.made;
+    if (made === undefined) return [event];
+    if (typeof made === "string" || event.type !== "item.end") return [];
+    const { index } = event;
+    const isStreamed = this.#waiting.some((each) => each.index === index && each.type === "item.start");
+    const start: Indexed = { type: "item.start", index, item: { ...made, status: "in_progress" } };
+    return [...(isStreamed ? [start] : []), { type: "item.end", index, item: made }];
+  }
+
+  #step(event: TurnEvent, shown: TurnEvent[]): void {
+    if (event.type === "debug") {
+      if (this.#isFirst) shown.push(event);
+      return;
+    }
+    if (event.type === "start") {
+      if (event.model !== this.#model) shown.push(event);
+      this.#model = event.model;
+      return;
+    }
+    if (event.type === "end") {
+      this.#flush(shown, false);
+      this.outcome = event.outcome;
+      return;
+    }
+    if (!("index" in event) || event.index === undefined) return void shown.push(event);
+    this.#ofItem(event as Indexed, shown);
+  }
+
+  #ofItem(event: Indexed, shown: TurnEvent[]): void {
+    const place = this.#placeOf(event, shown);
+    if (event.type === "item.end") this.items.push(event.item);
+    if (place === "tool") return;
+    if (place === "client") return void this.#waiting.push(event);
+    const placed = { ...event, index: place };
+    if (placed.type === "item.end" && placed.item.type === "message") this.#ended = placed;
+    else shown.push(placed);
+  }
+
+  #placeOf(event: Indexed, shown: TurnEvent[]): number | "tool" | "client" {
+    const known = this.#places.get(event.index);
+    // No item begins in an answer without streaming.
+    const item = "item" in event ? event.item : undefined;
+    const place = known ?? this.#begin(item, shown);
+    this.#places.set(event.index, place);
+    if (event.type === "item.end" && place === "tool") this.#note(event.item);
+    if (event.type === "item.end" && place === "client") this.#noteClientCall(event.index, event.item);
+    return place;
+  }
+
+  #begin(item: OutputItem | undefined, shown: TurnEvent[]): number | "tool" | "client" {
+    const isTool = item !== undefined && this.#offerOf(item) !== undefined;
+    this.#flush(shown, isTool);
+    if (isTool) return "tool";
+    return item !== undefined && functionCalls.has(item.type) && this.#mayTakeBack() ? "client" : this.#numbers.take();
+  }
+
+  /** Whether the model may get another request after calls for the client: until then the calls are held back. */
+  #mayTakeBack(): boolean {
+    return this.#tools.offers.size > 0 || this.#tools.hasClientFunctions();
+  }
+
+  #offerOf({ type, name, namespace }: OutputItem): Offer | undefined {
+    if (type !== "function_call" || (namespace !== undefined && namespace !== null)) return undefined;
+    return this.#tools.offers.get(String(name));
+  }
+
+  #note(item: OutputItem): void {
+    const offer = this.#offerOf(item);
+    if (offer) this.calls.push({ offer, callId: String(item["call_id"]), argumentsJson: String(item["arguments"]) });
+  }
+
+  #noteClientCall(index: number, item: OutputItem): void {
+    const name = String(item["name"]);
+    const isPlain = item.type === "function_call" && (item["namespace"] ?? undefined) === undefined;
+    const offered = isPlain ? this.#tools.clientTools.get(name) : undefined;
+    const callId = String(item["call_id"]);
+    this.#clientCalls.set(index, { callId, name, ...(offered && { made: toClientItem(offered, item) }) });
+  }
+
+  /** @param isCommentary whether the model continues with a server tool */
+  #flush(shown: TurnEvent[], isCommentary: boolean): void {
+    const ended = this.#ended;
+    if (ended === undefined) return;
+    this.#ended = undefined;
+    const { item } = ended;
+    const isSaid = item["phase"] !== undefined && item["phase"] !== null;
+    shown.push(isCommentary && !isSaid ? { ...ended, item: { ...item, phase: "commentary" } } : ended);
+  }
+}

@@ -1,0 +1,51 @@
+/** Converts the tools of a request to the provider's view. */
+import type { Tool, ToolChoice, ToolReference, TurnRequest } from "../turn/request.ts";
+import type { Offers } from "./opened-tools.ts";
+import { describeAsFunction } from "./tool.ts";
+
+/** The request for providers: functions instead of server tools, without settings only Sluice honors. */
+export function toldRequest(request: TurnRequest, offers: Offers): TurnRequest {
+  const told = withFunctions(request, offers);
+  return [...offers.values()].flat().reduce((sofar, { open }) => open.told?.(sofar) ?? sofar, told);
+}
+
+function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
+  if (offers.size === 0) return request;
+  const tools = request.tools.flatMap((tool): Tool[] => {
+    if (tool.type !== "hosted" || !offers.has(tool)) return [tool];
+    return (offers.get(tool) ?? []).map(({ name, open }) => describeAsFunction(name, open));
+  });
+  const { maxToolCalls: _, stopServerToolsWhen: __, toolChoice, ...rest } = request;
+  // The limit for tools run by the provider itself stays in the request.
+  const limited = request.maxToolCalls !== undefined && tools.some(({ type }) => type === "hosted");
+  // Providers reject a tool choice without tools, which can be left over from a source after its list failed.
+  const isAny = tools.length > 0 || request.input.some(({ type }) => type === "additional_tools");
+  const choice = toolChoice === undefined || !isAny ? undefined : toldChoice(toolChoice, offers);
+  return {
+    ...rest,
+    tools,
+    ...(limited && { maxToolCalls: request.maxToolCalls }),
+    ...(choice !== undefined && { toolChoice: choice }),
+  };
+}
+
+/** Undefined when nothing is left to choose. */
+function toldChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
+  if (typeof choice === "string") return choice;
+  const toldOf = (reference: ToolReference): ToolReference[] => {
+    const entries = [...offers].filter(([{ kind }]) => kind === reference.type).map(([, made]) => made);
+    if (entries.length === 0) return [reference];
+    const [first = []] = entries;
+    const isOfSource = entries.some((made) => made.some(({ isMeant }) => isMeant !== undefined));
+    const meant = isOfSource ? entries.flat().filter(({ isMeant }) => isMeant?.(reference)) : first;
+    return meant.map(({ name }) => ({ type: "function", name }));
+  };
+  if (choice.type === "allowed_tools") {
+    const tools = choice.tools.flatMap(toldOf);
+    return tools.length === 0 && choice.tools.length > 0 ? "none" : { ...choice, tools };
+  }
+  const tools = toldOf(choice.tool);
+  const [tool] = tools;
+  if (tools.length > 1) return { type: "allowed_tools", mode: "required", tools };
+  return tool && { ...choice, tool };
+}

@@ -1,0 +1,37 @@
+/** Loads the configuration file for the operator's commands, exactly as the service loads it. */
+import type { Command, Terminal } from "@sluice/proto/lib/process/cli.js";
+import { type LoadedConfig, loadEdge, loadConfig, problemsOfLeftOut } from "@sluice/proto/config/config-file.js";
+import { type SinkSettings, loadSinks } from "@sluice/proto/config/sinks/sinks.js";
+import { readSeed } from "@sluice/proto/config/seed.js";
+import { seedFile } from "../seed-file.ts";
+
+export interface OperatorTerminal extends Terminal {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Default configuration file. */
+  readonly config: string;
+  /** Version of Sluice, for the user agent. */
+  readonly version: string;
+}
+
+/** Exit code 0 means success. @throws ConfigError, too */
+export type OperatorCommand = Command<OperatorTerminal>;
+
+/** @throws ConfigError with every problem of the gateway's sections */
+export function checkEdge(file: string, { environment }: OperatorTerminal): void {
+  loadEdge(file, environment);
+}
+
+/** @throws ConfigError with every problem of admin-svc's sections */
+export const checkSinks = (file: string, { environment }: OperatorTerminal): SinkSettings =>
+  loadSinks(file, environment).settings;
+
+/** @throws ConfigError with every problem */
+export const load = (file: string, { environment }: OperatorTerminal): LoadedConfig =>
+  loadConfig(file, environment, readSeed(seedFile));
+
+/** Problems of the providers excluded in this environment. @throws ConfigError for an unreadable file */
+export const leftOutProblems = (file: string, { environment }: OperatorTerminal): readonly string[] =>
+  problemsOfLeftOut(file, environment, readSeed(seedFile));
+
+/** The day of the built-in prices. */
+export const seedDate = (): string => readSeed(seedFile).date;

@@ -1,0 +1,2 @@
+/** Place of the built-in catalogue: relative to inference-svc/dist/assembly, and found from a bundle as well. */
+export const seedFile = new URL("../../models/catalog/seed.json", import.meta.url);

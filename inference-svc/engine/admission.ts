@@ -1,0 +1,62 @@
+/** Admits a turn for a resolved key, or refuses it. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Resolved } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import { refusedMs } from "@sluice/proto/lib/load/pressure.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
+import { Scope } from "../turn/scope.ts";
+import { TurnState } from "../turn/turn-state.ts";
+import { StageEvents, Trace } from "../turn/trace.ts";
+import type { Requester } from "../turn/requester.ts";
+import type { TurnSignal } from "../turn/signal.ts";
+
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+export function admit(
+  { caller, generation }: Resolved,
+  { requestId, generationId, deadline }: Requester,
+  { user, door }: RunTurnRequest,
+  signal: TurnSignal,
+  held: Account,
+  span?: Span,
+): Scope {
+  if (!caller) throw invalidKey();
+  if (caller.kind !== KeyKind.INFERENCE) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  return new Scope({
+    signal,
+    held,
+    caller,
+    requestId,
+    turnId: newUuid(),
+    generationId,
+    deadline,
+    user,
+    door: door === "" ? undefined : doorWord(door),
+    trace: new Trace(generation, span && new StageEvents(span)),
+    state: new TurnState(),
+    span,
+  });
+}
+
+/** The refusal of a turn by an overloaded process. */
+export const overloaded = (): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });
+
+const retryMs = 1_000;
+
+/** The refusal of a turn while a problem of the process prevents all its work. */
+export const hindered = ({ cause, reason }: Hindrance): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, cause === "spool" ? "Usage cannot be recorded at the moment" : "", {
+    origin: FaultOrigin.INFERENCE,
+    retryAfterMs: retryMs,
+    cause: new Error(`${cause}: ${reason}`),
+  });

@@ -1,0 +1,127 @@
+/** Dry runs: the result of a request, without calling anything. The request passes the layers of the stack like every turn, up to the call of an endpoint. */
+import { errorMembers } from "@sluice/proto/contract/operations/errors.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
+import { member } from "@sluice/proto/lib/log/text.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { admit } from "./admission.ts";
+import type { Requester } from "../turn/requester.ts";
+import type { PlanDryRun } from "./dry-run-plan.ts";
+import { checkEndUser } from "./end-users.ts";
+import type { EngineDeps } from "./engine.ts";
+import { measureRequest } from "../models/estimate/memory.ts";
+import type { PlannedAttempt } from "../models/routing/choose/plan.ts";
+import { type Applied, appliedTo } from "../turn/applied-guardrails.ts";
+import { requestedSlug, serviceMetadata } from "../models/routing/records/service-metadata.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Stage } from "../turn/trace.ts";
+import { TurnAbort } from "../turn/signal.ts";
+
+export type DryRunParts = Pick<EngineDeps, "access" | "budget" | "enforcesEndUsers" | "region" | "parse"> & {
+  readonly log: Logger;
+  readonly plan: PlanDryRun;
+};
+
+export class DryRun {
+  readonly #parts: DryRunParts;
+  readonly #lines: LineLog;
+
+  constructor(parts: DryRunParts) {
+    this.#parts = parts;
+    this.#lines = parts.log.lines("dry run");
+  }
+
+  /**
+   * The receipt as JSON.
+   * @param work parses and plans the request; embeddings have a separate form and separate layers
+   * @throws Fault, with service_metadata, as a turn would before any call; a block is not a failure here
+   */
+  async run(
+    request: RunTurnRequest,
+    requester: Requester,
+    work: Pick<DryRunParts, "parse" | "plan"> = this.#parts,
+  ): Promise<Buffer> {
+    let admitted: Scope | undefined;
+    const room = this.#parts.budget.open(requester.keyHash);
+    const abort = new TurnAbort();
+    const held = heldBytes.open(requester.keyHash, (fault) => abort.abort(fault));
+    try {
+      await room.grow(measureRequest(request));
+      const { access } = this.#parts;
+      const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
+      const scope = admit(resolved, requester, request, abort, held);
+      const turnRequest = work.parse(request, requester, scope.caller);
+      admitted = scope;
+      if (turnRequest.ignoredFields) scope.trace.ignoredFields = turnRequest.ignoredFields;
+      await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
+      const { refusal, plan } = await work.plan(turnRequest, scope);
+      const [first] = plan;
+      scope.trace.passedFields = first?.passedFields ?? [];
+      const receipt = this.#receipt(request, scope, refusal, plan);
+      const shown = request.echoUpstreamBody && !refusal ? first?.bodyJson : undefined;
+      this.#note(request, requester, refusal ? "blocked" : "allowed");
+      return receiptJson(receipt, shown);
+    } catch (error) {
+      const fault = Fault.from(error);
+      this.#note(request, requester, fault.errorType, fault);
+      if (!admitted || fault.reason === FaultReason.INTERNAL) throw fault;
+      throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, admitted))) });
+    } finally {
+      room.release();
+      held.release();
+    }
+  }
+
+  #note({ model }: RunTurnRequest, { requestId, keyHash }: Requester, outcome: string, fault?: Fault): void {
+    const members = `${member("request_id", requestId)},"key_hash":"${keyHash}"${member("model", model)},"outcome":"${outcome}"`;
+    if (fault?.reason === FaultReason.INTERNAL) this.#lines.error(members, fault.cause);
+    else this.#lines.info(members);
+  }
+
+  #receipt(request: RunTurnRequest, scope: Scope, refusal: Fault | undefined, plan: readonly PlannedAttempt[]): object {
+    return {
+      object: request.door === "embeddings" ? "embeddings.dry_run" : "response.dry_run",
+      blocked: refusal !== undefined,
+      error: refusal ? errorMembers(refusal) : null,
+      guardrails: appliedTo(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),
+      candidates: plan.map(candidate),
+      service_metadata: this.#metadata(request, scope),
+    };
+  }
+
+  #metadata(request: RunTurnRequest, { trace }: Scope): object {
+    const { unknownFields } = request;
+    return serviceMetadata(trace, { requested: requestedSlug(request), region: this.#parts.region, unknownFields });
+  }
+}
+
+/** The most severe action of a guardrail; hypothetical actions are only in the pipeline. */
+function decisionOf({ guardrail, scope }: Applied, stages: readonly Stage[]): object {
+  const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && stage.data?.["mode"] !== "audit");
+  const [gravest] = own.map((stage) => stage.data?.["action"]);
+  return { guardrail_id: guardrail.id, guardrail_scope: scope, decision: gravest ?? "allowed" };
+}
+
+const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost, held }: PlannedAttempt): object => ({
+  model: endpoint.model,
+  provider: endpoint.providerName,
+  service_tier: endpoint.tier,
+  quantization: endpoint.quantization,
+  not_sent: losses,
+  estimate: {
+    input_tokens: inputTokens,
+    max_output_tokens: maxOutputTokens ?? null,
+    input_cost: cost ? dollars(cost.input) : null,
+    max_output_cost: cost && maxOutputTokens !== undefined ? dollars(cost.output) : null,
+    max_cost: cost && maxOutputTokens !== undefined ? dollars(cost.input + cost.output) : null,
+    held: held === undefined ? null : dollars(held),
+  },
+});
+
+/** The body as it would be sent, as text: parsing would round its numbers. */
+function receiptJson(receipt: object, upstreamBody: string | undefined): Buffer {
+  const json = JSON.stringify(receipt);
+  return Buffer.from(upstreamBody === undefined ? json : `${json.slice(0, -1)},"upstream_body":${upstreamBody}}`);
+}

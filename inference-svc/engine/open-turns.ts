@@ -1,0 +1,76 @@
+/** Open turns for administrators, to list and to end. */
+import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { Places } from "@sluice/proto/lib/lane/places.js";
+import type { AnswerDelivery } from "./deliver.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Cancellable } from "../turn/signal.ts";
+
+/** An admitted, unfinished turn. */
+export class OpenTurn {
+  readonly scope: Scope;
+  readonly requestedModel: string;
+  readonly turn: Cancellable;
+  /** Undefined until the layers of the turn are built. */
+  delivery: AnswerDelivery | undefined = undefined;
+
+  constructor(scope: Scope, requestedModel: string, turn: Cancellable) {
+    this.scope = scope;
+    this.requestedModel = requestedModel;
+    this.turn = turn;
+  }
+}
+
+export class OpenTurns {
+  readonly #turns = new Places<OpenTurn>();
+
+  /** @returns the place of the turn, needed for its removal */
+  add(turn: OpenTurn): number {
+    return this.#turns.add(turn);
+  }
+
+  delete(place: number): void {
+    this.#turns.delete(place);
+  }
+
+  /** @returns the longest-open turns of a workspace */
+  list(workspaceId: string, limit: number): { readonly turns: WireTurn[]; readonly total: number } {
+    const own = this.#in(workspaceId).sort((a, b) => a.scope.trace.startedAt - b.scope.trace.startedAt);
+    const now = performance.now();
+    return { turns: own.slice(0, limit).map((turn) => toWireTurn(turn, now)), total: own.length };
+  }
+
+  /** @returns whether the turn exists. Its client gets a failure with the reason. */
+  end(workspaceId: string, generationId: string): boolean {
+    const found = this.#in(workspaceId).find(({ scope }) => scope.generationId === generationId);
+    found?.turn.cancel(endedByAdministrator());
+    return found !== undefined;
+  }
+
+  #in(workspaceId: string): OpenTurn[] {
+    return this.#turns.values().filter(({ scope }) => scope.caller.workspaceId === workspaceId);
+  }
+}
+
+const endedByAdministrator = (): Fault =>
+  new Fault(FaultReason.PERMISSION_DENIED, "An administrator ended this request", { origin: FaultOrigin.INFERENCE });
+
+function toWireTurn({ scope, requestedModel, delivery }: OpenTurn, now: number): WireTurn {
+  const { generationId, caller, door, user, trace } = scope;
+  const { startedAt, firstMs, attempts, candidates, selected } = trace;
+  const chosen = selected === undefined ? undefined : candidates[selected];
+  return {
+    $typeName: "sluice.inference.v1.OpenTurn",
+    generationId,
+    keyHash: caller.keyHash,
+    door: door ?? "responses",
+    requestedModel,
+    model: chosen?.model ?? "",
+    provider: chosen?.provider ?? "",
+    user: user ?? "",
+    openMs: Math.round(now - startedAt),
+    ...(firstMs !== undefined && { firstMs: Math.round(firstMs) }),
+    textUnits: delivery?.textUnits ?? 0,
+    attempts: attempts.length,
+  };
+}

@@ -1,0 +1,82 @@
+/** The catalogue, for clients with an API key and for Sluice's gateways, and the left-out providers, for administrators. */
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  InferenceService,
+  ListEndpointsResponseSchema,
+  ListLeftOutProvidersResponseSchema,
+  ListModelsResponseSchema,
+  ListProvidersResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { LeftOut } from "@sluice/proto/config/config-file.js";
+import { leftOutReason } from "@sluice/proto/config/left-out.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { readOnly } from "@sluice/proto/lib/limits/decision.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { requireManager } from "./administrator.ts";
+import { admitDirectly } from "./direct-admission.ts";
+import type { EndpointRecords } from "../../models/routing/records/endpoint-record.ts";
+import { listEndpoints, listModels, listProviders } from "../../models/routing/records/listing.ts";
+import type { CurrentConfig } from "../../engine/current-config.ts";
+
+export interface CatalogueDeps {
+  readonly access: Access;
+  readonly limiter: Limiter;
+  readonly config: Pick<CurrentConfig, "catalog">;
+  readonly records: EndpointRecords;
+  readonly token: ServiceToken;
+  /** Providers currently unusable. */
+  readonly leftOut: () => readonly LeftOut[];
+}
+
+type CatalogueHandlers = Pick<
+  ServiceImpl<typeof InferenceService>,
+  "listModels" | "listEndpoints" | "listProviders" | "listLeftOutProviders"
+>;
+
+export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
+  async listModels(_, context) {
+    await requireCaller(deps, context);
+    return create(ListModelsResponseSchema, { models: listModels(deps.config.catalog) });
+  },
+  async listEndpoints({ model }, context) {
+    await requireCaller(deps, context);
+    const found = listEndpoints(deps.config.catalog, deps.records, model);
+    if (!found) throw modelNotFound(model);
+    return create(ListEndpointsResponseSchema, found);
+  },
+  async listProviders(_, context) {
+    await requireCaller(deps, context);
+    return create(ListProvidersResponseSchema, { providers: listProviders(deps.config.catalog, deps.records) });
+  },
+  async listLeftOutProviders(_, { requestHeader }) {
+    await requireManager(deps, requestHeader);
+    const providers = deps.leftOut().map((left) => ({ id: left.provider, reason: shownReason(left) }));
+    return create(ListLeftOutProvidersResponseSchema, { providers });
+  },
+});
+
+/** Answers never quote a package's error, because it names folders of the machine. */
+const shownReason = (left: LeftOut): string =>
+  left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
+
+/** Longer than any slug of a catalogue; the rest of a longer slug is not repeated in the error. */
+const shownCharacters = 256;
+
+const modelNotFound = (slug: string): Fault =>
+  new Fault(FaultReason.NOT_FOUND, `Model not found: ${slug.slice(0, shownCharacters)}`, {
+    origin: FaultOrigin.CLIENT,
+  });
+
+/**
+ * Lets Sluice's gateways pass, because they have already counted the request; requests of other clients count towards their key's limits.
+ * @throws Fault UNAUTHENTICATED, RATE_LIMITED
+ */
+async function requireCaller(deps: CatalogueDeps, { requestHeader, responseHeader }: HandlerContext): Promise<void> {
+  if (isServiceToken(requestHeader.get(serviceTokenHeader), deps.token)) return;
+  const { keyHash } = parseBearer(requestHeader.get("authorization"));
+  await admitDirectly(deps, keyHash, responseHeader, readOnly);
+}

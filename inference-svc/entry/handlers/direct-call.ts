@@ -1,0 +1,84 @@
+/** A turn for a caller without a gateway, with an API key or, from Sluice's own services, on behalf of a key. */
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { ConfigFile } from "@sluice/proto/config/config-file.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
+import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { Echo } from "@sluice/proto/lib/responses/echo.js";
+import { type ResponseIdentity, identifyResponse, seconds } from "@sluice/proto/lib/responses/identity.js";
+import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { traceHeadersOf } from "@sluice/proto/lib/tracing/rpc.js";
+import type { Engine } from "../../engine/engine.ts";
+import type { DirectRefusals } from "./direct-refusals.ts";
+import { PushedTurn } from "./pushed-turn.ts";
+import type { TimeLimits } from "./time-limit.ts";
+
+export interface DirectTurnDeps extends DirectRefusals {
+  readonly engine: Engine;
+  readonly access: Access;
+  readonly limiter: Limiter;
+  readonly pressure: Pick<Pressure, "refuses">;
+  readonly config: TimeLimits & { readonly file: Pick<ConfigFile, "compat"> };
+  readonly token: ServiceToken;
+  /** Called before anything is sent to a client: everything a client learns must already be on record. */
+  readonly beforeSending: () => void;
+}
+
+export interface DirectCall {
+  readonly keyHash: string;
+  readonly request: RunTurnRequest;
+  readonly context: HandlerContext;
+}
+
+/** A turn for an admitted call. */
+export interface AdmittedTurn {
+  readonly turn: DirectTurn;
+  readonly open: (listener: TurnListener) => TurnControl;
+  /** Returns the call's share of its limits. Further calls have no effect. @param left whether it ended before the turn */
+  readonly leave: (left: boolean) => void;
+}
+
+/** The facts about a turn for its callers. */
+export class DirectTurn {
+  readonly generationId = newId("gen-");
+  readonly #createdAt = seconds();
+  readonly key: Caller;
+  #identity: ResponseIdentity | undefined;
+
+  constructor(key: Caller) {
+    this.key = key;
+  }
+
+  /** The response object of the turn, equal at every call. */
+  identify(request: RunTurnRequest, echo: Echo, metadataAlias: string | null): ResponseIdentity {
+    this.#identity ??= identifyResponse(request, echo, metadataAlias, this.#createdAt);
+    return this.#identity;
+  }
+}
+
+/** Opens a turn in the engine. */
+export function openInEngine(
+  { engine, access }: Pick<DirectTurnDeps, "engine" | "access">,
+  { keyHash, request, context: { requestHeader } }: DirectCall,
+  { generationId }: DirectTurn,
+  limitMs: number,
+  listener: TurnListener,
+): TurnControl {
+  const requester = {
+    keyHash,
+    requestId: requestIdIn(requestHeader) ?? newId("req_"),
+    generationId,
+    policyGeneration: access.generation,
+    deadline: performance.now() + limitMs,
+    trace: traceHeadersOf(requestHeader),
+    scanned: false,
+  };
+  const pushed = new PushedTurn(listener);
+  pushed.start((turn) => engine.run(request, requester, turn), limitMs);
+  return pushed;
+}

@@ -1,0 +1,32 @@
+/** Records turns refused before the engine, for callers without a gateway. */
+import type { HandlerContext } from "@connectrpc/connect";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
+import type { LedgerTurns } from "../../engine/ledger-turns.ts";
+
+export interface DirectRefusals {
+  readonly turns: Pick<LedgerTurns, "refused">;
+}
+
+export interface AskedTurn {
+  readonly keyHash: string;
+  readonly request: RunTurnRequest;
+  readonly context: HandlerContext;
+}
+
+/** @throws errors of the work, which are then on record */
+export async function orRecordRefusal<Result>(
+  { turns }: DirectRefusals,
+  { keyHash, request, context }: AskedTurn,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const requestId = requestIdIn(context.requestHeader) ?? newId("req_");
+    turns.refused(request, { keyHash, requestId, generationId: newId("gen-") }, Fault.from(error));
+    throw error;
+  }
+}

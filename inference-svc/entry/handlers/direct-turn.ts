@@ -1,0 +1,94 @@
+/** Admits a call without a gateway, and passes it the events of its turn as it pulls them. */
+import {
+  RunTurnRequestSchema,
+  type RunTurnRequest,
+  type TurnEvent,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { HandlerContext } from "@connectrpc/connect";
+import { checkScalars } from "./scalars.ts";
+import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { metered } from "@sluice/proto/lib/limits/metered.js";
+import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { overloaded } from "../../engine/admission.ts";
+import { admitDirectly } from "./direct-admission.ts";
+import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
+import { orRecordRefusal } from "./direct-refusals.ts";
+import { PulledTurn } from "./pulled-turn.ts";
+import { type SharedTurnDeps, admitSharedTurn } from "./shared-turn.ts";
+import { timeLimitMs } from "./time-limit.ts";
+
+export interface RunningTurn {
+  readonly turn: DirectTurn;
+  /** The events of each batch, to be read once. @throws Fault of the turn, or the abort reason of the caller */
+  readonly batches: AsyncIterable<readonly TurnEvent[]>;
+}
+
+/** The turn runs while its batches are read. @throws Fault of a refused call */
+export async function openDirectTurn(
+  deps: SharedTurnDeps,
+  request: RunTurnRequest,
+  context: HandlerContext,
+): Promise<RunningTurn> {
+  // Refuses only clients without a gateway; gateways count their waiting turns, and refuse before sending.
+  if (deps.pressure.refuses()) throw overloaded();
+  const keyHash = callerKeyHash(context.requestHeader, deps.token);
+  const idempotencyKey = readIdempotencyKey(context.requestHeader.get("idempotency-key"));
+  const call = { keyHash, request, context };
+  const admitted = await orRecordRefusal(deps, call, async () => {
+    checkRequest(request);
+    return idempotencyKey === undefined ? admitTurn(deps, call) : admitSharedTurn(deps, call, idempotencyKey);
+  });
+  context.responseHeader.set(generationIdHeader, admitted.turn.generationId);
+  return { turn: admitted.turn, batches: readTurn(deps, admitted, context) };
+}
+
+/** @throws Fault INVALID_REQUEST */
+function checkRequest(request: RunTurnRequest): void {
+  const problems = new Problems();
+  checkScalars(request, problems);
+  const strange = unknownFieldIn(RunTurnRequestSchema, request);
+  if (strange !== undefined) problems.add(strange, "a field that this build does not know");
+  problems.throwIfAny();
+}
+
+async function admitTurn(deps: DirectTurnDeps, call: DirectCall): Promise<AdmittedTurn> {
+  const { keyHash, request, context } = call;
+  const admission = await admitDirectly(deps, keyHash, context.responseHeader);
+  const turn = new DirectTurn(admission.caller);
+  const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
+  const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, timeLimitMs(deps.config, request));
+  return {
+    turn,
+    open: (listener) => openInEngine(deps, call, turn, limitMs, meter ? metered(meter, listener) : listener),
+    leave: (left) => admission.leave(meter?.tokens(left)),
+  };
+}
+
+async function* readTurn(
+  { beforeSending }: DirectTurnDeps,
+  { open, leave }: AdmittedTurn,
+  { signal }: HandlerContext,
+): AsyncGenerator<readonly TurnEvent[], void, undefined> {
+  const reader = new PulledTurn();
+  // The adapter may wait forever for room on a closed socket and never pull the next batch: then nothing else ends the turn.
+  const abandon = () => {
+    reader.end(signal.reason);
+    reader.cancel();
+    leave(true);
+  };
+  try {
+    reader.start(open);
+    // The deadline may have passed already, and an aborted signal calls no new listeners.
+    if (signal.aborted) abandon();
+    else signal.addEventListener("abort", abandon);
+    yield* reader;
+  } finally {
+    signal.removeEventListener("abort", abandon);
+    reader.cancel();
+    beforeSending();
+    leave(false);
+  }
+}

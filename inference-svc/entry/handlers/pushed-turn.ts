@@ -1,0 +1,71 @@
+/** Pushes a turn of the engine to a listener, which can pause and cancel it. */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
+import type { EngineTurn, WireBatch } from "../../engine/wire.ts";
+import { deadlineExceeded, turnOver } from "./time-limit.ts";
+
+export class PushedTurn implements EngineTurn, TurnControl {
+  readonly #listener: TurnListener;
+  readonly #abort = new TurnAbort();
+  #hasBegun = false;
+  #hasLeft = false;
+  #paused: Promise<void> | undefined;
+  #release = () => {};
+
+  constructor(listener: TurnListener) {
+    this.#listener = listener;
+  }
+
+  /** @param run runs this turn in the engine @param limitMs time limit of the turn */
+  start(run: (turn: EngineTurn) => Promise<void>, limitMs: number): void {
+    const timer = setTimeout(() => this.cancel(deadlineExceeded()), limitMs);
+    // The listener needs this control before the first event, since it may pause at that event.
+    queueMicrotask(() => {
+      run(this)
+        .then(this.#ended, this.#failed)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  get signal(): TurnSignal {
+    return this.#abort;
+  }
+
+  accepted(): void {
+    this.#hasBegun = true;
+    this.#listener.accepted?.();
+  }
+
+  take({ events, cost }: WireBatch): Promise<void> | undefined {
+    if (this.#hasLeft) return undefined;
+    this.#listener.events(events, cost);
+    return this.#paused;
+  }
+
+  pause(): void {
+    this.#paused ??= new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  resume(): void {
+    this.#paused = undefined;
+    this.#release();
+  }
+
+  /** @param reason a Fault is the failure of the turn; anything else means nobody listens any more */
+  cancel(reason: unknown = turnOver): void {
+    if (!(reason instanceof Fault)) this.#hasLeft = true;
+    this.#abort.abort(reason);
+    this.resume();
+  }
+
+  readonly #ended = (): void => {
+    if (!this.#hasLeft) this.#listener.ended();
+  };
+
+  readonly #failed = (error: unknown): void => {
+    if (!this.#hasLeft) this.#listener.failed(Fault.from(error), this.#hasBegun);
+  };
+}

@@ -1,0 +1,152 @@
+/** Rules about certain words, and about the format of a text. */
+import { normalizeForm } from "../../../content/signs/signs.ts";
+import type { EvaluatedCall, Message } from "../message.ts";
+import { type LocalRule, type Template, firstOf, lasting, must, never, quoted, reply, saidIn, total } from "./rule.ts";
+
+/** Normalizes case and invisible characters. */
+const plain = (text: string): string => normalizeForm(text).toLowerCase();
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
+interface Finder {
+  readonly isIn: (text: string) => boolean;
+  /** Whether the words are in every text with this beginning. */
+  readonly isInForGood: (begun: string) => boolean;
+}
+
+/** Matches the words where no letter or digit adjoins them. Undefined when there are none. */
+function finder(phrase: string): Finder | undefined {
+  const words = plain(phrase).trim().split(/\s+/).map(escaped).join("\\s+");
+  if (words === "") return undefined;
+  const adjoining = String.raw`[\p{L}\p{N}_]`;
+  const found = new RegExp(`(?<!${adjoining})${words}(?!${adjoining})`, "u");
+  // A further character shows that the last word has ended; a combining mark could still change that word.
+  const ended = new RegExp(String.raw`(?<!${adjoining})${words}(?!${adjoining}|\p{M})[^]`, "u");
+  // The lower case of a sigma depends on the next letter.
+  const isStable = !/[\u03c3\u03c2]/.test(words);
+  return {
+    isIn: (text) => found.test(plain(text)),
+    isInForGood: (begun) => isStable && ended.test(plain(begun)),
+  };
+}
+
+const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quoted}`;
+const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|use|uses|write|writes)";
+
+/** Rule "never says X": checks the text and the arguments of tool calls. */
+function saysNever({ isIn, isInForGood }: Finder): LocalRule {
+  const isTold = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
+  return {
+    isTotal: true,
+    isBroken: (message) => isIn(saidIn(message)) || isTold(message),
+    isBrokenForGood: (begun) => isInForGood(begun.content ?? "") || isTold(begun),
+  };
+}
+
+/** Every string in a tool's arguments, without JSON escapes. */
+function textsOf({ arguments: json }: EvaluatedCall): readonly string[] {
+  const texts: string[] = [];
+  try {
+    JSON.parse(json, (key, value: unknown) => {
+      texts.push(key);
+      if (typeof value === "string") texts.push(value);
+      return value;
+    });
+    return texts;
+  } catch {
+    return [json];
+  }
+}
+
+const spelled = (text: string): string => text.normalize("NFKC").trim();
+
+function endingWith(phrase: string): LocalRule | undefined {
+  const wanted = spelled(phrase);
+  return wanted === "" ? undefined : total(({ content }) => !spelled(content ?? "").endsWith(wanted));
+}
+
+function startingWith(phrase: string): LocalRule | undefined {
+  const wanted = spelled(phrase);
+  if (wanted === "") return undefined;
+  return {
+    isTotal: true,
+    isBroken: ({ content }) => !spelled(content ?? "").startsWith(wanted),
+    isBrokenForGood: ({ content }) => {
+      const start = settledPart(content ?? "")
+        .normalize("NFKC")
+        .trimStart();
+      return !start.startsWith(wanted) && !wanted.startsWith(start);
+    },
+  };
+}
+
+/** The part whose normal form no later character can change: an ASCII character never combines with the character before it. */
+const settledPart = (text: string): string => /^[^]*(?=[\n -~])/.exec(text)?.[0] ?? "";
+
+const fence = /^ {0,3}(?:`{3,}|~{3,})/m;
+
+const isJson = (content: string | null): boolean => {
+  try {
+    JSON.parse(content ?? "");
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const marks: Readonly<Record<string, RegExp>> = {
+  "exclamation mark": /[!\uff01\u00a1]/,
+  "exclamation point": /[!\uff01\u00a1]/,
+  "question mark": /[?\uff1f\u00bf]/,
+  "em dash": /\u2014/,
+  semicolon: /;/,
+  emoji: /(?![\u00a9\u00ae\u2122](?!\ufe0f))\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3/u,
+  digit: /\p{Nd}/u,
+  "capital letter": /\p{Lu}/u,
+  "uppercase letter": /\p{Lu}/u,
+  "lowercase letter": /\p{Ll}/u,
+};
+
+export const textTemplates: readonly Template[] = [
+  {
+    form: new RegExp(`(?:${never}|${reply} ${never}) ${contain} ${phrase}`),
+    read: (parts) => {
+      const found = finder(firstOf(parts));
+      return found && saysNever(found);
+    },
+  },
+  {
+    form: new RegExp(`(?:always ${contain}|${reply} ${must} ${contain}|${reply} ${contain}) ${phrase}`),
+    read: (parts) => {
+      const found = finder(firstOf(parts));
+      return found && total(({ content }) => !found.isIn(content ?? ""));
+    },
+  },
+  {
+    form: new RegExp(`(?:${reply} )?(?:${must} )?(?:end|ends)(?: ${reply})? with ${phrase}`),
+    read: (parts) => endingWith(firstOf(parts)),
+  },
+  {
+    form: new RegExp(`(?:${reply} )?(?:${must} )?(?:start|starts|begin|begins)(?: ${reply})? with ${phrase}`),
+    read: (parts) => startingWith(firstOf(parts)),
+  },
+  {
+    form: new RegExp(
+      `(?:${reply} (?:${must} be|is|are)|(?:always )?(?:answer|reply|respond)(?: only)?(?: in| with)|only output|output only)(?: only)? (?:valid )?json(?: only)?`,
+    ),
+    read: () => total(({ content }) => !isJson(content)),
+  },
+  {
+    form: new RegExp(`(?:${never} (?:use|write|include|output)|no)(?: any| a)? (?:fenced )?code blocks?`),
+    read: () => lasting((message) => fence.test(saidIn(message))),
+  },
+  {
+    form: new RegExp(
+      `(?:${never} (?:use|write|include)|no)(?: any| an?| the)? (${Object.keys(marks).join("|")})(?:s|es)?`,
+    ),
+    read: ([what = ""]) => {
+      const mark = marks[what.toLowerCase()];
+      return mark && lasting((message) => mark.test(saidIn(message)));
+    },
+  },
+];

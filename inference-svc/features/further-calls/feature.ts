@@ -1,0 +1,55 @@
+/**
+ * Turns with possible further calls: agent loops, panels, judged answers. From their first admitted call on, budgets reserve an amount for the others: many
+ * such turns at once must not all begin, be paid for, and then fail for lack of budget.
+ */
+import { mayUseTools } from "../../agent-loop/toolbox.ts";
+import { PassedAnswer } from "../../turn/answer-kinds.ts";
+import type { Answer, Batch } from "../../turn/turn.ts";
+import type { AskingFeature } from "../kit.ts";
+import { namesFusion, mayUseWeb } from "../slugs.ts";
+
+export const furtherCalls: AskingFeature = {
+  id: "further-calls",
+  applies: (request, { hasBudget }) =>
+    hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
+  layer:
+    ({ budgets }) =>
+    (next) =>
+    (request, scope) => {
+      const end = budgets.begin(scope);
+      try {
+        return new WatchedAnswer(next(request, scope), end);
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+  dryRun: () => (next) => next,
+};
+
+/** Ends the turn's budget reserve with its answer. */
+class WatchedAnswer extends PassedAnswer {
+  readonly #end: () => void;
+
+  constructor(answer: Answer, end: () => void) {
+    super(answer);
+    this.#end = end;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    return batch;
+  }
+
+  protected override failed(error: unknown): unknown {
+    this.#end();
+    return error;
+  }
+
+  protected override ended(): void {
+    this.#end();
+  }
+
+  protected override left(): void {
+    this.#end();
+  }
+}

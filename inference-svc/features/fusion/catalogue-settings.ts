@@ -1,0 +1,28 @@
+/** Wires fusion to the models and presets of the catalogue. */
+import type { FusionPresets } from "@sluice/proto/config/routers.js";
+import { defaultPresets } from "./default-presets.ts";
+import { panelTimeouts } from "./panel.ts";
+import type { RunParts } from "./run.ts";
+import type { SettingsParts } from "./settings.ts";
+import type { Catalog } from "../../models/routing/catalog.ts";
+import { canHave } from "../../agent-loop/opened-tools.ts";
+import type { ToolParts } from "../../agent-loop/tool.ts";
+import type { PartModels } from "../../agent-loop/called-models.ts";
+
+export interface SettingsSources {
+  readonly catalog: Catalog;
+  readonly presets: FusionPresets;
+  readonly tools: ToolParts;
+}
+
+export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): SettingsParts => ({
+  presets: { ...defaultPresets(catalog), ...presets },
+  hasModel: (slug) => catalog.find(slug) !== undefined,
+  hasTool: (tool, models, scope) => canHave(tool, models, scope, tools),
+});
+
+export const fusionRuns = (settings: SettingsParts, models: PartModels): RunParts => ({
+  ...models,
+  settings,
+  timeouts: panelTimeouts,
+});

@@ -1,0 +1,156 @@
+/** The panel: several models answer the same request concurrently and independently. */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { InputItem, TurnRequest } from "../../turn/request.ts";
+import type { Trace } from "../../turn/trace.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { type PartCaller, PartCall, type WordListener, type Source, partRequest } from "../model-tools/part-call.ts";
+import type { FusionSettings } from "./settings.ts";
+
+/** Milliseconds. */
+export interface PanelTimeouts {
+  /** Time limit of one panel answer. */
+  readonly memberMs: number;
+  /** Time after which half of the panel is enough. */
+  readonly quorumMs: number;
+  /** Time for the rest of the panel after the quorum. */
+  readonly graceMs: number;
+  /** Time limit of the comparison, including retries. */
+  readonly analystMs: number;
+}
+
+/** Most answers with some searches take less than a minute; a model is given up after two. */
+export const panelTimeouts: PanelTimeouts = { memberMs: 120_000, quorumMs: 60_000, graceMs: 15_000, analystMs: 60_000 };
+
+/** Maximum duration of a run in milliseconds. */
+export const runMs = ({ memberMs, analystMs }: PanelTimeouts): number => memberMs + analystMs + betweenMs;
+
+/** Time reserve between the two steps and after them, for a busy process. */
+const betweenMs = 5_000;
+
+export interface PanelParts {
+  readonly settings: FusionSettings;
+  /** Calls a model through the key's guardrails, and with tools. */
+  readonly ask: Turn;
+  /** The wanted number of tokens, or the model's maximum if lower. */
+  readonly room: (model: string, wanted: number) => number;
+  readonly timeouts: PanelTimeouts;
+}
+
+export interface Answered {
+  readonly model: string;
+  readonly content: string;
+  readonly sources: readonly Source[];
+  readonly ms: number;
+  readonly toolCalls: number;
+}
+
+export interface Failed {
+  readonly model: string;
+  readonly error: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly toolCalls: number;
+}
+
+export type PanelOutcome = Answered | Failed;
+
+export const isAnswered = (outcome: PanelOutcome): outcome is Answered => "content" in outcome;
+
+/** Receives each model's deltas and its final outcome. */
+export interface PanelListener {
+  readonly said: (model: string, ...heard: Parameters<WordListener>) => void;
+  readonly over: (outcome: PanelOutcome) => void;
+}
+
+/** In the order of the panel. @throws Fault when the turn is over */
+export async function answersOf(
+  asker: PartCaller,
+  parts: PanelParts,
+  hears: PanelListener,
+): Promise<readonly PanelOutcome[]> {
+  const { settings, timeouts: limits } = parts;
+  const { scope } = asker;
+  const startedAt = performance.now();
+  const limitMs = Math.min(limits.memberMs, (scope.deadline - startedAt) / 2);
+  const askings = settings.panel.map(() => new PartCall(asker, "panel", limitMs));
+  let answered = 0;
+  let left = askings.length;
+  let grace: NodeJS.Timeout | undefined;
+  const hurry = () => {
+    const isEnough = performance.now() - startedAt >= limits.quorumMs && answered >= Math.ceil(askings.length / 2);
+    if (!isEnough || left === 0) return;
+    grace ??= setTimeout(() => askings.forEach((asking) => asking.giveUp()), limits.graceMs);
+  };
+  const quorum = setTimeout(hurry, limits.quorumMs);
+  const members = askings.map(async (asking, index) => {
+    const model = settings.panel[index] as string;
+    const outcome = await outcomeOf(asking, model, asker, parts, (...heard) => hears.said(model, ...heard));
+    throwIfAborted(scope.signal);
+    left--;
+    if (isAnswered(outcome)) answered++;
+    scope.trace.partNotes.push({ part: "panel", outcome: isAnswered(outcome) ? "answered" : "failed" });
+    hears.over(outcome);
+    hurry();
+    return outcome;
+  });
+  try {
+    return await Promise.all(members);
+  } finally {
+    clearTimeout(quorum);
+    clearTimeout(grace);
+  }
+}
+
+async function outcomeOf(
+  asking: PartCall,
+  model: string,
+  { request }: PartCaller,
+  { settings, ask, room }: PanelParts,
+  hears: WordListener,
+): Promise<PanelOutcome> {
+  const startedAt = performance.now();
+  const figures = () => ({
+    model,
+    ms: Math.round(performance.now() - startedAt),
+    toolCalls: asking.trace.toolCalls?.length ?? 0,
+  });
+  try {
+    const own = {
+      models: [model],
+      instructions: instructionsOf(request),
+      input: conversationOf(request.input),
+      tools: settings.tools,
+      maxToolCalls: settings.maxToolCalls,
+      maxOutputTokens: room(model, settings.maxTokens),
+      ...settings.manner,
+    };
+    const { text, sources } = await asking.said(ask, partRequest(request, own), hears);
+    if (text.trim() === "") return { ...figures(), ...silenceOf(asking.trace) };
+    return { ...figures(), content: text, sources };
+  } catch (error) {
+    const { message, attemptStatus } = Fault.from(error);
+    return { ...figures(), error: message, status: attemptStatus };
+  }
+}
+
+/** A guardrail's block after a tool call truncates the answer instead of refusing it; possibly nothing is left. */
+function silenceOf({ stages }: Trace): Pick<Failed, "error" | "status"> {
+  const blocked = stages.find(
+    ({ type, data }) => type === "guardrail" && data?.["action"] === "blocked" && data["mode"] !== "audit",
+  );
+  const names = blocked?.data?.["patterns"] as readonly string[] | undefined;
+  return names
+    ? { error: `Blocked by a guardrail: ${names[0]}`, status: 403 }
+    : { error: "It said nothing", status: 502 };
+}
+
+const task = () =>
+  `You are one of several experts who answer the same request independently of each other; nobody but an editor reads your answer. Answer it yourself and completely. Look things up where that helps, give the URLs of what you rely on, and say what you are not sure of. Today is ${new Date().toISOString().slice(0, 10)}.`;
+
+const instructionsOf = ({ instructions }: TurnRequest): string =>
+  instructions === undefined ? task() : `${task()}\n\nThe request comes with these instructions:\n${instructions}`;
+
+/** The conversation without tool calls, which are meaningless to a panel without those tools. */
+const conversationOf = (input: readonly InputItem[]): readonly InputItem[] =>
+  input.filter(({ type }) => type === "message");

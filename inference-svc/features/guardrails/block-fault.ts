@@ -1,0 +1,18 @@
+/** The 403 of a blocked request or answer. */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { Applied } from "../../turn/applied-guardrails.ts";
+
+/** A matched block rule and the key's guardrail it belongs to. */
+export interface BlockRule extends Applied {
+  readonly name: string;
+}
+
+/**
+ * @param message default message with the rule's name; the guardrail of the first rule may override it
+ * @param rules all matched block rules, at least one
+ */
+export const buildBlockFault = (message: string, rules: readonly BlockRule[]): Fault =>
+  new Fault(FaultReason.GUARDRAIL_BLOCKED, rules[0]?.guardrail.blockedMessage ?? message, {
+    origin: FaultOrigin.CLIENT,
+    metadata: { patterns: [...new Set(rules.map(({ name }) => name))] },
+  });

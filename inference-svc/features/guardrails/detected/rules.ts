@@ -1,0 +1,87 @@
+/** The caller's guardrail rules for external detector services. */
+import { categoryPlaceholder } from "@sluice/proto/contract/records/detector-rules.js";
+import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import type { Detector } from "../../../services/detection/detector.ts";
+import type { Detection } from "../../../services/detection/wire.ts";
+import { type Applied, appliedTo } from "../../../turn/applied-guardrails.ts";
+import { type FilterRule, type Side, covers } from "../filter-rules.ts";
+
+/** The configured detectors by their id. */
+export type DetectorMap = ReadonlyMap<string, Detector>;
+
+/** The detector's properties for a dry run, which makes no calls. */
+export type DetectorProfile = Pick<Detector, "engine" | "has" | "threshold" | "tellsPlaces">;
+
+export type DryDetectorMap = ReadonlyMap<string, DetectorProfile>;
+
+export interface DetectedRule<Of extends DetectorProfile = Detector> extends Omit<FilterRule, "finder"> {
+  readonly outage: string;
+  readonly detector: Of;
+  readonly category: string;
+  /** Minimum score of a finding. */
+  readonly threshold: number;
+}
+
+export interface DetectedRules<Of extends DetectorProfile = Detector> {
+  readonly rules: readonly DetectedRule<Of>[];
+  /** Rules with a detector or category missing from the configuration file. */
+  readonly missing: readonly Omit<FilterRule, "finder">[];
+}
+
+export function buildDetectedRules<Of extends DetectorProfile>(
+  caller: Caller,
+  side: Side,
+  detectors: ReadonlyMap<string, Of>,
+): DetectedRules<Of> {
+  const rules: DetectedRule<Of>[] = [];
+  const missing: Omit<FilterRule, "finder">[] = [];
+  for (const applied of appliedTo(caller)) {
+    if (!covers(applied, side)) continue;
+    for (const said of applied.guardrail.detectors) {
+      const { category, threshold } = said;
+      const detector = detectors.get(said.detector);
+      const rule = buildRule(applied, said, detector);
+      if (detector?.has(category) !== true) missing.push({ ...rule, outage: describeMissing(said, detector) });
+      else rules.push({ ...rule, detector, category, threshold: threshold ?? detector.threshold });
+    }
+  }
+  return { rules, missing };
+}
+
+const describeMissing = ({ detector: id, category }: DetectorRule, detector: DetectorProfile | undefined): string =>
+  detector
+    ? `the configuration file gives detector ${id} no category ${category}`
+    : `the configuration file has no detector ${id}`;
+
+/** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
+function buildRule(
+  applied: Applied,
+  { detector: id, category, action, label }: DetectorRule,
+  detector?: DetectorProfile,
+) {
+  return {
+    ...applied,
+    name: label || category,
+    action: filterActions.wordOf(action) ?? "block",
+    placeholder: label || categoryPlaceholder(category),
+    engine: detector?.engine ?? `detector:${id}`,
+    stage: "content-filter",
+    userOnly: false,
+    reads: detector?.tellsPlaces === false ? "wholes" : "words",
+    outage: `detector ${id} gave no answer`,
+  } as const;
+}
+
+/** The detector's marks of the rule's category at or above its threshold, in order; overlapping marks are merged. */
+export function selectSpans(marks: readonly Detection[], { category, threshold }: DetectedRule): readonly TextSpan[] {
+  const spans: { start: number; end: number }[] = [];
+  const counted = marks.filter((mark) => mark.category === category && mark.score >= threshold);
+  for (const { start, end } of counted.toSorted((a, b) => a.start - b.start)) {
+    const last = spans.at(-1);
+    if (last && start < last.end) last.end = Math.max(last.end, end);
+    else spans.push({ start, end });
+  }
+  return spans;
+}

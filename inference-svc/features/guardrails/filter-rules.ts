@@ -1,0 +1,200 @@
+/** Compiles a caller's guardrails into rules. */
+import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
+import { type FilterActionWord, filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import {
+  AppliesTo,
+  type BuiltinFilter,
+  type ContentFilter,
+  ErrorPolicy,
+  type FilterAction,
+  ScanScope,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
+import { type Applied, isAudit } from "../../turn/applied-guardrails.ts";
+import type { BuiltinDetector } from "./detectors/detector.ts";
+import { builtinDetectors } from "./detectors/registry.ts";
+import { injectionScorer } from "./detectors/scorer/index.ts";
+import { compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
+import { guardrailUnavailable } from "./not-applicable.ts";
+
+/** A pattern or built-in detector to scan for, and the action to take. */
+export interface FilterRule extends Applied {
+  /** The rule's name in answers and receipts: its label, or else the pattern or the detector's slug. */
+  readonly name: string;
+  readonly action: FilterActionWord;
+  /** Replaces redacted text. */
+  readonly placeholder: string;
+  /** The matching engine, as the receipt names it. */
+  readonly engine: string;
+  /** The receipt stage for the rule. */
+  readonly stage: "content-filter" | "regex_pi_detection";
+  /** Whether only messages of the role user are scanned. */
+  readonly userOnly: boolean;
+  /** How the rule reads JSON; when absent, it reads words and whole texts, and identifiers as well. */
+  readonly reads?: ReadMode;
+  /** The receipt's text for an outage of the detector service; set exactly for rules that call a service. */
+  readonly outage?: string;
+  readonly finder: Finder;
+}
+
+/** Reads JSON string by string, or as one text. */
+export type ReadMode = "words" | "wholes";
+
+export type Side = "input" | "output";
+
+/** A guardrail, or one of its rules, that could not scan. */
+export type ScanFailure = Applied & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
+
+/** Whether unscanned text passes and the failure is recorded. A report-only detector rule always fails open. */
+export const failsOpen = (failed: ScanFailure): boolean =>
+  failed.guardrail.onError === ErrorPolicy.OPEN ||
+  isAudit(failed) ||
+  (failed.outage !== undefined && failed.action === "flag");
+
+/** Whether the guardrail applies to this side. */
+export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boolean {
+  if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
+  return appliesTo !== AppliesTo.OUTPUT;
+}
+
+/** Whether the guardrail has content filters for this side. */
+export const hasFiltersFor = (applied: Applied, side: Side): boolean =>
+  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
+
+/** The applicable rules, and the errors of the others. */
+export interface BuiltRules {
+  readonly rules: readonly FilterRule[];
+  readonly failures: readonly unknown[];
+}
+
+/**
+ * Cache of compiled rules, since every turn of a caller uses the same rules. Rules hold their compiled patterns: the cache is not larger than the cache of
+ * patterns.
+ */
+export class RuleMemo<Key, Rules extends readonly object[]> {
+  readonly #built = new Map<Key, Rules>();
+  #count = 0;
+
+  get(key: Key): Rules | undefined {
+    return this.#built.get(key);
+  }
+
+  set(key: Key, rules: Rules): void {
+    // An entry without rules takes room, too.
+    this.#count += rules.length + 1;
+    if (this.#count > maxCompiled) {
+      this.#built.clear();
+      this.#count = rules.length + 1;
+    }
+    this.#built.set(key, rules);
+  }
+}
+
+const knownRules = new RuleMemo<Applied, readonly FilterRule[]>();
+const noFailures: readonly unknown[] = [];
+
+/** A rule from a newer admin-svc, unknown here, is an error, never skipped. */
+export function buildRules(applied: Applied): BuiltRules {
+  const known = knownRules.get(applied);
+  if (known) return { rules: known, failures: noFailures };
+  const built = build(applied);
+  if (built.failures.length === 0) knownRules.set(applied, built.rules);
+  return built;
+}
+
+function build(applied: Applied): BuiltRules {
+  const rules: FilterRule[] = [];
+  const failures: unknown[] = [];
+  const add = (make: () => FilterRule) => {
+    try {
+      rules.push(make());
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  for (const filter of applied.guardrail.contentFilters) add(() => buildPatternRule(applied, filter));
+  for (const builtin of applied.guardrail.contentFilterBuiltins) {
+    add(() => buildBuiltinRule(applied, builtin));
+    if (builtin.slug === injectionSlug) add(() => buildScorerRule(applied, builtin));
+  }
+  return { rules, failures };
+}
+
+const buildPatternRule = (applied: Applied, { pattern, label, action }: ContentFilter): FilterRule => ({
+  name: label || pattern,
+  action: toActionWord(action),
+  placeholder: label || "[REDACTED]",
+  engine: "regex",
+  stage: "content-filter",
+  userOnly: false,
+  finder: compiledPattern(pattern),
+  ...applied,
+});
+
+const detectorsBySlug: ReadonlyMap<string, BuiltinDetector> = new Map(
+  builtinDetectors.map((detector) => [detector.slug, detector]),
+);
+
+function buildBuiltinRule(applied: Applied, { slug, action, scanScope }: BuiltinFilter): FilterRule {
+  const detector = detectorsBySlug.get(slug);
+  const placeholder = builtinPlaceholders[slug];
+  if (detector === undefined || placeholder === undefined) throw new Error(`built-in filter ${slug}`);
+  const isInjection = slug === injectionSlug;
+  return {
+    name: slug,
+    action: toActionWord(action),
+    placeholder,
+    engine: detector.engine,
+    stage: isInjection ? "regex_pi_detection" : "content-filter",
+    userOnly: isInjection && scanScope === ScanScope.USER_ONLY,
+    finder: detector.finder,
+    ...applied,
+  };
+}
+
+/** The scorer only flags, whatever the filter's action: 1 % of harmless texts reach its threshold. */
+const buildScorerRule = (applied: Applied, builtin: BuiltinFilter): FilterRule => ({
+  ...buildBuiltinRule(applied, builtin),
+  name: "prompt-injection-score",
+  action: "flag",
+  engine: "n-gram",
+  finder: injectionScorer,
+});
+
+/** Cache size. Keys share patterns; one takes some kilobytes, and up to 2 MB with its cached states. */
+const maxCompiled = 1_000;
+
+const compiledPatterns = new Map<string, Finder>();
+
+/**
+ * Compiles a pattern, case-sensitive unless it starts with (?i).
+ * @throws Fault UNAVAILABLE: an invalid pattern is never skipped
+ */
+function compiledPattern(source: string): Finder {
+  const known = compiledPatterns.get(source);
+  if (known) {
+    // Reinserted to keep the map ordered by last use.
+    compiledPatterns.delete(source);
+    compiledPatterns.set(source, known);
+    return known;
+  }
+  const pattern = compile(source);
+  compiledPatterns.set(source, pattern);
+  const oldest = compiledPatterns.keys().next();
+  if (compiledPatterns.size > maxCompiled && oldest.done !== true) compiledPatterns.delete(oldest.value);
+  return pattern;
+}
+
+function compile(source: string): Finder {
+  try {
+    return compileStoredPattern(source);
+  } catch (cause) {
+    throw guardrailUnavailable(cause);
+  }
+}
+
+function toActionWord(action: FilterAction): FilterActionWord {
+  const word = filterActions.wordOf(action);
+  if (word === undefined) throw new Error(`filter action ${action}`);
+  return word;
+}

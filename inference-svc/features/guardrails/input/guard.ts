@@ -1,0 +1,62 @@
+/** Scans a request before any of it leaves the process, and blocks it, redacts it or reports matches. */
+import type { PluginTexts } from "../../../turn/feature.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Scope } from "../../../turn/scope.ts";
+import { onRequest } from "../../../turn/layer-builders.ts";
+import type { Layer } from "../../../turn/turn.ts";
+import { type Applied, appliedTo, isAudit } from "../../../turn/applied-guardrails.ts";
+import { type FilterRule, failsOpen, hasFiltersFor, buildRules } from "../filter-rules.ts";
+import { buildBlockFault } from "../block-fault.ts";
+import { guardrailUnavailable } from "../not-applicable.ts";
+import { type ActionTaken, buildFailureStage, buildStages } from "../receipt-stages.ts";
+import { TimeSlice } from "../../../turn/time-slice.ts";
+import { RequestTexts } from "./request-texts.ts";
+import { type Tally, search } from "./search.ts";
+
+export const inputGuardrails = (pluginTexts: readonly PluginTexts[]): Layer =>
+  onRequest((request, scope) => {
+    const applied = appliedTo(scope.caller).filter((one) => hasFiltersFor(one, "input"));
+    return applied.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, applied);
+  });
+
+/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails and its guardrail fails closed */
+async function guarded(texts: RequestTexts, scope: Scope, applied: readonly Applied[]): Promise<TurnRequest> {
+  const rules = applied.flatMap((one) => {
+    const { rules: able, failures } = buildRules(one);
+    if (failures.length > 0) fail(one, scope, failures[0]);
+    return able;
+  });
+  const timeSlice = new TimeSlice(scope.signal);
+  const tally = await search(texts.scanUnits(), rules, timeSlice, scope.trace.matches);
+  const broken = new Map([...tally.failures].map(([rule, error]) => [rule.guardrail, { rule, error }]));
+  for (const { rule, error } of broken.values()) fail(rule, scope, error);
+  enforce(tally, scope);
+  return timeSlice.run(texts.redacted());
+}
+
+/** @throws Fault UNAVAILABLE when the guardrail fails closed */
+function fail(applied: Applied, { trace }: Scope, cause: unknown): void {
+  // A failed pattern counts as a failure of its whole guardrail.
+  trace.stages.push(buildFailureStage({ guardrail: applied.guardrail, scope: applied.scope }));
+  if (!failsOpen(applied)) throw guardrailUnavailable(cause);
+}
+
+/** @throws Fault GUARDRAIL_BLOCKED */
+export function enforce({ counts, unredactable }: Tally, { trace }: Scope): void {
+  const actionWhen = ({ action }: FilterRule, isUnredactable: boolean): ActionTaken => {
+    if (action === "flag") return "flagged";
+    return action === "block" || isUnredactable ? "blocked" : "redacted";
+  };
+  const actionOf = (rule: FilterRule) => actionWhen(rule, unredactable.has(rule));
+  const blocking = [...counts.keys()].filter((rule) => actionOf(rule) === "blocked" && !isAudit(rule));
+  // A blocked request is not redacted, so its redactions are not reported.
+  const done = blocking.length === 0 ? counts : new Map([...counts].filter(([rule]) => actionOf(rule) !== "redacted"));
+  trace.stages.push(...buildStages(done, actionOf));
+  const [first] = blocking;
+  if (first === undefined) return;
+  const message =
+    first.stage === "regex_pi_detection"
+      ? "Request blocked: prompt injection patterns detected"
+      : `Request blocked by content filter: ${first.name}`;
+  throw buildBlockFault(message, blocking);
+}

@@ -1,0 +1,73 @@
+/** Judges requests by rules in words, after redaction: no judge reads more than the model does. */
+import { JudgeUnavailable } from "../../../models/internal-calls/judge-client.ts";
+import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
+import type { Judge, JudgeProfile } from "../../../models/internal-calls/judge.ts";
+import { splitIntoWindows } from "../../../content/text-windows.ts";
+import type { PluginTexts } from "../../../turn/feature.ts";
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { onRequest } from "../../../turn/layer-builders.ts";
+import type { Layer } from "../../../turn/turn.ts";
+import { type Finding, buildJudgement, judgeTexts, withoutVerdict } from "./judgement.ts";
+import { type JudgedRule, buildJudgedRules } from "./rules.ts";
+
+/** Maximum of text windows per request. A long conversation has fewer uncached windows, since the judge's verdicts are cached. */
+const maxWindows = 64;
+
+/** @param judge undefined when the configuration file names no judge model: every rule is then without a verdict */
+export const judgedInput = (judge: Judge | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
+  judging(judge, pluginTexts, (rules, texts, context) => judgeTexts(judge, rules, texts, context));
+
+/** Lists the rules, without verdicts, in the receipt of a dry run, which calls no model. */
+export const dryJudgedInput = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
+  judging(judge, pluginTexts, (rules) => withoutVerdict(rules, undefined));
+
+type FindFindings = (
+  rules: readonly JudgedRule[],
+  texts: readonly string[],
+  context: CallContext,
+) => readonly Finding[] | Promise<readonly Finding[]>;
+
+const judging = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[], find: FindFindings): Layer =>
+  onRequest(async (request, scope) => {
+    const rules = buildJudgedRules(scope.caller, "input");
+    if (rules.length === 0) return request;
+    const texts = [...findJudgedTexts(request, pluginTexts)].flatMap((text) =>
+      [...splitIntoWindows(text)].map((window) => window.text),
+    );
+    const tooMuch =
+      texts.length > maxWindows && new JudgeUnavailable(`${texts.length} windows of text, more than ${maxWindows}`);
+    const findings = tooMuch ? withoutVerdict(rules, tooMuch) : await find(rules, texts, { request, scope });
+    const { stages, refusal } = buildJudgement(findings, judge, "Request");
+    scope.trace.stages.push(...stages);
+    if (refusal) throw refusal;
+    return request;
+  });
+
+/** All texts not written by the model: instructions, sentences in plugin settings, messages, files and tool outputs. */
+function* findJudgedTexts(
+  { instructions, input, plugins, files }: TurnRequest,
+  pluginTexts: readonly PluginTexts[],
+): Iterable<string> {
+  if (instructions !== undefined) yield instructions;
+  for (const textsIn of plugins ? pluginTexts : []) {
+    const sentences = textsIn(plugins ?? {}).filter(({ replace }) => replace !== undefined);
+    if (sentences.length > 0) yield sentences.map(({ text }) => text).join("\n");
+  }
+  for (const item of input) {
+    if (item["role"] === "assistant" || !hasText(item)) continue;
+    const text = [item["content"], item["output"]].map(joinTexts).join("");
+    if (text.trim() !== "") yield text;
+    for (const part of [item["content"], item["output"]].flat()) {
+      const file = files?.get(part);
+      for (const said of file ? [file.text, ...file.beside] : []) if (said.trim() !== "") yield said;
+    }
+  }
+}
+
+const hasText = ({ type }: InputItem): boolean => type === "message" || type.endsWith("_output");
+
+function joinTexts(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: { text?: unknown } | null) => (typeof part?.text === "string" ? part.text : "")).join("\n");
+}

@@ -1,0 +1,18 @@
+/** Judges answers by the guardrails' rules in words. Callers without such rules skip this layer's work. */
+import type { Judge } from "../../../models/internal-calls/judge.ts";
+import { generated, holdUntilCommit } from "../../../turn/answer-kinds.ts";
+import { StoppableAnswer } from "../../../turn/layer-builders.ts";
+import type { Layer } from "../../../turn/turn.ts";
+import { JudgeGuard } from "./judge-guard.ts";
+import { buildJudgedRules } from "./rules.ts";
+
+/** @param judge undefined when the configuration file names no judge model: every rule is then without a verdict */
+export const judgedOutput =
+  (judge: Judge | undefined): Layer =>
+  (next) =>
+  (request, scope) => {
+    const rules = buildJudgedRules(scope.caller, "output");
+    if (rules.length === 0) return next(request, scope);
+    const answer = new StoppableAnswer((inner) => next(request, inner), scope);
+    return holdUntilCommit(generated(new JudgeGuard(judge, rules, { request, scope }).guard(answer)));
+  };

@@ -1,0 +1,237 @@
+/** Scans the events of one answer, and holds back those that a match may include. */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Scope } from "../../../turn/scope.ts";
+import { type Waiting, settled } from "../../../turn/time-slice.ts";
+import type { Batch, TurnEvent } from "../../../turn/turn.ts";
+import { guardrailUnavailable } from "../not-applicable.ts";
+import { GuardedItem } from "./guarded-item.ts";
+import { GuardedTexts } from "./guarded-texts.ts";
+import { hasTextParts } from "../../../turn/item-texts.ts";
+import { NativeEvents } from "./native-events.ts";
+import { redactFault } from "./redact-fault.ts";
+import { redactValue } from "./redact-value.ts";
+import type { OutputRules } from "./rules/output-rules.ts";
+import { Report } from "./rules/report.ts";
+import { Blocked, TextScanner } from "./rules/text-scanner.ts";
+import { ScannedItem } from "./scanned-item.ts";
+
+/**
+ * Unit of scanning: the whole answer, with joined texts as clients join them; each item by itself; or only the joined texts, for an answer of already
+ * scanned items.
+ */
+export type Extent = "answer" | "items" | "texts";
+
+type Item = GuardedItem | ScannedItem;
+
+/** Delta types that only reasoning items have. */
+const reasoningKinds = ["reasoning.delta", "summary.delta"] as const;
+
+export class AnswerScan {
+  readonly #scope: Scope;
+  readonly #report: Report;
+  readonly #scanner: TextScanner;
+  /** Whether a rule changes or blocks the answer. */
+  readonly enforces: boolean;
+  /** Open items by output index. */
+  readonly #items = new Map<number, Item>();
+  /** Scans the joined texts of all items. */
+  readonly #texts: GuardedTexts;
+  readonly #extent: Extent;
+  /** Native events outside of any item, held until the answer is complete; absent before the first. */
+  #nativeEvents: NativeEvents | undefined;
+  /** Number of items whose delivery has begun. */
+  #begun = 0;
+  /** Number of leading items that were delivered to their end. */
+  #ended = 0;
+  #ready: TurnEvent[] = [];
+
+  constructor(rules: OutputRules, scope: Scope, report: Report, extent: Extent) {
+    this.#scope = scope;
+    this.#report = report;
+    this.enforces = rules.enforced.length > 0;
+    this.#scanner = new TextScanner(rules, report, scope.signal);
+    this.#texts = new GuardedTexts(rules.enforced, report);
+    this.#extent = extent;
+  }
+
+  /** The events ready for delivery. */
+  get ready(): Batch {
+    return this.#ready;
+  }
+
+  take(): Batch {
+    const ready = this.#ready;
+    this.#ready = [];
+    return ready;
+  }
+
+  /** Starts a new time slice, for a caller returning from a wait. */
+  restartSlice(): void {
+    this.#scanner.restartSlice();
+  }
+
+  /**
+   * Scans the next event. An event with a failed scan is not delivered, unless all rules only report.
+   * @returns undefined when complete without having to yield to other turns
+   * @throws Blocked; Fault UNAVAILABLE when a rule fails
+   */
+  read(event: TurnEvent): Promise<void> | undefined {
+    try {
+      const work = this.#route(event);
+      const wait = work && this.#scanner.runSliced(work);
+      if (wait) return wait.catch((error: unknown) => this.#handleFailure(event, error));
+    } catch (error) {
+      this.#handleFailure(event, error);
+    }
+    return this.#scanner.pauseIfDue() ?? undefined;
+  }
+
+  /** Redacts a failure of the answer. */
+  redact(fault: Fault): Promise<Fault> {
+    return redactFault(fault, this.#scanner);
+  }
+
+  /** Ends a blocked answer with what was delivered of it. */
+  cut(): void {
+    this.#releaseInOrder();
+    this.#endAsIncomplete();
+  }
+
+  /** @throws Blocked or Fault */
+  #handleFailure(event: TurnEvent, error: unknown): void {
+    if (error instanceof Blocked || error instanceof Fault) throw error;
+    this.#scanner.reportFailure();
+    if (this.enforces) throw guardrailUnavailable(error);
+    this.#ready.push(event);
+  }
+
+  /** @returns the rest of the work, if there is any */
+  #route(event: TurnEvent): Waiting | undefined {
+    if (event.type === "end") return this.#end(event);
+    if (this.enforces && "index" in event && event.index !== undefined) return this.#guardItem(event.index, event);
+    if (event.type === "item.end") return this.#reportOnItem(event);
+    const isNew = this.enforces && this.#extent !== "texts";
+    if (event.type === "native" && isNew) return this.#scanNative(event);
+    if (event.type === "debug" && isNew) return this.#scanDebugEcho(event);
+    this.#ready.push(event);
+    return undefined;
+  }
+
+  /** Scans a finished item with the report-only rules; the event is delivered unchanged. */
+  *#reportOnItem(event: Extract<TurnEvent, { readonly type: "item.end" }>): Waiting {
+    yield* new GuardedItem(event.index, this.#scanner).end(event.item);
+    this.#ready.push(event);
+  }
+
+  *#end(event: TurnEvent): Waiting {
+    yield* this.#texts.end();
+    if (this.#texts.blocked) throw new Blocked();
+    this.#releaseInOrder();
+    if (this.#nativeEvents) this.#ready.push(...(yield* settled(this.#nativeEvents.flush())));
+    this.pushStages();
+    this.#ready.push(event);
+  }
+
+  /** Guards a native event that belongs to no item. */
+  *#scanNative(event: Extract<TurnEvent, { readonly type: "native" }>): Waiting {
+    this.#nativeEvents ??= new NativeEvents(this.#scanner);
+    const passes = yield* settled(this.#nativeEvents.take(event));
+    if (passes) this.#ready.push(passes);
+  }
+
+  /**
+   * The debug echo shows the request that Sluice sent, not the answer: its matches are left out of the receipt. A redact rule changes it, a block rule
+   * drops it.
+   */
+  *#scanDebugEcho(event: Extract<TurnEvent, { readonly type: "debug" }>): Waiting {
+    const scanner = new TextScanner(this.#scanner.rules, new Report(), this.#scope.signal);
+    const body: unknown = JSON.parse(event.bodyJson);
+    let redacted: unknown;
+    try {
+      redacted = yield* settled(redactValue(body, scanner));
+    } catch {
+      return;
+    }
+    this.#ready.push(redacted === body ? event : { ...event, bodyJson: JSON.stringify(redacted) });
+  }
+
+  #guardItem(index: number, event: TurnEvent): Waiting | undefined {
+    const item = this.#items.get(index);
+    if (item) return this.#stepItem(item, event);
+    // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
+    const endsReasoning = "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoined(reasoningKinds);
+    return endsReasoning ? this.#beginItemAfterReasoning(index, event) : this.#beginItem(index, event);
+  }
+
+  /** @returns the rest of the work, if there is any */
+  #stepItem(item: Item, event: TurnEvent): Waiting | undefined {
+    const rest = item.step(event);
+    if (rest) return this.#releaseAfter(rest);
+    this.#releaseInOrder();
+    return undefined;
+  }
+
+  *#releaseAfter(rest: Waiting): Waiting {
+    yield* rest;
+    this.#releaseInOrder();
+  }
+
+  *#beginItemAfterReasoning(index: number, event: TurnEvent): Waiting {
+    yield* this.#endReasoning();
+    const rest = this.#beginItem(index, event);
+    if (rest) yield* rest;
+  }
+
+  #beginItem(index: number, event: TurnEvent): Waiting | undefined {
+    const item = this.#createItem(index, event);
+    this.#items.set(index, item);
+    // An event after the end of its item.
+    if (index < this.#ended) this.#ended = index;
+    return this.#stepItem(item, event);
+  }
+
+  /** Clients join reasoning only until another item comes: later text need not wait for it. */
+  *#endReasoning(): Waiting {
+    if (this.#scanner.asksService) {
+      yield* this.#texts.flushHeldForms(reasoningKinds);
+      yield* settled(this.#texts.askServices(true, reasoningKinds));
+    }
+    yield* this.#texts.endJoined(reasoningKinds);
+    if (this.#texts.blocked) throw new Blocked();
+    this.#releaseInOrder();
+  }
+
+  #createItem(index: number, event: TurnEvent): Item {
+    const isPassed = this.#extent === "texts" && "item" in event && !hasTextParts(event.item.type);
+    if (isPassed) return new ScannedItem();
+    return new GuardedItem(index, this.#scanner, this.#extent === "items" ? undefined : this.#texts);
+  }
+
+  /** Releases items in the order of their index. An item with nothing to show yet, or waiting for its end, holds up the next. */
+  #releaseInOrder(): void {
+    while (this.#items.get(this.#begun)?.canBegin && !this.#items.get(this.#begun - 1)?.isWaiting) this.#begun++;
+    for (let index = this.#ended; index < this.#begun; index++) {
+      const item = this.#items.get(index);
+      item?.moveTo(this.#ready);
+      if (item?.hasEnded === false) continue;
+      this.#items.delete(index);
+      if (index === this.#ended) this.#ended++;
+    }
+  }
+
+  /** Closes each started item with only the text already delivered. */
+  #endAsIncomplete(): void {
+    for (const [index, item] of this.#items) {
+      const cutItem = index < this.#begun ? item.cut() : undefined;
+      if (cutItem) this.#ready.push({ type: "item.end", index, item: cutItem });
+    }
+    const { usage } = this.#scope.trace;
+    const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default", usage } as const;
+    this.#ready.push({ type: "end", outcome });
+  }
+
+  /** Adds the stages to the receipt in the final event. */
+  pushStages(): void {
+    this.#scope.trace.stages.push(...this.#report.stages());
+  }
+}

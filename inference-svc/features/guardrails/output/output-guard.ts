@@ -1,0 +1,156 @@
+/**
+ * Guards one answer with the caller's guardrails: text matched by a block or redact rule is never delivered, and all other text is delivered as soon as no
+ * match can include it.
+ */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Scope } from "../../../turn/scope.ts";
+import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../../turn/turn.ts";
+import { buildBlockFault } from "../block-fault.ts";
+import { AnswerScan, type Extent } from "./answer-scan.ts";
+import { type OutputRule, divideRules } from "./rules/output-rules.ts";
+import type { Report } from "./rules/report.ts";
+import { Blocked } from "./rules/text-scanner.ts";
+
+export interface OutputGuardParts {
+  readonly rules: readonly OutputRule[];
+  readonly scope: Scope;
+  readonly report: Report;
+  readonly extent: Extent;
+  /** Asks for the answer. */
+  readonly begin: () => Answer;
+}
+
+/**
+ * The guarded answer. A batch is scanned in one go, and waits only for pauses of long work and for detector services. Its first batch commits. A block ends
+ * the answer as incomplete after the first delivery, and as failed before it.
+ */
+export class OutputGuard extends Answer {
+  readonly #begin: () => Answer;
+  readonly #report: Report;
+  readonly #scan: AnswerScan;
+  #committed = false;
+  #answer: Answer | undefined;
+  /** Number of pending promises of the batch. */
+  #running = 0;
+  #isOver = false;
+  #isClosed = false;
+  /** Failure of the answer: a Fault GUARDRAIL_BLOCKED or UNAVAILABLE, or the redacted failure of the guarded answer. */
+  #failure: { readonly error: unknown } | undefined;
+  #wake = () => {};
+
+  constructor({ rules, scope, report, extent, begin }: OutputGuardParts) {
+    super();
+    this.#begin = begin;
+    this.#report = report;
+    this.#scan = new AnswerScan(divideRules(rules), scope, report, extent);
+  }
+
+  override next(wake: () => void): Next {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      if (this.#running > 0) {
+        this.#wake = wake;
+        return "pending";
+      }
+      if (this.#canDeliver()) return this.#scan.take();
+      if (this.#isOver) return "end";
+      if (this.#read(wake) === "pending") return "pending";
+    }
+  }
+
+  override close(): Promise<void> | undefined {
+    const isRead = !this.#isOver && this.#failure === undefined;
+    this.#isClosed = this.#isOver = true;
+    return isRead ? this.#answer?.close() : undefined;
+  }
+
+  /** Whether something is ready and the answer has committed: before the commit, a refusal keeps its own status. */
+  #canDeliver(): boolean {
+    const { ready } = this.#scan;
+    if (ready.length === 0 || this.#isClosed) return false;
+    this.#committed ||= ready.some(commits);
+    return this.#committed;
+  }
+
+  /** Scans the next batch of the guarded answer. @returns "pending" when none is there yet */
+  #read(wake: () => void): "pending" | undefined {
+    let next: Next;
+    try {
+      this.#answer ??= this.#begin();
+      next = this.#answer.next(wake);
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+    if (next === "pending") return next;
+    if (next === "end") this.#isOver = true;
+    else {
+      this.#scan.restartSlice();
+      this.#scanFrom(0, next);
+    }
+    return undefined;
+  }
+
+  #scanFrom(first: number, batch: Batch): void {
+    try {
+      for (let at = first; at < batch.length; at++) {
+        const wait = this.#scan.read(batch[at] as TurnEvent);
+        if (wait) return this.#scanAfter(wait, at + 1, batch);
+      }
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  #scanAfter(wait: Promise<void>, at: number, batch: Batch): void {
+    this.#resumeAfter(
+      wait.then(
+        () => {
+          if (!this.#isClosed) this.#scanFrom(at, batch);
+        },
+        (error: unknown) => this.#stop(error),
+      ),
+    );
+  }
+
+  /** The scan of the batch stops here: stopping the provider first makes its usage known. */
+  #stop(cause: unknown): void {
+    if (this.#isClosed) return;
+    const closing = this.#answer?.close();
+    if (closing === undefined) return this.#fail(cause);
+    const fail = () => this.#fail(cause);
+    this.#resumeAfter(closing.then(fail, fail));
+  }
+
+  #fail(cause: unknown): void {
+    if (cause instanceof Blocked) return this.#block();
+    if (!(cause instanceof Fault && this.#scan.enforces)) return this.#failWith(cause);
+    const failWith = (redacted: unknown) => this.#failWith(redacted);
+    this.#resumeAfter(this.#scan.redact(cause).then(failWith, failWith));
+  }
+
+  #failWith(error: unknown): void {
+    this.#scan.pushStages();
+    this.#failure = { error };
+  }
+
+  #block(): void {
+    if (!this.#committed) return this.#failWith(this.#refusal());
+    this.#scan.pushStages();
+    this.#scan.cut();
+    this.#isOver = true;
+  }
+
+  #refusal(): Fault {
+    const { blocking } = this.#report;
+    return buildBlockFault(`Response blocked by content filter: ${blocking[0]?.name}`, blocking);
+  }
+
+  /** Wakes the reader after work that never fails, but may lead to more work. */
+  #resumeAfter(work: Promise<void>): void {
+    this.#running++;
+    void work.then(() => {
+      if (--this.#running === 0) this.#wake();
+    });
+  }
+}

@@ -1,0 +1,165 @@
+/** Redacts every text within a JSON value of unknown shape. */
+import { isOpaque, isPlainId } from "@sluice/proto/lib/ids/foreign-id.js";
+import { streamEvent } from "@sluice/proto/contract/response/events.js";
+import { outputItem } from "@sluice/proto/contract/items/output.js";
+import { collectVocabulary } from "../../../content/vocabulary.ts";
+import { isImageBytes, isMedia, startsLikeImage } from "../../../content/media-bytes.ts";
+import { identifierFields, minNumberLength } from "../../../content/text-places.ts";
+import { redactJson } from "./redact-json.ts";
+import type { TextScanner } from "./rules/text-scanner.ts";
+
+/** Fields with ids, exempt from scans while they are plain. */
+const idFields: ReadonlySet<string> = new Set(["id", "item_id", "call_id", "file_id", "container_id"]);
+/** Fields with sealed content, exempt from scans while it keeps its alphabet. Every field outside this list is scanned. */
+const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
+
+const isUnread = (field: string, value: unknown): boolean =>
+  idFields.has(field)
+    ? typeof value !== "string" || value === "" || isPlainId(value)
+    : sealedFields.has(field) && (typeof value !== "string" || isOpaque(value));
+
+/** Fields that hold an image as base64; any other value in them is scanned as text. */
+const imageFields: ReadonlySet<string> = new Set(["b64_json", "partial_image_b64"]);
+
+/** Types of items with an image as `result`: the provider's, and Sluice's tool under any prefix. */
+const imageItem = /^image_generation_call$|:image_generation$/;
+
+/** Fields whose values are words of the contract; any other value in them is scanned as text. */
+const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
+/** Fields that may hold a media data URL. */
+const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
+/** Fields whose member names the model chooses. */
+const modelNamedFields: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
+
+const { fields: knownFields, words } = collectVocabulary([outputItem, streamEvent]);
+
+/** Whether the name is a word of the contract, such as an event's name. */
+export const isContractWord = (name: string): boolean => words.has(name);
+
+const isWord = (field: string, value: unknown): boolean =>
+  isUnread(field, value) || (wordFields.has(field) && typeof value === "string" && words.has(value));
+
+/** Deeper than any real item. A deeper value is not scanned and so not delivered. */
+const maxDepth = 100;
+
+/** The surroundings of a value. */
+interface ValuePlace {
+  /** Name of the field; for an element of a list, of the list's field. */
+  readonly name: string;
+  readonly depth: number;
+  /** Whether member names at this place are those of the contract. */
+  readonly hasContractNames: boolean;
+}
+
+const root: ValuePlace = { name: "", depth: 0, hasContractNames: true };
+
+/** The value with every text redacted; the same object when nothing was found. @throws as TextScanner.redact */
+export function redactValue<Value>(value: Value, scanner: TextScanner): Promise<Value> | Value {
+  return needsScan(value, "", 0) ? redactAt(value, scanner, root) : value;
+}
+
+/** Whether `redactAt` would scan anything. Apart from their streamed texts, most items hold only words of the contract. */
+function needsScan(value: unknown, name: string, depth: number): boolean {
+  if (typeof value === "string") return value !== "";
+  if (typeof value === "number") return !isCount(name, true);
+  if (typeof value !== "object" || value === null) return false;
+  if (modelNamedFields.has(name) || depth > maxDepth) return true;
+  if (Array.isArray(value)) return value.some((element) => needsScan(element, name, depth + 1));
+  for (const field in value) {
+    const inner = (value as Readonly<Record<string, unknown>>)[field];
+    if (!knownFields.has(field) || findImage(value, field) !== undefined) return true;
+    if (!isWord(field, inner) && needsScan(inner, field, depth + 1)) return true;
+  }
+  return false;
+}
+
+async function redactAt<Value>(value: Value, scanner: TextScanner, place: ValuePlace): Promise<Value> {
+  const { name, depth } = place;
+  if (depth > maxDepth) throw new Error(`values nested deeper than ${maxDepth}`);
+  // These fields name the item's tool: detector services get no identifiers.
+  if (depth === 1 && scanner.asksService && identifierFields.has(name)) return value;
+  if (typeof value === "string") return (await redactText(name, value, scanner)) as Value;
+  if (typeof value === "number") return (await redactNumber(value, place, scanner)) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  const within = { depth: depth + 1, hasContractNames: place.hasContractNames && !modelNamedFields.has(name) };
+  if (!Array.isArray(value)) return (await redactFields(value, scanner, within)) as Value;
+  const redacted: unknown[] = [];
+  for (const element of value) redacted.push(await redactAt(element as unknown, scanner, { ...within, name }));
+  return (redacted.every((element, index) => element === value[index]) ? value : redacted) as Value;
+}
+
+async function redactFields(value: object, scanner: TextScanner, within: Omit<ValuePlace, "name">): Promise<object> {
+  const fields: [name: string, value: unknown][] = [];
+  let same = true;
+  for (const [field, inner] of Object.entries(value)) {
+    const hasContractNames = within.hasContractNames && knownFields.has(field);
+    const name = hasContractNames || scanner.asksService ? field : await scanner.redact(field);
+    const skipped = within.hasContractNames && (isWord(field, inner) || (await isImage(value, field, scanner)));
+    const redacted = skipped
+      ? (inner as unknown)
+      : await redactAt(inner as unknown, scanner, { ...within, name: field });
+    same &&= name === field && redacted === inner;
+    fields.push([name, redacted]);
+  }
+  return same ? value : Object.fromEntries(fields);
+}
+
+/** A number in a field of the contract is a count, and cannot carry text. */
+const isCount = (name: string, hasContractNames: boolean): boolean => hasContractNames && knownFields.has(name);
+
+async function redactNumber(
+  value: number,
+  { name, hasContractNames }: ValuePlace,
+  scanner: TextScanner,
+): Promise<number | string> {
+  const text = String(value);
+  if (isCount(name, hasContractNames) || text.length < minNumberLength) return value;
+  const redacted = await scanner.redact(text);
+  return redacted === text ? value : redacted;
+}
+
+/** The value of a field for an image. */
+function findImage(value: object, field: string): string | undefined {
+  const { type, [field]: image } = value as Readonly<Record<string, unknown>>;
+  const holdsImage = imageFields.has(field) || (field === "result" && imageItem.test(String(type)));
+  return holdsImage && typeof image === "string" ? image : undefined;
+}
+
+async function isImage(value: object, field: string, scanner: TextScanner): Promise<boolean> {
+  const image = findImage(value, field);
+  return image !== undefined && scanner.runSliced(isImageBytes(image));
+}
+
+async function redactText(name: string, text: string, scanner: TextScanner): Promise<string> {
+  if (text === "") return text;
+  if (mediaFields.has(name) && (await scanner.runSliced(isMedia(text, true)))) return text;
+  return name === "arguments" ? redactJson(text, scanner) : scanner.redact(text);
+}
+
+/** Whether the value cannot be part of a text: it is a word of the contract or starts like an image. */
+const isNeverText = (value: object, field: string, inner: unknown): boolean =>
+  isWord(field, inner) || startsLikeImage(findImage(value, field) ?? "");
+
+/** Whether the value contains anything that may be part of a text. */
+export function hasText(value: unknown): boolean {
+  if (typeof value === "number") return String(value).length >= minNumberLength;
+  if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
+  if (Array.isArray(value)) return value.some(hasText);
+  const fields = Object.entries(value);
+  return fields.some(
+    ([field, inner]) => !knownFields.has(field) || (!isNeverText(value, field, inner) && hasText(inner)),
+  );
+}
+
+/** Yields the texts of a value, each with the path of field names to it. */
+export function* findTexts(
+  value: unknown,
+  path: readonly string[] = [],
+): Iterable<readonly [path: string, text: string]> {
+  if (typeof value === "string" && value !== "") yield [path.join(" "), value];
+  if (typeof value !== "object" || value === null || path.length > maxDepth) return;
+  if (Array.isArray(value)) for (const element of value) yield* findTexts(element, path);
+  else
+    for (const [field, inner] of Object.entries(value))
+      if (!isNeverText(value, field, inner)) yield* findTexts(inner, [...path, field]);
+}

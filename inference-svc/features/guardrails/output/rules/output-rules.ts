@@ -1,0 +1,77 @@
+/** The caller's guardrail rules for answers. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
+import { appliedTo, isAudit } from "../../../../turn/applied-guardrails.ts";
+import { guardrailUnavailable } from "../../not-applicable.ts";
+import { type FilterRule, RuleMemo, failsOpen, hasFiltersFor, buildRules } from "../../filter-rules.ts";
+import type { Report } from "./report.ts";
+
+export interface OutputRule extends FilterRule {
+  /** Among overlapping matches of equal length, the rule of the lowest rank provides the placeholder. */
+  readonly rank: number;
+}
+
+/** The rules of a turn, and what follows from them. */
+export interface OutputRules {
+  readonly all: readonly OutputRule[];
+  /** Rules that change or block the answer. */
+  readonly enforced: readonly OutputRule[];
+  /** Rules that only report. */
+  readonly reporting: readonly OutputRule[];
+  /** Whether a rule asks a detector service. */
+  readonly asksService: boolean;
+  /** UTF-16 units all rules together can scan before yielding to other turns. */
+  readonly pieceLength: number;
+}
+
+/**
+ * Empty when no guardrail scans answers. A rule that cannot be applied is always reported.
+ * @throws Fault UNAVAILABLE for such a rule if its guardrail fails closed
+ */
+export function buildOutputRules(caller: Caller, report: Report): readonly OutputRule[] {
+  const known = knownRules.get(caller);
+  if (known) return known;
+  let isWhole = true;
+  const applied = appliedTo(caller).filter((guardrail) => hasFiltersFor(guardrail, "output"));
+  const rules = applied.flatMap((guardrail) => {
+    const { rules: applicable, failures } = buildRules(guardrail);
+    if (failures.length > 0) report.addFailure(guardrail);
+    isWhole &&= failures.length === 0;
+    if (failures.length > 0 && !failsOpen(guardrail)) throw guardrailUnavailable(failures[0]);
+    return applicable.filter(({ userOnly }) => !userOnly);
+  });
+  const ranked = rules.map((rule, rank) => ({ rank, ...rule }));
+  if (isWhole) knownRules.set(caller, ranked);
+  return ranked;
+}
+
+const knownRules = new RuleMemo<Caller, readonly OutputRule[]>();
+const divided = new WeakMap<readonly OutputRule[], OutputRules>();
+
+export function divideRules(rules: readonly OutputRule[]): OutputRules {
+  let parts = divided.get(rules);
+  if (parts === undefined) divided.set(rules, (parts = divide(rules)));
+  return parts;
+}
+
+function divide(rules: readonly OutputRule[]): OutputRules {
+  const enforced = rules.filter(enforces);
+  const reporting = rules.filter((rule) => !enforces(rule));
+  const all = [...enforced, ...reporting];
+  return { all, enforced, reporting, asksService: all.some(asksService), pieceLength: combinedPieceLength(all) };
+}
+
+/** Whether the rule changes or blocks the answer. */
+export const enforces = (rule: OutputRule): boolean => rule.action !== "flag" && !isAudit(rule);
+
+const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
+
+/** Rules without a service: a service must see a complete text, and is never called again for its parts. */
+export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
+  rules.some(asksService) ? rules.filter((rule) => !asksService(rule)) : rules;
+
+/** UTF-16 units these rules together can scan before yielding to other turns. */
+export function combinedPieceLength(rules: readonly OutputRule[]): number {
+  const share = rules.reduce((sum, { finder }) => sum + 1 / pieceLengthOf(finder), 0);
+  return Math.max(1, Math.floor(1 / share));
+}

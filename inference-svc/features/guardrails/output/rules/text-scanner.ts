@@ -1,0 +1,113 @@
+/** Scans complete texts with every rule, and yields to other turns in between. */
+import { TimeSlice, type Waiting, settled } from "../../../../turn/time-slice.ts";
+import { replaceRegions } from "../../../../turn/replacements.ts";
+import type { TurnSignal } from "../../../../turn/signal.ts";
+import { type RuleHit, mergeHits } from "./merge-hits.ts";
+import { TextScan } from "../forms/text-scan.ts";
+import { finishSearch } from "./hit-search.ts";
+import type { Report } from "./report.ts";
+import { type OutputRule, type OutputRules, enforces } from "./output-rules.ts";
+
+/** An enforced block rule has matched. */
+export class Blocked extends Error {
+  override readonly name = "Blocked";
+}
+
+export class TextScanner {
+  readonly rules: OutputRules;
+  readonly report: Report;
+  /** Whether a rule asks a detector service. */
+  readonly asksService: boolean;
+  /** Whether a rule changes or blocks the answer. */
+  readonly enforces: boolean;
+  /** Whether a rule only reports. */
+  readonly reports: boolean;
+  readonly #timeSlice: TimeSlice;
+
+  constructor(rules: OutputRules, report: Report, signal: TurnSignal) {
+    this.rules = rules;
+    this.report = report;
+    this.#timeSlice = new TimeSlice(signal);
+    this.enforces = rules.enforced.length > 0;
+    this.reports = rules.reporting.length > 0;
+    this.asksService = rules.asksService;
+  }
+
+  /** The redacted text; matches are reported. @throws Blocked; Fault UNAVAILABLE when a rule fails */
+  async redact(text: string): Promise<string> {
+    const hits = this.enforce(await this.findHits(text));
+    return hits.length === 0 ? text : replaceRegions(text, mergeHits(hits));
+  }
+
+  /** Reports the matches of report-only rules. @throws Fault UNAVAILABLE when a rule fails */
+  *reportOnly(text: string): Waiting {
+    this.#count(yield* this.#find(this.rules.reporting, text));
+  }
+
+  /** The matches of all rules. @throws Fault UNAVAILABLE when a rule fails */
+  findHits(text: string): Promise<readonly RuleHit[]> | readonly RuleHit[] {
+    return this.runSliced(this.#find(this.rules.all, text));
+  }
+
+  /** Reports hits. @returns the hits to replace @throws Blocked */
+  enforce(hits: readonly RuleHit[]): readonly RuleHit[] {
+    this.#count(hits);
+    const enforced = hits.filter(({ rule }) => enforces(rule));
+    if (enforced.some(({ rule }) => rule.action === "block")) throw new Blocked();
+    return enforced;
+  }
+
+  #count(hits: readonly RuleHit[]): void {
+    for (const hit of hits) if (!hit.continues) this.report.addHit(hit);
+  }
+
+  /** Starts a new time slice, for a caller returning from a wait. */
+  restartSlice(): void {
+    this.#timeSlice.restart();
+  }
+
+  /** Pauses if the time slice is used up. */
+  pauseIfDue(): Promise<void> | void {
+    if (this.#timeSlice.isOver) return this.#timeSlice.yield();
+  }
+
+  /** Runs work to its end, with pauses if it is long. @throws Fault when the turn was cancelled */
+  runSliced<Result>(work: Waiting<Result>): Promise<Result> | Result {
+    return this.#timeSlice.run(work);
+  }
+
+  /** The pieces of a text between two possible yields to other turns. */
+  *piecesOf(text: string): Iterable<string> {
+    const { pieceLength } = this.rules;
+    for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
+  }
+
+  /** Reports all rules as inapplicable. */
+  reportFailure(): void {
+    for (const rule of this.rules.all) this.report.addFailure(rule);
+  }
+
+  /** Whether the text can be scanned without a pause. */
+  isShort(text: string): boolean {
+    return text.length <= this.rules.pieceLength;
+  }
+
+  *#find(rules: readonly OutputRule[], text: string): Waiting<readonly RuleHit[]> {
+    if (text === "" || rules.length === 0) return [];
+    const hits: RuleHit[] = [];
+    const add = (more: readonly RuleHit[]) => {
+      for (const hit of more) hits.push(hit);
+    };
+    const reading = new TextScan(rules, 0, this.report);
+    for (const piece of this.piecesOf(text)) {
+      add(yield* finishSearch(reading.push(piece)));
+      yield;
+    }
+    if (this.asksService) {
+      add(yield* reading.flushHeldForms());
+      add(yield* settled(reading.askServices(true)));
+    }
+    add(yield* finishSearch(reading.end()));
+    return hits;
+  }
+}

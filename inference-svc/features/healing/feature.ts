@@ -1,0 +1,84 @@
+/** The plugin `response-healing`: repairs invalid JSON in an answer without streaming. Valid answers pass unchanged. */
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
+import { TimeSlice } from "../../turn/time-slice.ts";
+import type { Scope } from "../../turn/scope.ts";
+import type { Stage } from "../../turn/trace.ts";
+import { generated, readToEnd } from "../../turn/answer-kinds.ts";
+import type { Answer, Batch, Layer, TurnEvent } from "../../turn/turn.ts";
+import { answerIn, textOf, replaceAnswerText } from "./answer.ts";
+import { type Verdict, type WantedJson, heal } from "./ladder.ts";
+import { Uncheckable } from "../../content/json-schema/schema.ts";
+import { wantedOf } from "./wanted.ts";
+import type { Feature } from "../kit.ts";
+
+/** Maximum UTF-16 units: twice the length of today's longest answers. */
+const maxTextLength = 1024 * 1024;
+
+export const healAnswers: Layer = (next) => (request, scope) => {
+  const wanted = request.plugins?.responseHealing && !request.stream ? wantedOf(request) : undefined;
+  const answer = next(request, scope);
+  return wanted === undefined ? answer : generated(healed(answer, wanted, scope));
+};
+
+export const responseHealing: Feature = {
+  id: "response-healing",
+  applies: ({ plugins }) => plugins?.responseHealing !== undefined,
+  layer: () => healAnswers,
+};
+
+/** Collects the whole answer first, at no cost in time: without a stream it is complete before the first read. */
+async function* healed(answer: Answer, wanted: WantedJson, scope: Scope): AsyncGenerator<Batch> {
+  yield await mended(await readToEnd(answer), wanted, scope);
+}
+
+async function mended(events: readonly TurnEvent[], wanted: WantedJson, scope: Scope): Promise<Batch> {
+  const answer = answerIn(events);
+  const text = answer && textOf(answer.item);
+  if (answer === undefined || text === undefined) return events;
+  const last = events.at(-1);
+  const isCut = last?.type === "end" && last.outcome.status === "incomplete";
+  const verdict = isCut ? truncated : await judged(text, wanted, new TimeSlice(scope.signal));
+  if (verdict.is === "right") return events;
+  scope.trace.stages.push(stageOf(verdict, text, wanted));
+  if (verdict.is === "left") return events;
+  const item = replaceAnswerText(answer.item, verdict.text, verdict.regions);
+  return events.map((event) => (event === answer ? { ...event, item } : event));
+}
+
+type Told = Verdict | { readonly is: "left"; readonly why: "too long" | "schema" };
+
+const truncated: Told = { is: "left", why: "truncated" };
+
+async function judged(text: string, wanted: WantedJson, timeSlice: TimeSlice): Promise<Told> {
+  if (text.length > maxTextLength) return { is: "left", why: "too long" };
+  try {
+    return await timeSlice.run(heal(text, wanted));
+  } catch (error) {
+    if (error instanceof Uncheckable) return { is: "left", why: "schema" };
+    throw error;
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  truncated: "it is cut off",
+  unfit: "it is not what was asked for",
+  unrepairable: "no JSON was found in it",
+  "too long": "it is too long",
+  schema: "the schema cannot be checked",
+};
+
+function stageOf(verdict: Exclude<Told, { readonly is: "right" }>, text: string, { mode }: WantedJson): Stage {
+  const improved = verdict.is === "healed";
+  return {
+    type: "response_healing",
+    name: "response-healing",
+    summary: improved ? `Healed: ${verdict.how}` : `Left as it is: ${reasons[verdict.why]}`,
+    data: {
+      mode,
+      improved,
+      original_length: codePointLength(text),
+      healed_length: codePointLength(improved ? verdict.text : text),
+      how: improved ? verdict.how : verdict.why.replaceAll(" ", "_"),
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
+import type * as Generic from "../turn/feature.ts";
+import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
+import type { InternalModels } from "@sluice/proto/config/config-file.js";
+import type { FileReader } from "../content/files/texts.ts";
+import type { RunParts } from "./fusion/run.ts";
+import type { SettingsParts } from "./fusion/settings.ts";
+import type { DetectorMap, DryDetectorMap } from "./guardrails/detected/rules.ts";
+import type { Budgets } from "../models/ledger/budget.ts";
+import type { AddedScanner } from "../turn/scan-added.ts";
+import { Judge, type JudgeOptions, JudgeProfile } from "../models/internal-calls/judge.ts";
+import { Router } from "../models/routing/choose/router.ts";
+import type { OpenedTools } from "./server-tools/feature.ts";
+import type { LoopParts } from "../agent-loop/loop/loop.ts";
+import { StateSeal } from "../content/sealed-state.ts";
+import type { PluginTexts } from "../turn/feature.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Layer, Turn } from "../turn/turn.ts";
+import type { ModerationDetectors } from "./moderation/client.ts";
+import type { Upstreams } from "../models/upstream/providers.ts";
+import type { SearchEngine } from "./web/search-engine.ts";
+import type { PassedAddresses } from "./web/passed-addresses.ts";
+import type { Web } from "./web/client.ts";
+
+/** An entry of the stack. Its dry run gets only the dry kit: it cannot call anything by mistake. */
+export type Feature = Generic.FeatureOf<Kit, DryKit>;
+
+export type AskingFeature = Generic.AskingFeatureOf<Kit, DryKit>;
+
+export interface DryKit {
+  readonly router: Router;
+  /** The request in an endpoint's format, and the fields its dialect cannot express. */
+  readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
+  readonly addresses: PassedAddresses;
+  readonly files: FileReader;
+  readonly roles: InternalModels;
+  /** Seals the summaries of conversations. */
+  readonly compactionSeal: StateSeal;
+  readonly alignment: AlignmentSettings;
+  readonly fusionSettings: SettingsParts;
+  readonly detectors: DryDetectorMap;
+  readonly guardJudge: JudgeProfile | undefined;
+  readonly hasModerationService: boolean;
+  readonly pluginTexts: readonly PluginTexts[];
+  /** @param name empty for the default engine of the configuration file */
+  readonly searchEngine: (name: string) => Pick<SearchEngine, "id" | "knows"> | undefined;
+  readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
+  /** The request as sent to providers: Sluice's tools as functions. */
+  readonly told: (request: TurnRequest, scope: Scope) => TurnRequest;
+}
+
+export interface Kit extends DryKit {
+  /** Calls the endpoints of a model directly, without layers. */
+  readonly ask: Turn;
+  readonly judge: (role: JudgeSettings, options?: JudgeOptions) => Judge;
+  readonly web: Web;
+  readonly detectors: DetectorMap;
+  readonly guardJudge: Judge | undefined;
+  readonly budgets: Pick<Budgets, "begin">;
+  readonly moderationService: ModerationDetectors | undefined;
+  /** Redacts or refuses texts added to a running request, before a model reads them. */
+  readonly scan: AddedScanner;
+  /** The layers of `scan`, for features that process the request within them. */
+  readonly guards: readonly Layer[];
+  /** Layers for delivered output other than the model's own answer. */
+  readonly gates: readonly Layer[];
+  readonly fusion: RunParts;
+  readonly loop: LoopParts;
+}

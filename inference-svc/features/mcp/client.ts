@@ -1,0 +1,143 @@
+/** The MCP servers available to requests: the operator's by name, and addresses allowed by the configuration file. */
+import type { McpSettings } from "@sluice/proto/config/mcp.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { type OnServiceEnd, watched } from "../../services/guarded-service.ts";
+import type { Meter, OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import { anyDomain } from "../../services/public-web/domains.ts";
+import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
+import { type Resolve, checkUrl, resolveTarget } from "../../services/public-web/fetch-target.ts";
+import { type FieldMap, McpConnection } from "./connection.ts";
+import { McpFailure } from "./failure.ts";
+import { McpSession, type Revisions } from "./session.ts";
+
+/** Called when tools are listed or called; the returned function is called with the outcome. */
+export type McpWatch = (kind: "list" | "call") => OnServiceEnd;
+
+export interface McpDependencies {
+  /** Version of Sluice, for the user agent. */
+  readonly version: string;
+  readonly resolve: Resolve;
+  readonly watch: McpWatch;
+  readonly meter: OpenMeter;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export interface McpAddress {
+  /** Name of an operator's server; absent for others. */
+  readonly name?: string;
+  readonly url: string;
+  /** Header fields of every request, including credentials. */
+  readonly fields: FieldMap;
+  /** Whether it is an operator's server, which may have a private address. */
+  readonly isOperators: boolean;
+}
+
+/** Addresses whose revision is remembered; beyond the limit, the oldest is determined again. */
+const maxRemembered = 1_000;
+
+export class McpServers {
+  readonly #settings: McpSettings;
+  readonly #parts: McpDependencies;
+  /** Origins in requests that may have private addresses. */
+  readonly #trusted: ReadonlySet<string>;
+  readonly #revisions = new RememberedRevisions();
+  readonly #meters: ReadonlyMap<string, Meter>;
+  /** For servers named only in the request. */
+  readonly #freeMeter: Meter;
+
+  constructor(settings: McpSettings, parts: McpDependencies) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#trusted = new Set(settings.allow.filter((origin) => origin !== "*"));
+    const servers = Object.entries(settings.servers);
+    this.#meters = new Map(servers.map(([name, { pricing }]) => [name, meterOf(parts, name, pricing?.request)]));
+    this.#freeMeter = parts.meter({ operation: "mcp", model: "mcp", provider: "mcp", price: undefined });
+  }
+
+  /** The operator's server with this name. */
+  find(name: string): McpAddress | undefined {
+    if (!Object.hasOwn(this.#settings.servers, name)) return undefined;
+    const server = this.#settings.servers[name];
+    if (server === undefined) return undefined;
+    const { url, authorization, headers } = server;
+    const fields = Object.fromEntries(Object.entries(headers).map(([field, value]) => [field.toLowerCase(), value]));
+    return {
+      name,
+      url,
+      fields: { ...fields, ...(authorization !== undefined && { authorization }) },
+      isOperators: true,
+    };
+  }
+
+  /** Whether requests may name this address. Private addresses need their exact origin in the list. */
+  allows(url: URL): boolean {
+    const { allow } = this.#settings;
+    return allow.includes(url.origin) || (allow.includes("*") && url.protocol === "https:");
+  }
+
+  /** Sends nothing before the first request. */
+  open({ url, fields, isOperators }: McpAddress): McpSession {
+    const { version } = this.#parts;
+    const connect = async () => {
+      const target = await this.#resolve(url, isOperators ? new Set([new URL(url).origin]) : this.#trusted);
+      return new McpConnection(target, { "user-agent": `sluice/${version}`, ...fields });
+    };
+    return new McpSession({ url, connect, version, revisions: this.#revisions });
+  }
+
+  /** Lists tools, free of charge. */
+  list<Result>({ url }: McpAddress, signal: TurnSignal, request: () => Promise<Result>): Promise<Result> {
+    return this.#watched("list", url, signal, request);
+  }
+
+  /**
+   * Calls a tool. Every result is paid for, even a tool error.
+   * @throws McpFailure; Fault when the turn is over, or when the budget forbids the call
+   */
+  call<Result>(
+    { name = "", url }: McpAddress,
+    { scope, signal }: ServiceCaller,
+    request: (onSent: () => void) => Promise<Result>,
+  ): Promise<Result> {
+    const meter = this.#meters.get(name) ?? this.#freeMeter;
+    return this.#watched("call", url, signal, () => meter({ scope, signal }, { send: request, isCharged: () => true }));
+  }
+
+  /** Counts a request, and logs the reason of a failure. */
+  #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, work: () => Promise<Result>) {
+    return watched(this.#parts.watch(kind), signal, async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof McpFailure && !signal.aborted) this.#warn(kind, url, error);
+        throw error;
+      }
+    });
+  }
+
+  /** The log contains neither the path, which may contain a key, nor the server's messages. */
+  #warn(kind: "list" | "call", url: string, { message, isQuoted, status }: McpFailure): void {
+    const reason = isQuoted ? `refused${status === undefined ? "" : ` with HTTP ${status}`}` : message;
+    this.#parts.log.warn({ host: new URL(url).host, kind, reason }, "request to an MCP server failed");
+  }
+
+  async #resolve(url: string, trusted: ReadonlySet<string>) {
+    try {
+      return await resolveTarget(checkUrl(url, anyDomain, trusted), this.#parts.resolve, trusted);
+    } catch (error) {
+      throw error instanceof PageUnreadable ? new McpFailure(error.message, { cause: error }) : error;
+    }
+  }
+}
+
+const meterOf = ({ meter }: McpDependencies, name: string, price: string | undefined): Meter =>
+  meter({ operation: "mcp", model: `mcp/${name}`, provider: name, price });
+
+class RememberedRevisions extends Map<string, "sessions" | "sessionless"> implements Revisions {
+  override set(url: string, kind: "sessions" | "sessionless"): this {
+    const [oldest] = this.keys();
+    if (this.size >= maxRemembered && oldest !== undefined) this.delete(oldest);
+    return super.set(url, kind);
+  }
+}

@@ -1,0 +1,195 @@
+/** HTTP to one MCP server: each message is a POST, answered by JSON or a stream of events. Redirects are not followed. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { type Dispatcher, Pool } from "undici";
+import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { measureParsed } from "../../models/estimate/memory.ts";
+import { EventScanner } from "../../models/upstream/transport/sse.ts";
+import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
+import { pinnedConnector } from "../../services/public-web/pinned-connector.ts";
+import type { FetchTarget } from "../../services/public-web/fetch-target.ts";
+import { McpFailure } from "./failure.ts";
+import { answers, failureOf, isRequest, readMessages, writeReply } from "./messages.ts";
+
+/** Maximum bytes of an answer. Its text is in memory twice while it is read. */
+export const maxAnswerBytes = 4 * 1024 * 1024;
+/** How many bytes of an error page are searched for a JSON-RPC error. */
+const maxErrorBytes = 64 * 1024;
+const headersLimitBytes = 32 * 1024;
+/** Concurrent calls of one model answer. */
+const maxConnections = 8;
+/** Maximum server requests within one answer, such as pings, that get a reply. */
+const maxReplies = 16;
+
+export type FieldMap = Readonly<Record<string, string>>;
+
+export interface PostRequest {
+  /** Id of the awaited answer; absent for a notification. */
+  readonly id?: number;
+  readonly body: string;
+  readonly fields: FieldMap;
+  readonly signal: AbortSignal;
+}
+
+export interface PostAnswer {
+  readonly headers: IncomingHttpHeaders;
+  /** The answer with the awaited id; absent for a notification. */
+  readonly message: JsonObject | undefined;
+}
+
+export class McpConnection {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #fields: FieldMap;
+  /** Memory account of all answers until the connection is closed, because a turn keeps tools and results until its end. */
+  readonly #held: Account;
+
+  /** @param fields header fields of every request */
+  constructor(target: FetchTarget, fields: FieldMap) {
+    const { url } = target;
+    this.#held = heldBytes.open(url.host, () => this.close());
+    this.#path = url.pathname + url.search;
+    this.#fields = { ...fields, accept: "application/json, text/event-stream", "accept-encoding": "identity" };
+    this.#pool = new Pool(url.origin, {
+      connect: pinnedConnector(target),
+      connections: maxConnections,
+      maxHeaderSize: headersLimitBytes,
+      // The signal enforces timeouts.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** @throws McpFailure; the reason of the signal */
+  async post(post: PostRequest): Promise<PostAnswer> {
+    const { body, fields, signal } = post;
+    try {
+      const response = await this.#pool.request({
+        method: "POST",
+        path: this.#path,
+        headers: { ...this.#fields, ...fields, "content-type": "application/json" },
+        body,
+        signal,
+      });
+      return { headers: response.headers, message: await this.#read(response, post) };
+    } catch (cause) {
+      signal.throwIfAborted();
+      if (cause instanceof McpFailure) throw cause;
+      throw new McpFailure(cause instanceof PageUnreadable ? cause.message : "the server does not answer correctly", {
+        cause,
+      });
+    }
+  }
+
+  /** Ends a session; the answer does not matter. */
+  async delete(fields: FieldMap, signal: AbortSignal): Promise<void> {
+    const headers = { ...this.#fields, ...fields };
+    const { body } = await this.#pool.request({ method: "DELETE", path: this.#path, headers, signal });
+    await body.dump({ limit: maxErrorBytes, signal });
+  }
+
+  /** Cuts requests under way. */
+  close(): void {
+    this.#held.release();
+    void this.#pool.destroy();
+  }
+
+  async #read(
+    { statusCode, headers, body }: Dispatcher.ResponseData,
+    post: PostRequest,
+  ): Promise<JsonObject | undefined> {
+    try {
+      if (statusCode >= 300 && statusCode < 400)
+        throw new McpFailure(`HTTP ${statusCode}: redirects are not followed`, { status: statusCode });
+      if (statusCode >= 400) throw await refusalOf(statusCode, body);
+      if (post.id === undefined) return undefined;
+      const type = String(headers["content-type"] ?? "").toLowerCase();
+      if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
+        throw new McpFailure("the answer is compressed, which was not asked for");
+      if (type.startsWith("text/event-stream")) return await this.#fromStream(body, post);
+      if (!type.startsWith("application/json"))
+        throw new McpFailure("the answer is neither JSON nor a stream of events");
+      return awaited(this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
+    } finally {
+      // Closes the connection of an answer not read to its end.
+      body.on("error", () => {}).destroy();
+    }
+  }
+
+  async #fromStream(body: AsyncIterable<Buffer>, post: PostRequest): Promise<JsonObject> {
+    let found: JsonObject | undefined;
+    let [size, replies] = [0, 0];
+    const scanner = new EventScanner((_, data) => {
+      if (data.trim() === "") return;
+      for (const message of this.#messagesIn(data)) {
+        if (answers(message, post.id as number)) found ??= message;
+        else if (isRequest(message) && replies++ < maxReplies) this.#reply(message, post);
+      }
+    });
+    for await (const chunk of this.#counted(body)) {
+      size += chunk.length;
+      if (size > maxAnswerBytes) throw tooLong();
+      scanner.feed(chunk);
+      if (found !== undefined) return found;
+    }
+    scanner.flush();
+    if (found === undefined) throw noAnswer();
+    return found;
+  }
+
+  async *#counted(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of body) {
+      this.#held.grow(chunk.length + chunkOverheadBytes);
+      yield chunk;
+    }
+  }
+
+  #messagesIn(text: string): readonly JsonObject[] {
+    this.#held.grow(0, measureParsed(text));
+    return readMessages(text);
+  }
+
+  /** A failed reply is the server's loss. */
+  #reply(message: JsonObject, { fields, signal }: PostRequest): void {
+    this.post({ body: writeReply(message), fields, signal }).catch(() => {});
+  }
+}
+
+function awaited(messages: readonly JsonObject[], id: number): JsonObject {
+  const found = messages.find((message) => answers(message, id));
+  if (found === undefined) throw noAnswer();
+  return found;
+}
+
+const noAnswer = (): McpFailure => new McpFailure("the server ended without an answer to the request");
+
+function tooLong(): McpFailure {
+  const message = `the answer is longer than ${maxAnswerBytes / 1024 / 1024} MiB`;
+  return new McpFailure(message, { cause: new CallGivenUp(message, 502) });
+}
+
+/** @throws McpFailure for a longer text */
+async function textOf(body: AsyncIterable<Buffer>, max: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > max) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The failure of an error status, with its JSON-RPC error if there is one. */
+async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<McpFailure> {
+  const plain = new McpFailure(`HTTP ${status}`, { status });
+  try {
+    const error = readMessages(await textOf(body, maxErrorBytes)).find((message) => "error" in message)?.["error"];
+    if (error === undefined) return plain;
+    const { message, isQuoted } = failureOf(error);
+    return new McpFailure(`HTTP ${status}: ${message}`, { status, isQuoted });
+  } catch {
+    return plain;
+  }
+}

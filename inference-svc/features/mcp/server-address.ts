@@ -1,0 +1,71 @@
+/** The server of a request's entry, and the credentials to call it with. */
+import { problemOfField } from "@sluice/proto/config/mcp.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { McpAddress, McpServers } from "./client.ts";
+import { parseUrl } from "../../turn/url.ts";
+import type { ToolSettings } from "../../agent-loop/tool.ts";
+
+const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+/** Name of the operator's server, for an entry without an address. */
+export function nameIn(entry: JsonObject): string | undefined {
+  if (textIn(entry["server_url"]) !== undefined || textIn(entry["tunnel_id"]) !== undefined) return undefined;
+  return textIn(entry["connector_id"]) ?? textIn(entry["server_label"]);
+}
+
+/** @throws Fault INVALID_REQUEST for a forbidden server */
+export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {
+  const url = textIn(entry["server_url"]);
+  if (url !== undefined)
+    return { url: allowedUrl(url, path, servers), fields: ownFields(entry, path), isOperators: false };
+  const name = nameIn(entry);
+  const known = name === undefined ? undefined : servers.find(name);
+  if (name === undefined || known === undefined) throw unknownServer(entry, path);
+  if (isObject(entry["headers"]))
+    throw invalid(
+      `${path}.headers`,
+      `${name} is a server of the operator, whose headers are mcp.servers.${name}.headers`,
+    );
+  return { ...known, fields: { ...ownFields(entry, path), ...known.fields } };
+}
+
+function allowedUrl(text: string, path: string, servers: McpServers): string {
+  const url = parseUrl(text);
+  if (url === undefined) throw invalid(`${path}.server_url`, "must be a URL");
+  if (!servers.allows(url))
+    throw invalid(
+      `${path}.server_url`,
+      `${url.origin} is not among the MCP servers that may be called; the operator allows its origin in mcp.allow, or names the server in mcp.servers`,
+    );
+  return text;
+}
+
+function unknownServer(entry: JsonObject, path: string) {
+  const [field] = ["connector_id", "tunnel_id", "server_label"].filter((each) => textIn(entry[each]) !== undefined);
+  return invalid(
+    `${path}.${field}`,
+    `no MCP server of this service has this name; the operator names servers in mcp.servers, or give a server_url that mcp.allow lets pass`,
+  );
+}
+
+/** @throws Fault INVALID_REQUEST for header fields not allowed in requests */
+function ownFields(entry: JsonObject, path: string): Readonly<Record<string, string>> {
+  const problems = new Problems();
+  const fields: Record<string, string> = {};
+  const given = isObject(entry["headers"]) ? entry["headers"] : {};
+  for (const [name, value] of Object.entries(given)) {
+    const problem = problemOfField(name, String(value));
+    if (problem !== undefined) problems.add(`${path}.headers`, problem);
+    fields[name.toLowerCase()] = String(value);
+  }
+  const token = textIn(entry["authorization"]);
+  if (token !== undefined) {
+    // A bare token is an OAuth token; a value with its scheme stays unchanged.
+    fields["authorization"] = /^[A-Za-z][\w-]* /.test(token) ? token : `Bearer ${token}`;
+    if (problemOfField("authorization", token) !== undefined)
+      problems.add(`${path}.authorization`, "has a value that no header field can have");
+  }
+  problems.throwIfAny();
+  return fields;
+}

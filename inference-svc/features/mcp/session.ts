@@ -1,0 +1,243 @@
+/**
+ * A turn's connection to one MCP server over streamable HTTP. Servers of revision 2026-07-28 accept independent requests; earlier revisions require a
+ * session, opened first and deleted at the end.
+ */
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { abortFault } from "../../turn/abort.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import type { FieldMap, McpConnection } from "./connection.ts";
+import { McpFailure } from "./failure.ts";
+import { type Params, readResult, writeNotification, writeRequest } from "./messages.ts";
+import { toFieldValue } from "./param-fields.ts";
+
+/** The revision without sessions. */
+const sessionless = "2026-07-28";
+/** Revisions with sessions, newest first. */
+const sessionRevisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
+const deleteMs = 2_000;
+
+/** Protocol revision per server, for the life of the process: determining it each time would cost a request. */
+export interface Revisions {
+  get(url: string): "sessions" | "sessionless" | undefined;
+  set(url: string, kind: "sessions" | "sessionless"): unknown;
+  delete(url: string): unknown;
+}
+
+export interface SessionParts {
+  /** Address of the server, the key of its remembered revision. */
+  readonly url: string;
+  /** Connects at the first request. @throws McpFailure for a forbidden address */
+  readonly connect: () => Promise<McpConnection>;
+  readonly version: string;
+  readonly revisions: Revisions;
+}
+
+export interface RequestLimits {
+  readonly signal: TurnSignal;
+  readonly limitMs: number;
+  /** Header fields of only this request. */
+  readonly fields?: FieldMap;
+  /** Called when the request leaves, after the requests for opening the session. */
+  readonly onSent?: () => void;
+}
+
+/** An open session, or a connection to a server without sessions. */
+interface Opened {
+  readonly connection: McpConnection;
+  readonly protocol: string;
+  /** Absent for servers without sessions. */
+  readonly id?: string;
+}
+
+export class McpSession {
+  readonly #parts: SessionParts;
+  #opened: Promise<Opened> | undefined;
+  #connection: Promise<McpConnection> | undefined;
+  #lastId = 0;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws McpFailure; Fault when the turn is over */
+  async request(method: string, params: Params, limits: RequestLimits): Promise<JsonObject> {
+    return await bounded(limits, async (signal) => {
+      const opened = this.#open(signal);
+      try {
+        const ready = await opened;
+        limits.onSent?.();
+        return await this.#ask(ready, method, params, signal, limits.fields);
+      } catch (error) {
+        const status = error instanceof McpFailure ? error.status : undefined;
+        const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
+        // The server may have been replaced by another revision.
+        if (!isOver && (status === 400 || status === 404)) this.#parts.revisions.delete(this.#parts.url);
+        if (!isOver) throw error;
+        // The server no longer knows the session, and did not process the request.
+        if (this.#opened === opened) this.#opened = undefined;
+        return await this.#ask(await this.#open(signal), method, params, signal, limits.fields);
+      }
+    });
+  }
+
+  /** Ends the session, and cuts requests under way. */
+  close(): void {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    void (async () => {
+      const { connection, id, protocol } = (await opened?.catch(() => {})) ?? {};
+      const fields = { "mcp-protocol-version": protocol ?? "", "mcp-session-id": id ?? "" };
+      if (id !== undefined) await connection?.delete(fields, AbortSignal.timeout(deleteMs)).catch(() => {});
+      (await this.#connection?.catch(() => {}))?.close();
+    })();
+  }
+
+  #open(signal: AbortSignal): Promise<Opened> {
+    const opened = (this.#opened ??= this.#begin(signal));
+    // A later request tries again.
+    opened.catch(() => {
+      if (this.#opened === opened) this.#opened = undefined;
+    });
+    return opened;
+  }
+
+  async #begin(signal: AbortSignal): Promise<Opened> {
+    this.#connection ??= this.#parts.connect();
+    this.#connection.catch(() => (this.#connection = undefined));
+    const connection = await this.#connection;
+    const { revisions, url } = this.#parts;
+    const known = revisions.get(url);
+    if (known === "sessionless") return { connection, protocol: sessionless };
+    if (known === undefined && (await this.#isSessionless(connection, signal))) {
+      revisions.set(url, "sessionless");
+      return { connection, protocol: sessionless };
+    }
+    const opened = await this.#initialize(connection, signal);
+    revisions.set(url, "sessions");
+    return opened;
+  }
+
+  /** A server of an earlier revision refuses the question. @throws McpFailure when it refuses the caller */
+  async #isSessionless(connection: McpConnection, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { supportedVersions } = await this.#ask(
+        { connection, protocol: sessionless },
+        "server/discover",
+        {},
+        signal,
+      );
+      return Array.isArray(supportedVersions) && supportedVersions.includes(sessionless);
+    } catch (error) {
+      const isAnswer = error instanceof McpFailure && error.status !== 401 && error.status !== 403;
+      if (!isAnswer || signal.aborted) throw error;
+      return false;
+    }
+  }
+
+  async #initialize(connection: McpConnection, signal: AbortSignal): Promise<Opened> {
+    const requestId = ++this.#lastId;
+    const params = {
+      protocolVersion: JSON.stringify(sessionRevisions[0]),
+      capabilities: "{}",
+      clientInfo: JSON.stringify(this.#client),
+    };
+    const { headers, message } = await connection.post({
+      id: requestId,
+      body: writeRequest(requestId, "initialize", params),
+      fields: {},
+      signal,
+    });
+    const { protocolVersion } = readResult(message as JsonObject);
+    const protocol = sessionRevisions.find((each) => each === protocolVersion);
+    if (protocol === undefined) throw new McpFailure("the server speaks a revision of the protocol that is not known");
+    const id = sessionIdIn(headers["mcp-session-id"]);
+    const opened: Opened = { connection, protocol, ...(id !== undefined && { id }) };
+    await connection.post({
+      body: writeNotification("notifications/initialized"),
+      fields: fieldsOf(opened),
+      signal,
+    });
+    return opened;
+  }
+
+  async #ask(
+    opened: Opened,
+    method: string,
+    params: Params,
+    signal: AbortSignal,
+    fields?: FieldMap,
+  ): Promise<JsonObject> {
+    const id = ++this.#lastId;
+    const isSessionless = opened.protocol === sessionless;
+    const own = isSessionless ? { ...params, _meta: JSON.stringify(this.#meta) } : params;
+    const named = isSessionless ? { ...methodFields(method, params), ...fields } : {};
+    const { message } = await opened.connection.post({
+      id,
+      body: writeRequest(id, method, own),
+      fields: { ...fieldsOf(opened), ...named },
+      signal,
+    });
+    return readResult(message as JsonObject);
+  }
+
+  get #client(): JsonObject {
+    return { name: "sluice", version: this.#parts.version };
+  }
+
+  get #meta(): JsonObject {
+    return {
+      "io.modelcontextprotocol/protocolVersion": sessionless,
+      "io.modelcontextprotocol/clientInfo": this.#client,
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+  }
+}
+
+const fieldsOf = ({ protocol, id }: Opened): FieldMap => ({
+  "mcp-protocol-version": protocol,
+  ...(id !== undefined && { "mcp-session-id": id }),
+});
+
+/** Header fields for proxies: they route a request without parsing it. */
+const methodFields = (method: string, { name }: Params): FieldMap => ({
+  "mcp-method": method,
+  ...(name !== undefined && { "mcp-name": toFieldValue(String(JSON.parse(name))) }),
+});
+
+/** @throws McpFailure for an id invalid as a header value */
+function sessionIdIn(field: string | string[] | undefined): string | undefined {
+  if (field === undefined) return undefined;
+  if (typeof field !== "string" || !/^[\x21-\x7e]{1,1024}$/.test(field))
+    throw new McpFailure("the session id is not valid");
+  return field;
+}
+
+function lateAnswer(limitMs: number): McpFailure {
+  const message = `no answer in ${limitMs / 1_000} s`;
+  return new McpFailure(message, { cause: new CallGivenUp(message, 524) });
+}
+
+/** Runs work bounded by the turn and its time limit. @throws McpFailure after its time; Fault when the turn is over */
+async function bounded<Result>(
+  { signal, limitMs }: RequestLimits,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const abort = new AbortController();
+  const stop = () => abort.abort(abortFault(signal));
+  const timer = setTimeout(() => abort.abort(lateAnswer(limitMs)), limitMs);
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  try {
+    return await new Promise((resolve, reject) => {
+      abort.signal.addEventListener("abort", () => reject(abort.signal.reason as Error));
+      if (abort.signal.aborted) reject(abort.signal.reason as Error);
+      else work(abort.signal).then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    // Ends everything a failure may have left running.
+    abort.abort();
+  }
+}

@@ -1,0 +1,40 @@
+/** `allowed_tools` and `require_approval` of an entry: the tools the model may call, and the calls that need approval. */
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { McpTool } from "./tool-definitions.ts";
+
+type Matches = (tool: McpTool) => boolean;
+
+/** @param value names, or an object of names and `read_only`; absent means all tools */
+export function allowedBy(value: unknown): Matches {
+  if (Array.isArray(value)) return isNamedIn(value);
+  return isObject(value) ? filter(value) : () => true;
+}
+
+/**
+ * Whether a call of the tool needs approval. Every call does unless the entry says never: a server may do harm in the name of the user.
+ * @param value always, never, or filters under these names; a tool in both filters needs approval
+ */
+export function approvalBy(value: unknown): Matches {
+  if (value === "never") return () => false;
+  if (!isObject(value)) return () => true;
+  const { always, never } = value;
+  const [isAlways, isNever] = [always, never].map((each): Matches => (isSet(each) ? filter(each) : () => false));
+  return (tool) => isAlways?.(tool) === true || isNever?.(tool) !== true;
+}
+
+/** Whether the filter is set: an empty filter matches no tool. */
+const isSet = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObject(value) && (Array.isArray(value["tool_names"]) || typeof value["read_only"] === "boolean");
+
+function filter({ tool_names: names, read_only: readOnly }: Readonly<Record<string, unknown>>): Matches {
+  const isNamed = Array.isArray(names) ? isNamedIn(names) : () => true;
+  return (tool) => isNamed(tool) && (typeof readOnly !== "boolean" || isReadOnly(tool) === readOnly);
+}
+
+function isNamedIn(names: readonly unknown[]): Matches {
+  const known = new Set(names);
+  return ({ name }) => known.has(name);
+}
+
+/** The server's claim, not enforced by anything. */
+const isReadOnly = ({ annotations }: McpTool): boolean => annotations?.["readOnlyHint"] === true;

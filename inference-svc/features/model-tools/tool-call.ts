@@ -1,0 +1,58 @@
+/** Calls a model on behalf of a tool. A failed call gives an error result, and the response goes on. */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { type Heard, PartCall, type PartSettings, type WordListener, partRequest } from "./part-call.ts";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import type { RequestPart } from "../../turn/trace.ts";
+import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { ToolCall } from "../../agent-loop/tool.ts";
+
+/** Time limit in milliseconds of one model call, the same as for a panel member. */
+export const partMs = 120_000;
+/** Time limit in milliseconds of a tool around such a call, with reserve for a busy process. */
+export const partToolMs = partMs + 5_000;
+
+export interface PartQuestion {
+  readonly part: RequestPart;
+  /** The client's request; its data policy and price limit apply to the call. */
+  readonly request: TurnRequest;
+  readonly own: PartSettings;
+  /** Time limit of the call in milliseconds; the usual limit when absent. */
+  readonly limitMs?: number;
+}
+
+export type PartResult = { readonly heard: Heard } | { readonly error: string };
+
+/** @throws Fault when the turn is over */
+export async function callPart(
+  { ask }: Pick<PartModels, "ask">,
+  { part, request, own, limitMs = partMs }: PartQuestion,
+  { scope, signal }: ToolCall,
+  hears?: WordListener,
+): Promise<PartResult> {
+  const startedAt = performance.now();
+  const outer = scope.with({ signal });
+  const call = new PartCall({ request, scope: outer }, part, Math.min(limitMs, (scope.deadline - startedAt) / 2));
+  const ended = (outcome: "answered" | "failed") =>
+    scope.trace.stages.push({
+      type: "server_tools",
+      name: part,
+      summary: `${own.models[0]} ${outcome === "answered" ? "answered" : "gave no answer"}`,
+      data: { model: own.models[0], outcome, ms: Math.round(performance.now() - startedAt) },
+    });
+  try {
+    const heard = await call.said(ask, partRequest(request, own), hears);
+    ended("answered");
+    return { heard };
+  } catch (error) {
+    ended("failed");
+    throwIfAborted(scope.signal);
+    return { error: Fault.from(error).message };
+  }
+}
+
+/** Why a model cannot be called by a tool, or undefined. */
+export function unknownModel(slug: string, { hasModel }: Pick<PartModels, "hasModel">): string | undefined {
+  if (hasModel(slug)) return undefined;
+  return slug.startsWith("service/") ? `${slug} stands for models itself` : `no model is called ${slug}`;
+}

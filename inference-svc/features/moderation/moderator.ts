@@ -1,0 +1,164 @@
+/** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
+import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
+import { model } from "@sluice/proto/config/model.js";
+import { type CallContext, type Route, forbidden } from "../../models/internal-calls/internal-call.ts";
+import type { Detector } from "../../services/detection/detector.ts";
+import { DetectorUnavailable } from "../../services/detection/wire.ts";
+import { JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
+import { type Judge, type JudgeOptions, JudgeProfile } from "../../models/internal-calls/judge.ts";
+import { splitIntoWindows } from "../../content/text-windows.ts";
+import { findCandidates } from "../../models/routing/choose/candidates.ts";
+import { Catalog } from "../../models/routing/catalog.ts";
+import { policyFilters } from "../../models/routing/choose/policies.ts";
+import { appliedTo } from "../../turn/applied-guardrails.ts";
+import type { ModerationDetectors } from "./client.ts";
+import type { DryKit, Kit } from "../kit.ts";
+
+/** A flagged text and its category. */
+export interface Flagged {
+  readonly category: string;
+  /** The flagged part of the text. */
+  readonly text: string;
+}
+
+/** A moderator's properties known without calling it. */
+export interface ModeratorProfile {
+  /** Slug of the model, as stages name it. */
+  readonly model: string;
+  readonly fail: ModerationRole["fail"];
+  /** Whether it accepts images, too. */
+  readonly readsImages: boolean;
+  /** Why the request's data policy forbids the call; empty when it is allowed. */
+  forbidden(context: CallContext): readonly string[];
+}
+
+/** The texts and images of the user. */
+export interface UserInput {
+  readonly texts: readonly string[];
+  /** URLs of images; empty for a text-only moderator. */
+  readonly images: readonly string[];
+}
+
+export interface Moderator extends ModeratorProfile {
+  /** Empty when nothing is flagged. @throws Unmoderated; Fault when the turn is over */
+  flagged(said: UserInput, context: CallContext): Promise<readonly Flagged[]>;
+}
+
+/** The moderation model gave no answer, which never counts as passed. */
+export class Unmoderated extends Error {}
+
+type ProfileKit = Pick<DryKit, "roles" | "router" | "dialects" | "hasModerationService">;
+
+/** Undefined when the operator has configured no moderation. */
+export function moderatorProfile(kit: ProfileKit): ModeratorProfile | undefined {
+  const role = kit.roles.moderation;
+  if (role?.model !== undefined)
+    return modelProfile(role, new JudgeProfile({ ...role, model: role.model }, judgeOptions), kit);
+  return role && kit.hasModerationService ? serviceProfile(role, kit) : undefined;
+}
+
+export function buildModerator(kit: Pick<Kit, "judge" | "moderationService"> & ProfileKit): Moderator | undefined {
+  const role = kit.roles.moderation;
+  if (role?.model !== undefined)
+    return modelModerator(role, kit.judge({ ...role, model: role.model }, judgeOptions), kit);
+  return role && kit.moderationService && serviceModerator(role, kit.moderationService, kit);
+}
+
+/** A moderation service has the data policy of its provider, like a configured model. */
+function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit): ModeratorProfile {
+  const slug = serviceSlug(role);
+  const endpoints = [{ provider: role.provider, upstream_model: role.upstream_model }];
+  const catalog = new Catalog({
+    providers: [...router.catalog.providers.values()],
+    models: [model.parse({ id: slug, endpoints })],
+  });
+  const route: Route = (request, { caller, trace }) => {
+    const excluded = (trace.excluded = new Map<string, number>());
+    return findCandidates(catalog, request, dialects, { excluded, policies: policyFilters(appliedTo(caller)) });
+  };
+  return {
+    model: slug,
+    fail: role.fail,
+    readsImages: readsImages(role),
+    forbidden: (context) => forbidden(route, { ...policyQuestion, model: slug }, context),
+  };
+}
+
+const serviceModerator = (
+  role: ModerationRole,
+  { texts: textDetector, images: imageDetector }: ModerationDetectors,
+  kit: ProfileKit,
+): Moderator => ({
+  ...serviceProfile(role, kit),
+  async flagged({ texts, images }, { scope }) {
+    try {
+      const [inTexts, inImages] = await Promise.all([
+        textDetector.find(texts, scope),
+        imageDetector?.find(images, scope),
+      ]);
+      return [...flaggedIn(inTexts), ...flaggedIn(inImages ?? new Map()).map((flag) => ({ ...flag, text: "[image]" }))];
+    } catch (cause) {
+      if (!(cause instanceof DetectorUnavailable)) throw cause;
+      throw new Unmoderated("the moderation service gave no answer", { cause });
+    }
+  },
+});
+
+const flaggedIn = (found: Awaited<ReturnType<Detector["find"]>>): readonly Flagged[] =>
+  [...found].flatMap(([text, marks]) =>
+    marks.map(({ category, start, end }) => ({ category, text: text.slice(start, end) })),
+  );
+
+/** UTF-16 units per question to a model. */
+const windowLength = 8_000;
+/** A limit above the needs of the longest turns. */
+const maxQuestions = 512;
+/** Default threshold of a model's probability. */
+const defaultThreshold = 0.5;
+
+const task =
+  "You are shown what a user has written to an assistant. You decide whether that text breaks one rule. Judge by that rule alone. A text that asks " +
+  "about a matter, reports on it, or seeks help against it does not break a rule against doing it.";
+
+const judgeOptions: JudgeOptions = { task, purpose: "moderation" };
+
+const modelProfile = (role: ModerationRole, judge: JudgeProfile, { router }: ProfileKit): ModeratorProfile => ({
+  model: judge.model,
+  fail: role.fail,
+  readsImages: false,
+  forbidden: (context) => judge.forbidden((request, scope) => router.findCandidates(request, scope), context),
+});
+
+function modelModerator(role: ModerationRole, judge: Judge, kit: ProfileKit): Moderator {
+  const rules = Object.entries(role.categories);
+  return {
+    ...modelProfile(role, judge, kit),
+    async flagged({ texts }, context) {
+      const windows = texts.flatMap((text) => [...splitIntoWindows(text, windowLength)]);
+      if (windows.length * rules.length > maxQuestions) throw new Unmoderated(`${windows.length} stretches of text`);
+      const questions = windows.flatMap(({ text }) => rules.map(([category, rule]) => ({ category, rule, text })));
+      const answers = await Promise.allSettled(
+        questions.map(({ rule, text }) => judge.probability(rule, text, context)),
+      );
+      const flagged = questions.filter(({ category }, index) => {
+        const answer = answers[index];
+        return answer?.status === "fulfilled" && answer.value >= (role.thresholds[category] ?? defaultThreshold);
+      });
+      const failed = answers.find((answer) => answer.status === "rejected");
+      if (flagged.length > 0 || failed === undefined) return flagged;
+      const cause: unknown = failed.reason;
+      throw cause instanceof JudgeUnavailable
+        ? new Unmoderated("the moderation model gave no verdict", { cause })
+        : cause;
+    },
+  };
+}
+
+/** Placeholder question to the service, to check it against the data policy. */
+const policyQuestion = {
+  purpose: "moderation",
+  instructions: "",
+  text: "",
+  maxOutputTokens: 1,
+  logprobs: false,
+} as const;

@@ -1,0 +1,12 @@
+/** The plugin `auto-beta-router`, for `service/auto-beta`: it chooses as `service/auto` does, and never pins a model. */
+import type { RouterFeature } from "../router-slugs.ts";
+import { chooseModels } from "../auto/router.ts";
+import { autoBetaSlug } from "../../slugs.ts";
+
+const slug = autoBetaSlug;
+
+export const autoBetaRouter: RouterFeature = {
+  id: "auto-beta-router",
+  slug,
+  choose: chooseModels({ slug, id: "auto-beta-router", settingsOf: ({ autoBetaRouter: settings }) => settings }),
+};

@@ -1,0 +1,81 @@
+/** The models the jev-router chooses from, and their ability at a task. */
+import type { JevRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
+import type { Catalog, CatalogModel } from "../../../models/routing/catalog.ts";
+import { findAbilities } from "../../../models/routing/choose/abilities.ts";
+import type { BenchmarkTask } from "../../../models/routing/choose/difficulty.ts";
+import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
+import { Globs } from "../../../models/routing/choose/globs.ts";
+import { withRoom } from "../../../models/routing/choose/window-fit.ts";
+import type { Router } from "../../../models/routing/choose/router.ts";
+import { noEndpoints } from "../../../models/routing/choose/model-aliases.ts";
+import { type InputSize, measureInput } from "../../../models/estimate/tokens.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Scope } from "../../../turn/scope.ts";
+import { type Effort, type Option, lengths } from "./choice.ts";
+import { jevSlug } from "../../slugs.ts";
+
+export interface SolverModels {
+  /** Options allowed by the lists. */
+  readonly options: readonly Option[];
+  /** Options regardless of the allow lists. */
+  readonly pool: readonly Option[];
+  /** Whether the allow lists match no model, and are ignored. */
+  readonly ignoresLists: boolean;
+}
+
+/** @throws Fault as Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
+export function findSolverModels(
+  router: Router,
+  request: TurnRequest,
+  scope: Scope,
+  task: BenchmarkTask,
+  settings: JevRouterPlugin | undefined,
+): SolverModels {
+  const { catalog } = router;
+  const none = new Globs(settings?.excludedModels ?? []);
+  const allowed = [...(settings?.models ?? []), ...(settings?.allowedModels ?? [])];
+  const some = new Globs(allowed);
+  const models = answering(catalog, request).filter(({ settings: { id } }) => !none.matches(id));
+  if (models.length === 0) throw noEndpoints(jevSlug, "no model is left by excluded_models");
+  const size = measureInput(request);
+  const groups = withRoom(router.findCandidates({ ...request, models: models.map(idOf) }, scope), request, size);
+  // A model without a score counts as average.
+  const abilities = findAbilities(models, task);
+  const optionsOf = (group: CandidateGroup) => optionsIn(group, abilities.get(group.model) ?? 0, request, size);
+  const listed = groups.filter(({ model }) => some.matches(model));
+  const pool = groups.flatMap(optionsOf);
+  const options = listed.length === 0 ? pool : listed.flatMap(optionsOf);
+  return { options, pool, ignoresLists: allowed.length > 0 && listed.length === 0 };
+}
+
+const idOf = ({ settings: { id } }: CatalogModel): string => id;
+
+/** Models for the requested modalities, text by default; the built-in model only without any other. */
+function answering({ models, providers }: Catalog, { outputModalities }: TurnRequest): readonly CatalogModel[] {
+  const able = models.filter(
+    ({ settings }) => outputModalities.length > 0 || settings.output_modalities.includes("text"),
+  );
+  const real = able.filter(({ endpoints }) =>
+    endpoints.some(({ provider }) => providers.get(provider)?.dialect !== "echo"),
+  );
+  return real.length > 0 ? real : able;
+}
+
+const defaultEfforts: readonly Effort[] = ["low", "medium", "high"];
+
+function optionsIn(group: CandidateGroup, ability: number, request: TurnRequest, size: InputSize): readonly Option[] {
+  const { model, endpoints } = group;
+  const hint = request.reasoning?.effort as Effort | undefined;
+  const efforts = reasons(group) ? new Set([...defaultEfforts, ...(hint ? [hint] : [])]) : new Set(["none" as const]);
+  return [...efforts].map((effort) => ({
+    model,
+    effort,
+    ability,
+    cost: estimateCost(endpoints, request, size, lengths[effort]),
+  }));
+}
+
+/** Whether the operator declares reasoning; an endpoint without declarations counts as not reasoning. */
+export const reasons = ({ endpoints }: CandidateGroup): boolean =>
+  endpoints.some(({ supportedParameters }) => supportedParameters?.includes("reasoning") === true);

@@ -1,0 +1,56 @@
+/** Candidate models of a request: the cheap one, the expensive one, and the fallbacks between. */
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
+import type { Variant } from "../../../models/routing/catalog.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import { switchyardSlug } from "../../slugs.ts";
+
+const maxCandidates = 3;
+
+/** In the order of the request. @throws Fault INVALID_REQUEST */
+export function candidatesOf({ models }: TurnRequest, variant: Variant | undefined): readonly string[] {
+  const [first, ...candidates] = models;
+  if (variant !== undefined) throw invalid("model", `${switchyardSlug} has no variants; its candidates may have`);
+  if (first !== switchyardSlug)
+    throw invalid(
+      "models",
+      `${switchyardSlug} chooses between the models of a request: it is named in model, they are in models`,
+    );
+  if (candidates.length === 0 || candidates.length > maxCandidates) {
+    throw invalid("models", `${switchyardSlug} chooses between 1 to ${maxCandidates} models`);
+  }
+  const wrong = candidates.find((candidate) => /^(?:service\/|~)/.test(candidate));
+  if (wrong !== undefined)
+    throw invalid("models", `${switchyardSlug} cannot choose ${wrong}, which stands for other models`);
+  return candidates;
+}
+
+/** The models that can serve, by price. */
+export interface Roles {
+  readonly efficient: string;
+  readonly capable: string;
+  /** Models priced between the two. */
+  readonly middle: readonly string[];
+}
+
+/** Undefined when there is no price difference: a single model, or several at one price. */
+export function rolesOf(groups: readonly CandidateGroup[]): Roles | undefined {
+  const priced = groups.map((group) => ({ slug: slugOf(group), price: priceOf(group) }));
+  const [cheapest, ...dearer] = priced.toSorted((a, b) => (a.price === b.price ? 0 : a.price - b.price));
+  const dearest = dearer.pop();
+  if (cheapest === undefined || dearest === undefined || cheapest.price === dearest.price) return undefined;
+  return { efficient: cheapest.slug, capable: dearest.slug, middle: dearer.map((one) => one.slug) };
+}
+
+export const slugOf = ({ model, variant }: CandidateGroup): string =>
+  variant === undefined ? model : `${model}:${variant}`;
+
+/** Sum of prompt and completion price at the cheapest usable endpoint. A model without a price counts as the most expensive. */
+const priceOf = ({ endpoints }: CandidateGroup): number =>
+  Math.min(...endpoints.map(({ prices }) => (prices ? prices.prompt + prices.completion : Number.POSITIVE_INFINITY)));
+
+export type PriceTier = "efficient" | "capable";
+
+/** The chosen model first, the others by closeness in price. */
+export const ordered = (tier: PriceTier, { efficient, capable, middle }: Roles): readonly string[] =>
+  tier === "efficient" ? [efficient, ...middle, capable] : [capable, ...middle, efficient];

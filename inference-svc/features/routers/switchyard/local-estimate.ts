@@ -1,0 +1,32 @@
+/** Chooses by the request's features and the models' scores, when no judge is configured. */
+import type { Catalog } from "../../../models/routing/catalog.ts";
+import { findAbilities } from "../../../models/routing/choose/abilities.ts";
+import { estimateDifficulty, solveProbability } from "../../../models/routing/choose/difficulty.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { PriceTier, Roles } from "./candidates.ts";
+import { trusted } from "./success-predictor.ts";
+
+export interface LocalEstimate {
+  readonly tier: PriceTier;
+  /** Probability of success of the cheap model. */
+  readonly efficient: number;
+  /** Probability of success of the expensive model; undefined when one of the two has no score. */
+  readonly capable?: number;
+}
+
+/** Minimum lead in probability that justifies the expensive model's price. */
+const minAdvantage = 0.05;
+
+/** A cheap model without scores counts as average, and gets the tasks it probably solves. */
+export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
+  const { difficulty, task } = estimateDifficulty(request);
+  const abilities = findAbilities(catalog.models, task);
+  const ability = (slug: string) => abilities.get(catalog.find(slug)?.model.settings.id ?? slug);
+  const [cheap, dear] = [ability(roles.efficient), ability(roles.capable)];
+  if (cheap === undefined || dear === undefined) {
+    const efficient = solveProbability(0, difficulty);
+    return { tier: efficient >= trusted.unmatched ? "efficient" : "capable", efficient };
+  }
+  const [efficient, capable] = [solveProbability(cheap, difficulty), solveProbability(dear, difficulty)];
+  return { tier: capable - efficient > minAdvantage ? "capable" : "efficient", efficient, capable };
+}

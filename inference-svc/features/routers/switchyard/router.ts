@@ -1,0 +1,210 @@
+/**
+ * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap model of the request if it suffices, else with the expensive one. The
+ * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
+ */
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import type { CallContext, Route } from "../../../models/internal-calls/internal-call.ts";
+import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
+import { Spending } from "../../../models/internal-calls/internal-spending.ts";
+import { type RouterFeature, namesSlug } from "../router-slugs.ts";
+import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
+import type { Router } from "../../../models/routing/choose/router.ts";
+import { endsWithToolOutput, userMessages } from "../../../models/routing/choose/user-messages.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Scope } from "../../../turn/scope.ts";
+import { StateKey } from "../../../turn/turn-state.ts";
+import type { Stage } from "../../../turn/trace.ts";
+import { onRequest } from "../../../turn/layer-builders.ts";
+import type { Layer } from "../../../turn/turn.ts";
+import { type Roles, type PriceTier, candidatesOf, ordered, rolesOf, slugOf } from "./candidates.ts";
+import { estimateLocally } from "./local-estimate.ts";
+import { SuccessPredictor, findTaskTier } from "./success-predictor.ts";
+import { signalsOf, stageVerdict } from "./stage-score.ts";
+import type { AskingFeature, DryKit } from "../../kit.ts";
+import { switchyardSlug } from "../../slugs.ts";
+
+/** Whether the slug was replaced by models in undecided order. */
+const order = new StateKey(() => ({ isPending: false }));
+
+export const switchyardRouter: RouterFeature = {
+  id: "switchyard-router",
+  slug: switchyardSlug,
+  choose:
+    () =>
+    (request, { state }, variant) => {
+      const candidates = candidatesOf(request, variant);
+      state.get(order).isPending = true;
+      return candidates;
+    },
+};
+
+/** Decides the first of the request's models to try. */
+export const switchyardOrder: AskingFeature = {
+  id: "switchyard-router",
+  applies: (request) => namesSlug(request, switchyardSlug),
+  layer(kit) {
+    const role = kit.roles.switchyard_judge;
+    return ordering(
+      kit,
+      role ? predictWith(new SuccessPredictor(kit.ask, role), kit.router) : estimateOnly(kit.router),
+    );
+  },
+  dryRun: (kit) => ordering(kit, kit.roles.switchyard_judge ? notPredicted : estimateOnly(kit.router)),
+};
+
+const ordering = ({ router, told }: Pick<DryKit, "router" | "told">, judge: TierJudge): Layer =>
+  onRequest(async (request, scope) => {
+    if (!scope.state.get(order).isPending) return request;
+    const models = await new Decision(router, judge, told(request, scope), scope).models();
+    scope.trace.strategy = "auto";
+    router.rememberAnswering(request, scope, switchyardSlug);
+    return { ...request, models };
+  });
+
+/** Why a tier was chosen, for the receipt. */
+type Reasons = Readonly<Record<string, unknown>>;
+
+interface Chosen {
+  readonly tier: PriceTier;
+  readonly reasons: Reasons;
+}
+
+interface TierJudge {
+  /** Whether the operator has configured a model for it. */
+  readonly isModel: boolean;
+  readonly choose: (context: CallContext, roles: Roles) => Chosen | Promise<Chosen>;
+}
+
+const estimateOnly = ({ catalog }: Router): TierJudge => ({
+  isModel: false,
+  choose({ request }, roles) {
+    const { tier, efficient, capable } = estimateLocally(request, roles, catalog);
+    const compared = capable === undefined ? {} : { p_solve_capable: rounded(capable) };
+    return { tier, reasons: { judge: "local", p_solve: rounded(efficient), ...compared } };
+  },
+});
+
+/** For a dry run: the tier used after a failed prediction. */
+const notPredicted: TierJudge = {
+  isModel: true,
+  choose: () => ({ tier: "capable", reasons: { judge: "not_run" } }),
+};
+
+const predictWith = (predictor: SuccessPredictor, router: Router): TierJudge => ({
+  isModel: true,
+  async choose(context) {
+    const route: Route = (request, scope) => router.findCandidates(request, scope);
+    if (predictor.forbidden(route, context).length > 0) {
+      return { tier: "capable", reasons: { judge: predictor.model, judge_failure: "data_policy" } };
+    }
+    const startedAt = performance.now();
+    const prediction = await predictor.predict(context);
+    const reasons = { judge: predictor.model, judge_ms: Math.round(performance.now() - startedAt) };
+    if (typeof prediction === "string")
+      return { tier: "capable", reasons: { ...reasons, judge_failure: failures[prediction] } };
+    const { probability, boundary } = prediction;
+    return {
+      tier: findTaskTier(prediction),
+      reasons: { ...reasons, p_solve: rounded(probability), capability_boundary: boundary },
+    };
+  },
+});
+
+class Decision {
+  readonly #router: Router;
+  readonly #judge: TierJudge;
+  readonly #request: TurnRequest;
+  readonly #scope: Scope;
+  readonly #groups: readonly CandidateGroup[];
+  readonly #spending = new Spending();
+  readonly #startedAt = performance.now();
+  readonly #isToolTurn: boolean;
+
+  /** @throws Fault as Router.able */
+  constructor(router: Router, judge: TierJudge, request: TurnRequest, scope: Scope) {
+    this.#router = router;
+    this.#judge = judge;
+    this.#request = request;
+    this.#scope = scope;
+    this.#groups = router.findCandidates(request, scope);
+    this.#isToolTurn = endsWithToolOutput(request.input);
+  }
+
+  /** The models in order of use; the receipt records the reasons. */
+  async models(): Promise<readonly string[]> {
+    const algorithm = this.#request.plugins?.switchyardRouter?.algorithm || "capability";
+    const given = this.#groups.map(slugOf);
+    const roles = rolesOf(this.#groups);
+    if (algorithm === "passthrough" || roles === undefined) {
+      const reason = given.length === 1 ? "one_candidate" : "one_price";
+      this.#note(algorithm, given, algorithm === "passthrough" ? {} : { degraded_reason: reason });
+      return given;
+    }
+    const { tier, reasons } = await this.#chosen(algorithm, roles);
+    const models = ordered(tier, roles);
+    this.#note(algorithm, models, { tier, ...reasons });
+    return models;
+  }
+
+  async #chosen(algorithm: string, roles: Roles): Promise<Chosen> {
+    const kept = this.#isToolTurn ? this.#kept(roles) : undefined;
+    const pinned: Chosen | undefined = kept && { tier: kept, reasons: { pinned: true } };
+    if (algorithm === "random") return pinned ?? this.#drawn();
+    if (algorithm === "capability") return pinned ?? this.#judged(roles);
+    const { tier, score, by } = stageVerdict(signalsOf(this.#request.input));
+    const reasons = { score: Math.round(score * 1_000) / 1_000, ...(by && { signal: by }) };
+    if (tier) return { tier, reasons };
+    if (algorithm === "composite" && pinned) return { tier: pinned.tier, reasons: { ...reasons, ...pinned.reasons } };
+    if (algorithm === "auto" || !this.#judge.isModel) return { tier: "efficient", reasons };
+    const judged = await this.#judged(roles);
+    return { tier: judged.tier, reasons: { ...reasons, ...judged.reasons } };
+  }
+
+  /** The tier of the session's last model. */
+  #kept({ efficient, capable }: Roles): PriceTier | undefined {
+    const model = this.#router.findStickyModel(this.#request, this.#scope, switchyardSlug);
+    const served = this.#groups.find((group) => group.model === model);
+    if (served === undefined) return undefined;
+    if (slugOf(served) === efficient) return "efficient";
+    return slugOf(served) === capable ? "capable" : undefined;
+  }
+
+  /** A random tier, constant until the user's next message. */
+  #drawn(): Chosen {
+    const messages = userMessages(this.#request.input).length;
+    const drawn = this.#router.drawFraction(this.#request, this.#scope, switchyardSlug, messages);
+    return { tier: drawn < 0.5 ? "efficient" : "capable", reasons: {} };
+  }
+
+  async #judged(roles: Roles): Promise<Chosen> {
+    const context = { request: this.#request, scope: this.#scope, spent: this.#spending.note };
+    return this.#judge.choose(context, roles);
+  }
+
+  #note(strategy: string, [first, ...rest]: readonly string[], reasons: Reasons): void {
+    const { pico } = this.#spending;
+    const isAsked = "judge_ms" in reasons;
+    const stage: Stage = {
+      type: "plugin",
+      name: "switchyard-router",
+      summary: `${first}, by ${strategy}`,
+      ...(isAsked && { cost_usd: pico === undefined ? null : dollars(pico) }),
+      data: {
+        resolved_to: first,
+        fallback_models: rest,
+        strategy,
+        ...reasons,
+        route_ms: Math.round(performance.now() - this.#startedAt),
+      },
+    };
+    this.#scope.trace.stages.push(stage);
+  }
+}
+
+const failures: Readonly<Record<FailureKind, string>> = {
+  failed: "error",
+  malformed: "malformed_answer",
+  late: "time_limit",
+};
+
+const rounded = (probability: number): number => Math.round(probability * 1_000) / 1_000;

@@ -1,0 +1,75 @@
+/** service:bash, bash: a command in a container of the sandbox. */
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
+import type { InputItem } from "../../turn/request.ts";
+import {
+  type RecalledCall,
+  type ServerTool,
+  type ToolResult,
+  type ToolSettings,
+  errorOutput,
+  isRecalled,
+} from "../../agent-loop/tool.ts";
+import { type SandboxPlace, type SandboxParts, findPlace } from "./container.ts";
+import { describeOutputs, heldOutput } from "./run-output.ts";
+import { describeProgram, maxProgramLength, runProgram } from "./run-call.ts";
+
+const args = object(
+  {
+    command: described(string({ min: 1, max: maxProgramLength }), "The command, or a script of several lines."),
+    timeout_ms: described(nullable(integer({ min: 1 })), "Milliseconds after which it is ended; 50000 at most."),
+  },
+  { required: ["command"], strict: true },
+);
+
+/** `bash` has its settings in the tool itself. */
+const settingsOf = ({ entry, parameters }: Pick<ToolSettings, "entry" | "parameters">): JsonObject =>
+  entry["type"] === "bash" ? entry : parameters;
+
+export const bashTool = (parts: SandboxParts): ServerTool => ({
+  kinds: ["service:bash", "bash"],
+  hasEffect: true,
+  takes(entry, isNative) {
+    const parameters = isObject(entry["parameters"]) ? entry["parameters"] : {};
+    const { engine = "auto" } = settingsOf({ entry, parameters });
+    return engine === "service" || (engine !== "native" && !isNative());
+  },
+  open(settings) {
+    const place = isRecalled(settings) ? undefined : placeOf(settings, parts);
+    return {
+      description: describeProgram("Runs a command with sh"),
+      arguments: args,
+      async run({ command, timeout_ms: timeoutMs }, call): Promise<ToolResult> {
+        const said = { command, container_id: place?.container.id };
+        const wish = { language: "shell", command: String(command), timeoutMs } as const;
+        const output = await runProgram(place as SandboxPlace, wish, call);
+        if (typeof output === "string") return failed(said, output);
+        const { stdout, stderr, outcome } = output;
+        const item = { ...said, stdout, stderr };
+        if (outcome.type === "exit")
+          return { output: describeOutputs([output]), item: { ...item, exitCode: outcome.exit_code } };
+        return { output: describeOutputs([output]), item: { ...item, error: "its time was over" }, failed: true };
+      },
+      recall,
+    };
+  },
+});
+
+function placeOf(settings: ToolSettings, parts: SandboxParts): SandboxPlace {
+  const within = settings.entry["type"] === "bash" ? settings.path : `${settings.path}.parameters`;
+  const { environment: container } = settingsOf(settings);
+  return findPlace(settings, { container, path: `${within}.environment` }, parts);
+}
+
+const failed = (said: JsonObject, error: string): ToolResult => ({
+  output: errorOutput(error),
+  item: { ...said, error },
+  failed: true,
+});
+
+function recall(item: InputItem): RecalledCall {
+  const { command, error, stdout } = item;
+  const said = { command: typeof command === "string" ? command : "" };
+  if (typeof error === "string" && typeof stdout !== "string") return { args: said, output: errorOutput(error) };
+  return { args: said, output: describeOutputs([heldOutput(item)]) };
+}

@@ -1,0 +1,95 @@
+/** The container of a turn's tools: as named by the client, else from the session, the history or the turn. */
+import { createHmac, randomBytes } from "node:crypto";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { StateKey } from "../../turn/turn-state.ts";
+import { type ToolSettings, failsByCall } from "../../agent-loop/tool.ts";
+import type { Container, Sandbox } from "./client.ts";
+
+export interface SandboxParts {
+  /** Undefined when the configuration has none. */
+  readonly sandbox: Sandbox | undefined;
+  /** Shared by all replicas: a tenant and a session get the same containers in each. */
+  readonly secret: string;
+}
+
+/** The sandbox and container of a tool. */
+export interface SandboxPlace {
+  readonly sandbox: Sandbox;
+  readonly container: Container;
+}
+
+/** The container settings of an entry. */
+export interface ContainerSettings {
+  /** An object of the contract, the id of a container, or neither. */
+  readonly container: unknown;
+  readonly sleepAfterSeconds?: unknown;
+  /** Path of `container` in the request. */
+  readonly path: string;
+}
+
+const standardSleepSeconds = 900;
+const idForm = /^[\w-]{1,64}$/;
+const idPrefix = "cntr_";
+/** Hexadecimal digits of an id. With its prefix an id has 20 characters, the maximum of a request's `container_id`. */
+const idDigits = 15;
+
+/** Tools of a turn without a named container share this container, and thus their files. */
+const ofTurn = new StateKey(() => idPrefix + randomBytes(idDigits).toString("hex").slice(0, idDigits));
+
+const missing = (settings: ToolSettings): string =>
+  `${String(settings.entry["type"])} needs a sandbox, and this service has none; its operator sets sandbox.base_url`;
+
+/** Returns a sentence for the model when no sandbox is configured and calls must fail instead of the request. @throws Fault INVALID_REQUEST */
+export const findPlaceOrReason = (
+  settings: ToolSettings,
+  given: ContainerSettings,
+  parts: SandboxParts,
+): SandboxPlace | string =>
+  parts.sandbox === undefined && failsByCall(settings.request) ? missing(settings) : findPlace(settings, given, parts);
+
+/** @throws Fault INVALID_REQUEST when no sandbox is configured, and for settings no sandbox supports */
+export function findPlace(
+  settings: ToolSettings,
+  given: ContainerSettings,
+  { sandbox, secret }: SandboxParts,
+): SandboxPlace {
+  if (sandbox === undefined) throw invalid(settings.path, missing(settings));
+  const { container, path, sleepAfterSeconds: sleep } = given;
+  const wanted: JsonObject = isObject(container) ? container : {};
+  const files = wanted["file_ids"];
+  if (Array.isArray(files) && files.length > 0)
+    throw invalid(`${path}.file_ids`, "files are not stored, so none can be named; put their text into the request");
+  const tenant = tenantOf(settings, secret);
+  return {
+    sandbox,
+    container: {
+      tenant,
+      id: namedContainer(container, path) ?? ownContainer(settings, tenant, secret),
+      networkPolicy: wanted["network_policy"] ?? undefined,
+      memoryLimit: wanted["memory_limit"] ?? undefined,
+      sleepAfterSeconds: typeof sleep === "number" ? sleep : standardSleepSeconds,
+    },
+  };
+}
+
+const tenantOf = ({ scope: { caller } }: ToolSettings, secret: string): string =>
+  createHmac("sha256", secret).update(`sandbox\0${caller.workspaceId}\0${caller.keyHash}`).digest("hex");
+
+function namedContainer(container: unknown, path: string): string | undefined {
+  const id = isObject(container) ? container["container_id"] : container;
+  if (typeof id !== "string") return undefined;
+  const at = isObject(container) ? `${path}.container_id` : path;
+  if (!idForm.test(id)) throw invalid(at, "1 to 64 letters, digits, _ and -");
+  return id;
+}
+
+function ownContainer({ request, scope }: ToolSettings, tenant: string, secret: string): string {
+  const { sessionId, input } = request;
+  if (sessionId !== undefined) {
+    const hash = createHmac("sha256", secret).update(`container\0${tenant}\0${sessionId}`).digest("hex");
+    return idPrefix + hash.slice(0, idDigits);
+  }
+  const earlier = input.findLast(({ container_id: id }) => typeof id === "string" && idForm.test(id));
+  return earlier ? String(earlier["container_id"]) : scope.state.get(ofTurn);
+}

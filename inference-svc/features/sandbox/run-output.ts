@@ -1,0 +1,59 @@
+/** Printed text of the programs of a run, for the model and for the client. */
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { truncateMiddle } from "../../turn/truncate.ts";
+import { deriveMark, wrapAsData } from "../../content/wrapped-data.ts";
+import type { CommandOutput, RunOutcome } from "./sandbox-answer.ts";
+
+/** Default limit in UTF-16 units for each stream of a command. */
+const standardLength = 20_000;
+/** Maximum of `max_output_length` in UTF-16 units. */
+const maxLength = 100_000;
+/** Maximum UTF-16 units of all streams of a run: the model pays for each. */
+const maxTotal = 200_000;
+
+/** @param wanted `max_output_length` of the call */
+export function shortened(outputs: readonly CommandOutput[], wanted: unknown): readonly CommandOutput[] {
+  const limit = Math.min(typeof wanted === "number" ? wanted : standardLength, maxLength);
+  let room = maxTotal;
+  const cut = (text: string): string => {
+    const kept = truncateMiddle(text, Math.min(limit, room));
+    room = Math.max(0, room - kept.length);
+    return kept;
+  };
+  return outputs.map(({ stdout, stderr, outcome }) => ({ stdout: cut(stdout), stderr: cut(stderr), outcome }));
+}
+
+const describeOutcome = (outcome: RunOutcome): string =>
+  outcome.type === "exit" ? `exit code ${outcome.exit_code}` : "ended because its time was over";
+
+/** For the model. The printed output is marked as data. */
+export function describeOutputs(outputs: readonly CommandOutput[]): string {
+  const texts = outputs.map(({ stdout, stderr, outcome }) =>
+    [
+      `${describeOutcome(outcome)}${stdout === "" && stderr === "" ? ", nothing printed" : ""}`,
+      ...(stdout === "" ? [] : ["stdout:", stdout]),
+      ...(stderr === "" ? [] : ["stderr:", stderr]),
+    ].join("\n"),
+  );
+  return wrapAsData("The run is over. This is how it ended, and what it printed.", texts, deriveMark(...texts));
+}
+
+/** The outputs of an earlier item. */
+export const heldOutputs = (outputs: unknown): readonly CommandOutput[] =>
+  (Array.isArray(outputs) ? outputs : []).filter(isObject).map(({ stdout, stderr, outcome }) => ({
+    stdout: textOf(stdout),
+    stderr: textOf(stderr),
+    outcome: heldOutcome(isObject(outcome) ? outcome["exit_code"] : undefined),
+  }));
+
+/** The output of an earlier item with a single command. */
+export const heldOutput = ({ stdout, stderr, exitCode }: JsonObject): CommandOutput => ({
+  stdout: textOf(stdout),
+  stderr: textOf(stderr),
+  outcome: heldOutcome(exitCode),
+});
+
+const heldOutcome = (code: unknown): RunOutcome =>
+  typeof code === "number" ? { type: "exit", exit_code: code } : { type: "timeout" };
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,42 @@
+/** The agent loop as a feature of the stack. */
+import type { AskingFeatureOf } from "../../turn/feature.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import type { Scope } from "../../turn/scope.ts";
+import { type LoopParts, serverTools } from "../../agent-loop/loop/loop.ts";
+import { type OfferedTools, noteNotSent, notRun } from "../../agent-loop/loop/stage.ts";
+import { mayUseTools } from "../../agent-loop/toolbox.ts";
+import { mayUseWeb } from "../slugs.ts";
+
+/** The tools of a request for a dry run: as sent to the model, but nothing to run. */
+export interface OpenedTools {
+  readonly request: TurnRequest;
+  readonly offers: OfferedTools;
+}
+
+interface DryNeeds {
+  /** Undefined when Sluice runs no tool of the request. @throws Fault INVALID_REQUEST for settings a tool cannot honor */
+  readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
+}
+
+interface Needs {
+  readonly loop: LoopParts;
+}
+
+export const agentLoop: AskingFeatureOf<Needs & DryNeeds, DryNeeds> = {
+  id: "server-tools",
+  // The plugin `web` may add a search tool to the request on its way.
+  applies: (request) => mayUseTools(request) || mayUseWeb(request),
+  layer: ({ loop }) => serverTools(loop),
+  dryRun:
+    ({ openTools }) =>
+    (next) =>
+    (request, scope) => {
+      const opened = openTools(request, scope);
+      if (opened === undefined) return next(request, scope);
+      if (opened.offers.size > 0) {
+        noteNotSent(opened.offers, scope);
+        scope.trace.stages.push(notRun(opened.offers));
+      }
+      return next(opened.request, scope);
+    },
+};

@@ -1,0 +1,98 @@
+/** Web search and page fetches, within the limits of the configuration file. */
+import type { SearchSettings, WebFetchSettings } from "@sluice/proto/config/web.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { watched, type WebWatch } from "../../services/guarded-service.ts";
+import type { OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import type { DocumentReaders } from "../../content/files/documents/readers.ts";
+import type { ServiceClient } from "../../services/service-client.ts";
+import { anyDomain } from "../../services/public-web/domains.ts";
+import { Fetcher } from "./fetcher.ts";
+import { PageCache } from "./page-cache.ts";
+import type { Page } from "./page.ts";
+import type { PageEngine } from "./page-engine.ts";
+import { type PageLimits, Pages } from "./pages.ts";
+import type { PageReaders } from "./page-readers.ts";
+import { openEngines } from "./engines/engines.ts";
+import type { Search, SearchEngine } from "./search-engine.ts";
+import type { Resolve } from "../../services/public-web/fetch-target.ts";
+import type { SearchHit } from "../../services/search-answers.ts";
+import type { Fetched } from "../../content/downloads.ts";
+
+export interface WebDependencies {
+  /** Version of Sluice, for the user agent. */
+  readonly version: string;
+  readonly watch: WebWatch;
+  readonly meter: OpenMeter;
+  readonly readers: PageReaders;
+  readonly documents: Pick<DocumentReaders, "read">;
+  readonly resolve: Resolve;
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export interface WebSettings {
+  readonly search: SearchSettings;
+  readonly fetch: WebFetchSettings;
+}
+
+export class Web {
+  readonly #watch: WebWatch;
+  readonly #pages: Pages;
+  readonly #services: readonly ServiceClient[];
+  readonly #engines: ReadonlyMap<string, SearchEngine>;
+  readonly #pageEngines: ReadonlyMap<string, PageEngine>;
+  readonly #default: string;
+
+  constructor(
+    { search, fetch }: WebSettings,
+    { version, watch, meter, readers, documents, resolve, now, log }: WebDependencies,
+  ) {
+    const userAgent = `sluice/${version}`;
+    const trusted = new Set(fetch.allow_private_origins);
+    this.#watch = watch;
+    const fetcher = new Fetcher({ userAgent, resolve, trustedOrigins: trusted });
+    this.#pages = new Pages({ fetcher, readers, documents, cache: new PageCache(now) });
+    const opened = openEngines(search, userAgent, { meter, now, log });
+    this.#services = opened.map(({ service }) => service);
+    this.#engines = new Map(opened.map(({ engine }) => [engine.id, engine]));
+    this.#pageEngines = new Map(opened.flatMap(({ pages }) => (pages ? [[pages.id, pages]] : [])));
+    this.#default = search.default ?? opened[0]?.engine.id ?? "";
+  }
+
+  /** @param name empty for the default engine */
+  engine(name: string): SearchEngine | undefined {
+    return this.#engines.get(name || this.#default);
+  }
+
+  /** Undefined without a configured key of the vendor, or if the vendor reads no pages. */
+  pageEngine(name: string): PageEngine | undefined {
+    return this.#pageEngines.get(name);
+  }
+
+  /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
+  search(engine: SearchEngine, search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
+    return watched(this.#watch("search"), caller.signal, () => engine.search(search, caller));
+  }
+
+  /** @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page */
+  read(url: string, limits: PageLimits, caller: ServiceCaller): Promise<Page> {
+    return watched(this.#watch("fetch"), caller.signal, () => this.#pages.read(url, limits, caller));
+  }
+
+  /** Fetches a file unchanged. @throws PageUnreadable; Fault when the turn is over */
+  download(url: string, signal: TurnSignal): Promise<Fetched> {
+    return watched(this.#watch("fetch"), signal, () => this.#pages.download(url, anyDomain, signal));
+  }
+
+  /** Lets running calls finish and closes idle connections. */
+  retire(): void {
+    for (const service of this.#services) service.retire();
+  }
+
+  /** Waits for running calls. */
+  async close(): Promise<void> {
+    await Promise.all(this.#services.map((service) => service.close()));
+  }
+}

@@ -1,0 +1,45 @@
+/** Brave Search (https://api-dashboard.search.brave.com/documentation/services/web-search). */
+import type { MeteredGet } from "../../../services/metered-client.ts";
+import type { SearchAdapter } from "../search-engine.ts";
+import { type SearchPlace, isCountryCode, isPlainText } from "../search-options.ts";
+import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
+import { withSites } from "./sites.ts";
+
+const maxResults = 20;
+/** Brave rejects longer queries. */
+const maxQueryLength = 400;
+const maxWords = 50;
+
+export const brave = (get: MeteredGet): SearchAdapter => ({
+  knows: { place: { city: isPlainText, region: isPlainText, country: isCountryCode, timezone: isPlainText } },
+  maxPages: 2,
+  async page({ wishes: { place = {} }, ...search }, number, limits) {
+    const words = search.query.trim().split(/\s+/).slice(0, maxWords).join(" ");
+    const query = new URLSearchParams({
+      q: withSites({ ...search, query: words, wishes: {} }, { length: maxQueryLength, words: maxWords }),
+      count: String(Math.min(search.maxResults, maxResults)),
+      offset: String(number - 1),
+      // Other kinds of results do not link to a page.
+      result_filter: "web",
+      // Otherwise Brave marks matched words with HTML.
+      text_decorations: "false",
+    });
+    const answer = await get(`/web/search?${query.toString()}`, limits, fieldsOf(place));
+    // A search without any result has no list.
+    const results = resultsIn(answer, ({ web = { results: [] } }) => (web as { readonly results?: unknown }).results);
+    return hitsIn(results, ({ description, extra_snippets: more }) => [
+      description,
+      ...(Array.isArray(more) ? (more as readonly unknown[]) : []),
+    ]);
+  },
+});
+
+const fieldNames: Readonly<Record<keyof SearchPlace, string>> = {
+  city: "x-loc-city",
+  region: "x-loc-state-name",
+  country: "x-loc-country",
+  timezone: "x-loc-timezone",
+};
+
+const fieldsOf = (place: SearchPlace): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(place).map(([field, value]) => [fieldNames[field as keyof SearchPlace], value]));

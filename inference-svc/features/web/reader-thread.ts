@@ -1,0 +1,60 @@
+/** Extracts the text of a page. Runs in a thread, because a hostile page can take any amount of time and memory. */
+import { parentPort } from "node:worker_threads";
+import { Readability, isProbablyReaderable } from "@mozilla/readability";
+import { parseHTML } from "linkedom";
+import { decodePage } from "../../content/page-charset.ts";
+import { type PageNode, pageToMarkdown } from "../../content/files/markdown.ts";
+
+export interface RawPage {
+  readonly html: Uint8Array;
+  /** The response's content-type. */
+  readonly type: string;
+  readonly url: string;
+}
+
+export interface ParsedPage {
+  /** Empty when the page has none. */
+  readonly title: string;
+  /** Markdown. */
+  readonly text: string;
+}
+
+/** Maximum UTF-16 units for the article search, which takes twice as long as everything else; longer pages skip it. */
+const maxArticleSearchLength = 400_000;
+
+function readableOf({ html, type, url }: RawPage): ParsedPage {
+  const source = framed(decodePage(html, type));
+  const page = parseHTML(source).document as unknown as PageDocument;
+  const title = tidy(page.querySelector("title")?.textContent);
+  if (source.length <= maxArticleSearchLength && isProbablyReaderable(page)) {
+    const article = new Readability<PageNode>(page, { serializer: (node: PageNode) => node }).parse();
+    const text = article?.content ? pageToMarkdown(article.content, url) : "";
+    if (text !== "") return { title: tidy(article?.title) || title, text };
+    // Readability has changed the document, so it is parsed again.
+    return { title, text: pageToMarkdown((parseHTML(source).document as unknown as PageDocument).body, url) };
+  }
+  return { title, text: pageToMarkdown(page.body, url) };
+}
+
+interface PageDocument {
+  readonly body: PageNode;
+  querySelector(selector: string): PageNode | null;
+}
+
+/** linkedom does not add html, head and body tags omitted by pages. */
+const framed = (source: string): string =>
+  `<html><body>${source.replaceAll(/<\/?(?:html|head|body)(?:\s[^>]*)?>|<!doctype[^>]*>/gi, "")}</body></html>`;
+
+const tidy = (title: string | null | undefined): string => (title ?? "").replaceAll(/\s+/g, " ").trim();
+
+parentPort?.on("message", (unparsed: RawPage) => {
+  try {
+    parentPort?.postMessage(readableOf(unparsed));
+  } catch {
+    // A too deeply nested page overflows the stack.
+    parentPort?.postMessage(undefined);
+  }
+});
+
+// Signals the pool that the thread's modules are loaded.
+parentPort?.postMessage(undefined);

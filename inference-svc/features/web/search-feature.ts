@@ -1,0 +1,204 @@
+/** The plugin `web`, and the variant `:online` of a model: searches the web for the user's last message, and passes the results to the model. */
+import { create } from "@bufbuild/protobuf";
+import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { onlyItems } from "../../turn/scan-added.ts";
+import type { Endpoint } from "../../models/routing/catalog.ts";
+import { mayUseTools } from "../../agent-loop/toolbox.ts";
+import { truncate } from "../../turn/truncate.ts";
+import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
+import type { Scope } from "../../turn/scope.ts";
+import { onRequest } from "../../turn/layer-builders.ts";
+import type { Layer } from "../../turn/turn.ts";
+import type { SearchEngine } from "./search-engine.ts";
+import { explainMissingEngine } from "./missing-engine.ts";
+import { type SearchWishes, unknownWishes } from "./search-options.ts";
+import { annotateCitations } from "./citations.ts";
+import { dataItem, saidByUser, withData } from "./inserted-data.ts";
+import { nativeTool, withTool } from "./native-tool.ts";
+import { type SearchHit, SearchUnavailable } from "../../services/search-answers.ts";
+import type { AskingFeature, DryKit, Feature, Kit } from "../kit.ts";
+import { namesFusion, isOnline, mayUseWeb, withoutOnline } from "../slugs.ts";
+
+const defaultResults = 5;
+/** Code points; engines reject longer queries or ignore the rest. */
+const maxQueryLength = 400;
+/** UTF-16 units of each result; engines return some sentences of a page. */
+const maxContentLength = 5_000;
+
+/** Replaces the variant `:online` with the plugin, unless the catalogue has a model of this exact name. */
+export const onlineVariant: Feature = {
+  id: "web",
+  applies: ({ models }) => models.some(isOnline),
+  layer: ({ router: { catalog } }) =>
+    onRequest((request) => {
+      const models = request.models.map((model) => withoutOnline(model, catalog));
+      if (models.every((model, index) => model === request.models[index])) return request;
+      const plugins = { web: create(WebPluginSchema), ...request.plugins };
+      return { ...request, models: [...new Set(models)], plugins };
+    }),
+};
+
+/** Searches, or leaves the search to a provider with native search. */
+export const webSearch: AskingFeature = {
+  id: "web",
+  applies: mayUseWeb,
+  layer: (kit) => searching(kit, kit.web.engine.bind(kit.web), (query, found) => searched(query, found, kit)),
+  dryRun: (kit) =>
+    searching(kit, kit.searchEngine, (query, { engine, request, scope }) => {
+      noteSearch(scope, engine, "Not searched: a dry run searches nothing", { action: "not_run", queries: [query] });
+      return request;
+    }),
+  texts: ({ web }) => (web ? placesOf(web).map((text) => ({ text })) : []),
+};
+
+/** Converts citations to annotations of the answer. */
+export const citations: Feature = {
+  id: "web",
+  // Every feature that reads web pages can add sources: the plugins, server tools, and fusion panels.
+  applies: (request) =>
+    mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
+  layer: () => annotateCitations,
+};
+
+/** Domain and location limits of a search: they are sent to search engines and providers. */
+function placesOf({ includeDomains, excludeDomains, userLocation }: WebPlugin): readonly string[] {
+  const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
+  return [...includeDomains, ...excludeDomains, city, country, region, timezone];
+}
+
+type Engine = Pick<SearchEngine, "id" | "knows">;
+
+interface Searching<Found extends Engine> {
+  readonly settings: WebPlugin;
+  readonly engine: Found;
+  readonly request: TurnRequest;
+  readonly scope: Scope;
+}
+
+type Search<Found extends Engine> = (query: string, found: Searching<Found>) => TurnRequest | Promise<TurnRequest>;
+
+/** @param engineOf finds an engine by name, or the default engine @throws Fault INVALID_REQUEST when neither an engine nor a provider can search */
+const searching = <Found extends Engine>(
+  kit: DryKit,
+  engineOf: (name: string) => Found | undefined,
+  search: Search<Found>,
+): Layer =>
+  onRequest((request, scope) => {
+    const settings = request.plugins?.web;
+    if (settings === undefined) return request;
+    const searcher = findSearcher(settings, request, scope, {
+      engineOf,
+      router: kit.router,
+      told: kit.told,
+      dialects: kit.dialects,
+    });
+    if ("kind" in searcher) return withTool(request, searcher);
+    scope.trace.noteKeptBack(unknownWishes(wishesIn(settings), searcher, "plugins.web"));
+    const query = queryOf(request.input);
+    if (query !== "") return search(query, { settings, engine: searcher, request, scope });
+    noteSearch(scope, searcher, "Not searched: the user has said nothing", { queries: [], results: 0 });
+    return request;
+  });
+
+interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "told" | "dialects"> {
+  readonly engineOf: (name: string) => Found | undefined;
+}
+
+/** The search engine, or the tool for a provider's own search. */
+function findSearcher<Found extends Engine>(
+  settings: WebPlugin,
+  request: TurnRequest,
+  scope: Scope,
+  { engineOf, router, told, dialects }: SearcherParts<Found>,
+): Found | HostedTool {
+  const { engine: name } = settings;
+  const isFree = name === "" || name === "auto";
+  const engine = engineOf(isFree ? "" : name);
+  if (name !== "native" && !isFree) return engine ?? refuse(`web: ${explainMissingEngine(name)}`);
+  const tool = nativeTool(settings);
+  const prepared = told(request, scope);
+  // Some providers accept functions or a search, not both.
+  const functions = prepared.tools.filter(({ type }) => type !== "hosted");
+  const asked = {
+    // Some formats reject a request without text.
+    ...onlyItems(request, [{ type: "message", role: "user", content: "Hello" }]),
+    tools: [tool, ...functions],
+  };
+  const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, asked) === undefined && !isLost(endpoint);
+  // A dialect may be unable to express the tool, or its domains.
+  const isLost = (endpoint: Endpoint) =>
+    dialects
+      .droppedFields(endpoint, asked)
+      .some(({ path }) => path === "tools.0" || path.startsWith("tools.0.filters"));
+  const endpoints = router.route(prepared, scope);
+  // If an engine is configured, only the first endpoint counts: no other endpoint is preferred for its search tool.
+  if ((isFree && engine ? endpoints.slice(0, 1) : endpoints).some(takes)) return tool;
+  if (isFree && engine) return engine;
+  return refuse(
+    isFree
+      ? "web: the provider does not search by itself, and search.engines of the configuration file has no engine"
+      : "web: no provider of the model searches by itself, in these domains",
+  );
+}
+
+function refuse(says: string): never {
+  const problems = new Problems();
+  problems.add("plugins", says);
+  problems.throwIfAny();
+  throw new Error(says);
+}
+
+async function searched(
+  query: string,
+  { settings, engine, request, scope }: Searching<SearchEngine>,
+  { web, scan }: Pick<Kit, "web" | "scan">,
+): Promise<TurnRequest> {
+  const { maxResults = defaultResults, includeDomains: allowed, excludeDomains: blocked } = settings;
+  let hits: readonly SearchHit[];
+  try {
+    const wishes = wishesIn(settings);
+    const search = { query, maxResults, domains: { allowed, blocked }, contentLength: maxContentLength, wishes };
+    hits = await web.search(engine, search, { scope, signal: scope.signal });
+  } catch (error) {
+    if (!(error instanceof SearchUnavailable)) throw error;
+    noteSearch(scope, engine, `Error: ${error.message}`, { action: "error", queries: [query], results: 0 });
+    return request;
+  }
+  const summary = hits.length === 1 ? "1 result" : `${hits.length} results`;
+  noteSearch(scope, engine, summary, { queries: [query], results: hits.length });
+  if (hits.length === 0) return request;
+  const found = await scan([dataItem(introOf(settings), hits.map(entryOf))], request, scope);
+  return { ...request, input: withData(request.input, found), sources: [...(request.sources ?? []), ...hits] };
+}
+
+/** Empty strings mean absent values. */
+function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchWishes {
+  const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
+  const place = Object.entries({ city, country, region, timezone }).filter(([, value]) => value !== "");
+  return {
+    ...(place.length > 0 && { place: Object.fromEntries(place) }),
+    ...(mode !== undefined && mode !== "" && { mode }),
+    ...(xSearchJson.length > 0 && { others: ["x_search"] }),
+  };
+}
+
+function queryOf(input: readonly InputItem[]): string {
+  const [last = ""] = saidByUser(input);
+  return Array.from(last.replaceAll(/\s+/g, " ").trim()).slice(0, maxQueryLength).join("");
+}
+
+const citing =
+  "Use what helps to answer, and say where it is from by links of Markdown, named by the domain: [example.com](https://example.com/page).";
+
+function introOf({ searchPrompt = citing }: WebPlugin): string {
+  const today = new Date().toISOString().slice(0, 10);
+  return `The web was searched on ${today} for what the user says next. ${searchPrompt}`;
+}
+
+const entryOf = ({ url, title, content }: SearchHit, index: number): string =>
+  [`${index + 1}. ${title}`.trimEnd(), url, truncate(content, maxContentLength), ""].join("\n");
+
+function noteSearch({ trace }: Scope, { id: engine }: Engine, summary: string, data: object): void {
+  trace.stages.push({ type: "plugin", name: "web-search", summary, data: { engine, ...data } });
+}

@@ -1,0 +1,72 @@
+/** Search settings supported by only some engines. Each engine gets the settings it supports; the receipt lists the others. */
+import type { DroppedField } from "../../turn/trace.ts";
+
+/** Approximate location of the user. */
+export interface SearchPlace {
+  readonly city?: string;
+  readonly region?: string;
+  /** A country by its code of two letters (ISO 3166-1). */
+  readonly country?: string;
+  readonly timezone?: string;
+}
+
+export interface SearchWishes {
+  readonly place?: SearchPlace;
+  /** How thoroughly to search, in the engine's own terms. */
+  readonly mode?: string;
+  /** Return only pages already cached by the engine, and fetch none for this search. */
+  readonly cachedOnly?: true;
+  /** Other settings of the request, by name: no engine supports them. */
+  readonly others?: readonly string[];
+}
+
+/** The wishes supported by an engine. */
+export interface KnownWishes {
+  readonly modes?: readonly string[];
+  readonly cachedOnly?: true;
+  /** Supported fields of the place, each with a check of its values. */
+  readonly place?: { readonly [Field in keyof SearchPlace]?: (value: string) => boolean };
+}
+
+export const isCountryCode = (value: string): boolean => /^[A-Za-z]{2}$/.test(value);
+
+/** A text valid in a header field. */
+export const isPlainText = (value: string): boolean => /^[\x20-\x7e]{1,100}$/.test(value);
+
+const placeFields = ["city", "region", "country", "timezone"] as const;
+
+const knowsField = ({ place: known }: KnownWishes, place: SearchPlace, field: keyof SearchPlace): boolean =>
+  known?.[field]?.(place[field] ?? "") === true;
+
+/** The wishes supported by the engine. */
+export function knownWishes({ place = {}, mode, cachedOnly }: SearchWishes, known: KnownWishes): SearchWishes {
+  const fields = placeFields.filter((field) => place[field] !== undefined && knowsField(known, place, field));
+  return {
+    ...(fields.length > 0 && { place: Object.fromEntries(fields.map((field) => [field, place[field]])) }),
+    ...(mode !== undefined && known.modes?.includes(mode) === true && { mode }),
+    ...(cachedOnly && known.cachedOnly && { cachedOnly }),
+  };
+}
+
+/**
+ * Lists the settings unsupported by the engine.
+ * @param path of the settings in the request, such as `tools.1`
+ */
+export function unknownWishes(
+  wishes: SearchWishes,
+  { id, knows }: { readonly id: string; readonly knows: KnownWishes },
+  path: string,
+): readonly DroppedField[] {
+  const { place = {}, mode, cachedOnly, others = [] } = wishes;
+  const told = knownWishes(wishes, knows);
+  const lost = placeFields.filter((field) => place[field] !== undefined && told.place?.[field] === undefined);
+  const names = [
+    ...(told.place === undefined && lost.length > 0
+      ? ["user_location"]
+      : lost.map((field) => `user_location.${field}`)),
+    ...(mode !== undefined && told.mode === undefined ? ["mode"] : []),
+    ...(cachedOnly && !told.cachedOnly ? ["external_web_access"] : []),
+    ...others,
+  ];
+  return names.map((name) => ({ path: `${path}.${name}`, reason: `the search engine ${id} does not know it` }));
+}

@@ -1,0 +1,84 @@
+/** Calls the endpoints of a model: fallback between endpoints around each attempt, and the budget and the ledger within it. */
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { FileReader } from "../content/files/texts.ts";
+import type { Budgets } from "./ledger/budget.ts";
+import { budgeted } from "./ledger/hold.ts";
+import type { CallLedger, FindTask } from "./ledger/ledger.ts";
+import { recorded } from "./ledger/recorded.ts";
+import { fallback } from "./routing/attempt/fallback.ts";
+import type { Catalog, Endpoint } from "./routing/catalog.ts";
+import type { DialectSupport } from "./routing/choose/candidates.ts";
+import type { Router } from "./routing/choose/router.ts";
+import { type OnAnswered, billed, estimateSentUsage } from "./routing/price/bill.ts";
+import { boundCost } from "./routing/price/worst-cost.ts";
+import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import { type Layer, type Turn, compose } from "../turn/turn.ts";
+import type { Upstreams } from "./upstream/providers.ts";
+import type { Downloads } from "../content/downloads.ts";
+
+/** A plugin whose layer depends on the current endpoint. */
+export interface EndpointFeature {
+  /** The plugin's id. */
+  readonly id: string;
+  readonly layer: (endpoint: Endpoint, kit: EndpointKit) => Layer;
+}
+
+export interface EndpointKit {
+  readonly files: FileReader;
+  readonly telling: DialectSupport;
+  /** Undefined in a dry run. */
+  readonly web?: Downloads;
+}
+
+export interface AskParts {
+  readonly catalog: Catalog;
+  readonly upstreams: Upstreams;
+  readonly router: Router;
+  /** Outermost first. */
+  readonly endpointFeatures: readonly EndpointFeature[];
+  readonly files: FileReader;
+  readonly web: Downloads;
+  readonly records: EndpointRecords;
+  readonly ledger: CallLedger;
+  readonly findTask: FindTask;
+  readonly budgets: Pick<Budgets, "reserve">;
+  /** The causes of failed attempts are logged, and never shown to clients. */
+  readonly log: Pick<Logger, "info" | "warn">;
+}
+
+export function buildAsk({
+  upstreams,
+  router,
+  endpointFeatures,
+  files,
+  web,
+  ledger,
+  findTask,
+  budgets,
+  log,
+}: AskParts): Turn {
+  const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
+  const kit: EndpointKit = { files, telling: upstreams, web };
+  const build = (endpoint: Endpoint): Turn => {
+    const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
+    const provider = billed(endpoint, upstreams.turn(endpoint), answered);
+    // The ledger row of each call, with its bill, exists before any layer sees the answer.
+    const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
+    const call = recorded({ ledger, callee: endpoint, sent, findTask }, provider);
+    // A call begins only if its worst case fits the budgets.
+    return compose(
+      layers,
+      budgeted(budgets, (request) => boundCost(endpoint, request), call),
+    );
+  };
+  // A turn per endpoint of the configuration: a reload creates new endpoints.
+  const built = new WeakMap<Endpoint, Turn>();
+  const attempt = (endpoint: Endpoint): Turn => {
+    let turn = built.get(endpoint);
+    if (turn === undefined) built.set(endpoint, (turn = build(endpoint)));
+    return turn;
+  };
+  // Closest to the wire: only before the commit can a failed attempt be repeated elsewhere unnoticed.
+  return fallback(router, { turn: attempt, cooldown: (endpoint) => upstreams.rest(endpoint) }, log);
+}

@@ -1,0 +1,138 @@
+/** Calls a judge model within its time limits: with bounded concurrency, retries, a circuit breaker, and a cache of its answers. */
+import { createHash } from "node:crypto";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { AnswerCache } from "./answer-cache.ts";
+import { type CallContext, type InternalQuestion, type Reply, callModel } from "./internal-call.ts";
+import { Circuit } from "../../turn/circuit.ts";
+import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
+
+export type JudgeClientSettings = Pick<
+  JudgeSettings,
+  "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s" | "max_calls_per_request"
+>;
+
+/** failed: the model could not be called; malformed: its answer is unreadable; late: no answer in time. */
+export type FailureKind = "failed" | "malformed" | "late";
+
+/** Why there is no verdict. */
+export class JudgeUnavailable extends Error {
+  readonly kind: FailureKind;
+
+  constructor(
+    message: string,
+    { lack = "failed", cause }: { readonly lack?: FailureKind; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.kind = lack;
+  }
+}
+
+export interface JudgeClientParts<Answer> {
+  /** Calls the endpoints of a model directly, without layers. */
+  readonly turn: Turn;
+  readonly settings: JudgeClientSettings;
+  /** Undefined when the answer does not have the requested form. */
+  readonly read: (reply: Reply) => Answer | undefined;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+export class JudgeClient<Answer> {
+  readonly #parts: JudgeClientParts<Answer>;
+  readonly #circuit: Circuit;
+  readonly #slots: ConcurrencySlots;
+  readonly #answers: AnswerCache<Answer>;
+
+  constructor(parts: JudgeClientParts<Answer>) {
+    const { settings, now } = parts;
+    this.#parts = parts;
+    this.#circuit = new Circuit(now);
+    this.#slots = new ConcurrencySlots(settings.max_concurrency);
+    this.#answers = new AnswerCache(settings.cache_ttl_s * 1_000, now);
+  }
+
+  /**
+   * @param key everything the answer depends on
+   * @param question built only if a call is needed
+   * @throws NoVerdict; Fault when the turn is over, or when the key has to pay for the answer and cannot
+   */
+  async get(key: readonly string[], question: () => InternalQuestion, occasion: CallContext): Promise<Answer> {
+    const { signal, caller } = occasion.scope;
+    const digest = createHash("sha256")
+      .update(JSON.stringify([...key, caller.workspaceId]))
+      .digest("base64");
+    try {
+      return await this.#answers.get(digest, (until) => this.#ask(question, occasion, until), signal);
+    } catch (error) {
+      throwIfAborted(signal);
+      if (isUnpaid(error)) throw error;
+      throw error instanceof JudgeUnavailable ? error : new JudgeUnavailable("the judge failed", { cause: error });
+    }
+  }
+
+  async #ask(question: () => InternalQuestion, occasion: CallContext, signal: TurnSignal): Promise<Answer> {
+    if (this.#circuit.open) throw new JudgeUnavailable("the judge does not answer");
+    const { total_ms, retries } = this.#parts.settings;
+    const until = performance.now() + total_ms;
+    let lack: FailureKind = "late";
+    let cause: unknown;
+    for (let left = retries; left >= 0 && performance.now() < until; left--) {
+      throwIfAborted(signal);
+      try {
+        const found = this.#parts.read(await this.#once(question(), occasion, signal, until));
+        this.#circuit.succeeded();
+        if (found !== undefined) return found;
+        lack = "malformed";
+        cause = new Error("an answer of another form");
+      } catch (error) {
+        throwIfAborted(signal);
+        if (error instanceof JudgeUnavailable || isUnpaid(error)) throw error;
+        lack = isLate(error) ? "late" : "failed";
+        cause = error;
+        // A refusal by one request's policy is not the judge's failure: it does not open the circuit.
+        if (!isForbidden(error)) this.#circuit.failed();
+        if (isOurs(error)) break;
+      }
+    }
+    throw new JudgeUnavailable("the judge gave no verdict", { lack, cause });
+  }
+
+  async #once(question: InternalQuestion, occasion: CallContext, signal: TurnSignal, until: number): Promise<Reply> {
+    const release = await this.#slots.take(until - performance.now());
+    if (release === undefined) throw new JudgeUnavailable("too many questions wait", { lack: "late" });
+    try {
+      const { turn, settings } = this.#parts;
+      const timeoutMs = Math.max(1, Math.min(settings.timeout_ms, until - performance.now()));
+      return await callModel(turn, question, occasion, { signal, timeoutMs, charged: this.#isCharged(occasion) });
+    } finally {
+      release();
+    }
+  }
+
+  /** Counts the call towards its request's free calls. */
+  #isCharged({ scope: { trace } }: CallContext): boolean {
+    const calls = (trace.internalCalls.get(this) ?? 0) + 1;
+    trace.internalCalls.set(this, calls);
+    return calls > this.#parts.settings.max_calls_per_request;
+  }
+}
+
+/** The budget refused a call that the key has to pay for. */
+const isUnpaid = (error: unknown): error is Fault =>
+  error instanceof Fault &&
+  [FaultReason.PAYMENT_REQUIRED, FaultReason.BUDGET_HELD, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
+
+const isLate = (error: unknown): boolean =>
+  error instanceof Fault && [FaultReason.DEADLINE_EXCEEDED, FaultReason.PROVIDER_TIMEOUT].includes(error.reason);
+
+const isForbidden = (error: unknown): boolean =>
+  error instanceof Fault && [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED].includes(error.reason);
+
+/** Another try would fail in the same way. */
+const isOurs = (error: unknown): boolean =>
+  error instanceof Fault &&
+  [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED, FaultReason.INVALID_REQUEST].includes(error.reason);

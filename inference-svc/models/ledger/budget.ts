@@ -1,0 +1,283 @@
+/** Reserves budget for calls: a call is made only when its maximum cost fits into every budget of its key. */
+import type { Metadata } from "@grpc/grpc-js";
+import { create } from "@bufbuild/protobuf";
+import {
+  BudgetScope,
+  LedgerService,
+  RaiseBudgetRequestSchema,
+  ReserveBudgetRequestSchema,
+  type ReserveBudgetResponse,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { decimal, pico as toPico } from "@sluice/proto/lib/ledger/money.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { appliedTo } from "../../turn/applied-guardrails.ts";
+import type { Scope } from "../../turn/scope.ts";
+import type { Stage } from "../../turn/trace.ts";
+import { HeldMoney } from "./held-money.ts";
+import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
+import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
+import { ConcurrencyLimit } from "./turnstile.ts";
+
+/** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
+const timeoutMs = 2_000;
+
+/**
+ * Longest wait for a free place. It exceeds the timeout of one call, because a crowd shows no outage; clients give up on their headers
+ * after ten seconds.
+ */
+const maxWaitMs = 5_000;
+
+/** Maximum number of concurrent reservations; with far more, admin-svc answers after the timeout. */
+const maxConcurrentCalls = 64;
+/** Retry-After range for a client refused because of held amounts: most calls of a crowd have ended by then. */
+const retryAfterMs = { least: 500, most: 1_500 };
+/** Parts of a scope needed for a reservation. */
+type Spender = Pick<Scope, "turnId" | "caller" | "trace"> & Partial<Pick<Scope, "generationId" | "signal" | "span">>;
+
+interface Reservation extends HeldCall {
+  readonly keyHash: string;
+  readonly workspaceId: string;
+  readonly amountUsd: string;
+  readonly bootId: string;
+  readonly keyBesidesUsd: string;
+  readonly workspaceBesidesUsd: string;
+}
+
+interface Refusal {
+  /** performance.now() */
+  readonly askedAt: number;
+  /** The refused amount in 10^-12 USD, including the amount that had to remain. */
+  readonly size: bigint;
+  readonly answer: ReserveBudgetResponse;
+}
+
+/** Amount held by the budgets for one call until the record of the call is stored. */
+export interface Hold {
+  /** Raises the hold to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
+  raise(pico: bigint): Promise<void>;
+  /**
+   * Reports the cost of the call to the budget, in 10^-12 USD; 0 releases the hold.
+   * @returns resolves once the budget knows it; undefined where no next call depends on it. Never rejects
+   */
+  settle(pico: bigint): Promise<void> | undefined;
+}
+
+/** Client of the budgets in admin-svc. They are kept in one place, so any number of processes can spend from them. */
+export class Budgets {
+  readonly #parts: SettlementParts;
+  readonly #turnstile = new ConcurrencyLimit(maxConcurrentCalls, maxWaitMs);
+  /** The last refusal of each key, kept while other calls wait. */
+  readonly #refusals = new Map<string, Refusal>();
+  readonly #heldMoney = new HeldMoney<ReserveBudgetResponse>();
+  readonly #settlements: Settlements;
+  readonly #longTurns = new LongTurns();
+
+  constructor(parts: SettlementParts) {
+    this.#parts = parts;
+    this.#settlements = new Settlements(parts, (owner) => this.#heldMoney.wake(owner));
+  }
+
+  /**
+   * Holds the amount until the record of the call is stored. Waits briefly for amounts held for other calls.
+   * @param pico 10^-12 USD: the maximum cost of the call
+   * @throws Fault PAYMENT_REQUIRED when it exceeds the remaining budget, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when only
+   * amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot be reached
+   */
+  async reserve(scope: Spender, pico: bigint): Promise<Hold> {
+    const { caller, trace, signal } = scope;
+    const turn = this.#longTurns.find(scope.generationId ?? "");
+    const held = callOf(scope);
+    let answer = await this.#decided(held, scope, pico, turn);
+    this.#settlements.keepHolds();
+    if (answer.held) {
+      const owner = answer.budget === BudgetScope.WORKSPACE ? caller.workspaceId : caller.keyHash;
+      const wait = { isBegun: turn?.isBegun === true, signal };
+      answer = await this.#heldMoney.wait(owner, wait, answer, async () => {
+        await this.#settlements.tell();
+        return this.#decided(held, scope, pico, turn);
+      });
+    }
+    if (answer.admitted) return this.#holdOf(held, caller, pico, answer);
+    if (answer.guardrailId !== "" && !answer.held) trace.stages.push(toStage(answer.guardrailId, scope));
+    throw budgetRefusal(answer, decimal(pico));
+  }
+
+  /** Announces a turn with possible further calls: once its first call is admitted, an amount is kept for the others. @returns ends the turn */
+  begin({ generationId, caller }: Pick<Scope, "generationId" | "caller">): () => void {
+    const end = this.#longTurns.begin(generationId, caller);
+    return () => {
+      end();
+      this.#heldMoney.wake(caller);
+    };
+  }
+
+  /** Reports the remaining costs to the budgets. */
+  close(): Promise<void> {
+    return this.#settlements.close();
+  }
+
+  #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): Hold {
+    // If a second call of this size would not fit, the next call depends on the cost of this one.
+    const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
+    return {
+      raise: (more) => this.#raise(call, more),
+      settle: (cost) => {
+        this.#settlements.add({ ...call, owner: { keyHash, workspaceId }, pico: cost });
+        return isNear || cost > pico ? this.#settlements.tell() : undefined;
+      },
+    };
+  }
+
+  /**
+   * Requests a reservation. A refusal also answers other calls of the key that were already waiting at the time of the request and need no less:
+   * so a crowd at an empty budget is refused in time, instead of failing because the budget cannot be checked.
+   */
+  async #decided(
+    held: HeldCall,
+    scope: Spender,
+    pico: bigint,
+    turn: LongTurn | undefined,
+  ): Promise<ReserveBudgetResponse> {
+    const { token } = this.#parts;
+    const {
+      span,
+      caller: { keyHash },
+    } = scope;
+    const arrivedAt = performance.now();
+    try {
+      return await this.#turnstile.run(async () => {
+        const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
+        const known = this.#refusals.get(keyHash);
+        if (known && known.askedAt >= arrivedAt && size >= known.size) return known.answer;
+        const askedAt = performance.now();
+        const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
+        const asked = this.#ask(reservation, serviceMetadata(token, { trace: span }));
+        const answer = turn ? await this.#longTurns.asking(turn, pico, asked) : await asked;
+        if (this.#turnstile.waiting === 0) this.#refusals.clear();
+        else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, size, answer });
+        return answer;
+      });
+    } catch (cause) {
+      throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
+        origin: FaultOrigin.ADMIN,
+        retryAfterMs: 1_000,
+        cause,
+      });
+    }
+  }
+
+  #reservationOf(scope: Spender, pico: bigint, turn: LongTurn | undefined): Omit<Reservation, keyof HeldCall> {
+    const { keyHash, workspaceId } = scope.caller;
+    const [ofKey, ofWorkspace] = [keyHash, workspaceId].map((owner) => this.#longTurns.besides(owner, pico, turn));
+    return {
+      keyHash,
+      workspaceId,
+      amountUsd: decimal(pico),
+      bootId: this.#parts.bootId,
+      keyBesidesUsd: amountText(ofKey),
+      workspaceBesidesUsd: amountText(ofWorkspace),
+    };
+  }
+
+  async #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
+    const request = create(ReserveBudgetRequestSchema, reservation);
+    try {
+      return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
+    } catch (error) {
+      // The answer was lost, and the amount may be held.
+      this.#settlements.add({ ...reservation, owner: reservation, pico: 0n });
+      throw error;
+    }
+  }
+
+  async #raise({ turnId, attempt }: HeldCall, pico: bigint): Promise<void> {
+    const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: decimal(pico) });
+    // The metadata names no span, because the call's trace is over when its cost is known.
+    const { client, token, log } = this.#parts;
+    await call(client, LedgerService.method.raiseBudget, request, serviceMetadata(token, {}), timeoutMs).catch(
+      (err: unknown) =>
+        log.warn(
+          { err },
+          "a call cost more than its hold, and the budget learns of it only from the record of the call",
+        ),
+    );
+  }
+}
+
+const amountText = (pico = 0n): string => (pico > 0n ? decimal(pico) : "");
+
+const callOf = ({ turnId, trace }: Spender): HeldCall => ({ turnId, attempt: trace.bills.length + 1 });
+
+/** Rounds a sum of floats to the precision of amounts. */
+const picosPerDollar = 1e12;
+
+const owners: Readonly<Record<BudgetScope, string>> = {
+  [BudgetScope.UNSPECIFIED]: "key",
+  [BudgetScope.KEY]: "key",
+  [BudgetScope.WORKSPACE]: "workspace",
+  [BudgetScope.GUARDRAIL]: "guardrail",
+};
+
+function budgetRefusal(answer: ReserveBudgetResponse, neededUsd: string): Fault {
+  const limit = Number(answer.limitUsd);
+  const remaining = Number(answer.remainingUsd);
+  const held = Number(answer.heldUsd ?? "0");
+  const needed = Number(neededUsd);
+  const owner = owners[answer.budget] ?? "key";
+  const amounts = { limit, remaining, held, needed };
+  return answer.held ? heldRefusal(owner, amounts) : spentRefusal(owner, amounts);
+}
+
+/** Amounts in USD. */
+interface Amounts {
+  readonly limit: number;
+  /** Neither spent nor held. */
+  readonly remaining: number;
+  readonly held: number;
+  /** Amount needed for the call. */
+  readonly needed: number;
+}
+
+function heldRefusal(owner: string, amounts: Amounts): Fault {
+  const { limit, remaining, held, needed } = amounts;
+  const state = `of the budget of this ${owner}, ${limit} USD, ${held} are held for requests under way and ${remaining} are free, and this request would hold ${needed}; try again in a moment`;
+  const { least, most } = retryAfterMs;
+  return new Fault(FaultReason.BUDGET_HELD, `Budget held: ${state}`, {
+    origin: FaultOrigin.CLIENT,
+    retryAfterMs: Math.round(least + Math.random() * (most - least)),
+    metadata: { error_type: "budget_held", budget: owner, ...amounts },
+  });
+}
+
+function spentRefusal(owner: string, amounts: Amounts): Fault {
+  const { limit, remaining, held, needed } = amounts;
+  const left = Math.round((remaining + held) * picosPerDollar) / picosPerDollar;
+  const ofThem = held > 0 ? ` (${held} of them held for requests under way)` : "";
+  const state =
+    left > 0
+      ? `the budget of this ${owner} has ${left} USD left of ${limit}${ofThem}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner}`
+      : `the budget of this ${owner}, ${limit} USD, is spent`;
+  const byGuardrail = owner === "guardrail";
+  const [reason, opening] = byGuardrail
+    ? [FaultReason.GUARDRAIL_BLOCKED, "Request blocked"]
+    : [FaultReason.PAYMENT_REQUIRED, "Insufficient credits"];
+  return new Fault(reason, `${opening}: ${state}`, {
+    origin: FaultOrigin.CLIENT,
+    shouldRetry: false,
+    metadata: { ...(!byGuardrail && { error_type: "payment_required", budget: owner }), ...amounts },
+  });
+}
+
+function toStage(guardrailId: string, { caller }: Spender): Stage {
+  // A guardrail assigned after the turn began is unknown here.
+  const applied = appliedTo(caller).find(({ guardrail }) => guardrail.id === guardrailId);
+  return {
+    type: "guardrail",
+    name: "budget",
+    guardrail_id: guardrailId,
+    ...(applied && { guardrail_scope: applied.scope }),
+    summary: "Blocked: the call does not fit into the budget",
+    data: { action: "blocked", detected: true, engines: ["budget"], patterns: [] },
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Queues of calls waiting for amounts held for other calls. A call that can be paid in a moment should wait rather than be refused: a client
+ * that retries later finds the money held again. The first of each queue retries; calls of started turns go first, because refusing them
+ * wastes what was already paid for the turn.
+ */
+import type { TurnSignal } from "../../turn/signal.ts";
+import type { Owner } from "./long-turns.ts";
+
+/** Longest wait of the first call of a turn. */
+const newTurnMs = 1_000;
+/** Longest wait of a call in a started turn: time for some other call to end. */
+const begunTurnMs = 30_000;
+/** Pause before the first call of a queue retries, longer each time. Costs of calls in other processes become visible only by a retry. */
+const pollMs = 100;
+/** Maximum number of new turns per queue: with more of them the last would not be served in time. */
+const maxNewTurns = 32;
+
+interface Waiter {
+  readonly isBegun: boolean;
+  wake: () => void;
+}
+
+export interface Wait {
+  readonly isBegun: boolean;
+  readonly signal: TurnSignal | undefined;
+}
+
+export class HeldMoney<Answer extends { readonly held: boolean }> {
+  readonly #lines = new Map<string, Waiter[]>();
+
+  /** Lets the first calls of the queues at the budgets of this key and workspace retry at once. */
+  wake({ keyHash, workspaceId }: Owner): void {
+    this.#lines.get(keyHash)?.[0]?.wake();
+    this.#lines.get(workspaceId)?.[0]?.wake();
+  }
+
+  /**
+   * Waits until the decision no longer depends on amounts held for others, or until the maximum wait of such a call.
+   * @param owner hash of the key or id of the workspace whose budget had no room
+   * @param refusal of the call so far
+   * @param ask decides about the call anew
+   * @returns the last decision
+   */
+  async wait(owner: string, { isBegun, signal }: Wait, refusal: Answer, ask: () => Promise<Answer>): Promise<Answer> {
+    const line = this.#lines.get(owner) ?? [];
+    if (!isBegun && line.length >= maxNewTurns) return refusal;
+    this.#lines.set(owner, line);
+    const waiter: Waiter = { isBegun, wake: () => {} };
+    line.splice(isBegun ? countBegun(line) : line.length, 0, waiter);
+    const until = performance.now() + (isBegun ? begunTurnMs : newTurnMs);
+    const isOver = () => performance.now() >= until || signal?.aborted === true;
+    try {
+      let answer = refusal;
+      for (let asked = 1; answer.held && !isOver(); ) {
+        const pollAfterMs = line[0] === waiter ? asked * pollMs * (0.5 + Math.random()) : Number.POSITIVE_INFINITY;
+        await pause(waiter, Math.min(pollAfterMs, until - performance.now()), signal);
+        if (line[0] !== waiter) continue;
+        answer = await ask();
+        asked++;
+      }
+      return answer;
+    } finally {
+      line.splice(line.indexOf(waiter), 1);
+      if (line.length === 0) this.#lines.delete(owner);
+      else line[0]?.wake();
+    }
+  }
+}
+
+const countBegun = (line: readonly Waiter[]): number => line.filter(({ isBegun }) => isBegun).length;
+
+function pause(waiter: Waiter, ms: number, signal: TurnSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", over);
+      waiter.wake = () => {};
+      resolve();
+    };
+    const timer = setTimeout(over, Math.max(0, ms));
+    signal?.addEventListener("abort", over);
+    waiter.wake = over;
+  });
+}

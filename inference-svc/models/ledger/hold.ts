@@ -1,0 +1,147 @@
+/** Keeps the budgets' hold for a call in step with its cost while the call runs. */
+import type { Scope } from "../../turn/scope.ts";
+import type { Bill } from "../../turn/trace.ts";
+import { deferred } from "../../turn/answer-kinds.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import { Answer, type Next, type Turn } from "../../turn/turn.ts";
+import { totalCost } from "../../turn/usage.ts";
+import type { Budgets, Hold } from "./budget.ts";
+
+/** Interval for comparing the cost of a running stream with the held amount. */
+const lookMs = 250;
+
+/** Maximum cost of a call, in 10^-12 USD, and its request with limits to ensure it. */
+export interface CostBound {
+  readonly request: TurnRequest;
+  readonly pico: bigint;
+}
+
+/** Wraps a turn so that the budgets hold the maximum cost of its call. @param worst computes that cost; undefined when no price is known */
+export const budgeted =
+  (budgets: Pick<Budgets, "reserve">, worst: (request: TurnRequest) => CostBound | undefined, turn: Turn): Turn =>
+  (request, scope) => {
+    if (!spends(scope)) return turn(request, scope);
+    const bound = worst(request) ?? { request, pico: 0n };
+    return deferred(budgets.reserve(scope, bound.pico).then((hold) => held(hold, bound, turn, scope)));
+  };
+
+async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope: Scope): Promise<Answer> {
+  const watch = new HoldWatch(hold, pico, scope, scope.trace.bills.length);
+  try {
+    // A turn cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
+    return new HeldAnswer(turn(request, scope), watch);
+  } catch (error) {
+    // Nothing was recorded, so no record will release the hold.
+    await hold.settle(0n);
+    throw error;
+  }
+}
+
+/** Whether budgets hold amounts for calls. The operator pays for its own purposes, up to a number of calls for each request. */
+export const spends = ({ caller, payer }: Scope): boolean => caller.hasBudget && payer === "key";
+
+class HoldWatch {
+  readonly #hold: Hold;
+  readonly #scope: Scope;
+  readonly #attempt: number;
+  /** The held amount. */
+  #pico: bigint;
+  /** The final cost reported to the budget; undefined before. */
+  #settled: bigint | undefined;
+  #lookedAt = performance.now();
+
+  /** @param attempt counted from 0 */
+  constructor(hold: Hold, pico: bigint, scope: Scope, attempt: number) {
+    this.#hold = hold;
+    this.#pico = pico;
+    this.#scope = scope;
+    this.#attempt = attempt;
+    scope.signal.addEventListener("abort", this.#onAbort);
+  }
+
+  /** Reports the final cost of the call to the budget. @returns undefined when nothing has to wait for the budget */
+  end(): Promise<void> | undefined {
+    this.#scope.signal.removeEventListener("abort", this.#onAbort);
+    const cost = this.#cost;
+    if (cost === this.#settled) return undefined;
+    this.#settled = cost;
+    return this.#hold.settle(cost);
+  }
+
+  /** The abort also stops the socket, which completes the bill: a microtask later the bill is read. */
+  readonly #onAbort = () => queueMicrotask(() => void this.end());
+
+  look(): void {
+    const now = performance.now();
+    if (now - this.#lookedAt < lookMs) return;
+    this.#lookedAt = now;
+    const cost = this.#cost;
+    if (cost <= this.#pico) return;
+    this.#pico = cost;
+    void this.#hold.raise(cost);
+  }
+
+  /** Cost of the call so far, in 10^-12 USD; 0 when nothing is known or no provider was called. */
+  get #cost(): bigint {
+    const bill: Bill | undefined = this.#scope.trace.bills[this.#attempt];
+    const cost = bill?.usage?.cost;
+    return cost ? totalCost(cost) : 0n;
+  }
+}
+
+/** Watches the cost while batches pass. */
+class HeldAnswer extends Answer {
+  readonly #answer: Answer;
+  readonly #watch: HoldWatch;
+  /** Returns the batch or end held back until the budget knows the cost of the call. */
+  #held: (() => Next) | undefined;
+  #isTelling = false;
+  #wake = () => {};
+
+  constructor(answer: Answer, watch: HoldWatch) {
+    super();
+    this.#answer = answer;
+    this.#watch = watch;
+  }
+
+  override next(wake: () => void): Next {
+    this.#wake = wake;
+    if (this.#isTelling) return "pending";
+    const held = this.#held;
+    this.#held = undefined;
+    return held ? held() : this.#read(wake);
+  }
+
+  #read(wake: () => void): Next {
+    let next: Next;
+    try {
+      next = this.#answer.next(wake);
+    } catch (error) {
+      return this.#afterEnd(() => {
+        throw error;
+      });
+    }
+    if (next === "pending") return next;
+    // The budget learns the cost before the client sees the end, because the client may send its next request at once.
+    if (next === "end" || next.at(-1)?.type === "end") return this.#afterEnd(() => next);
+    this.#watch.look();
+    return next;
+  }
+
+  #afterEnd(give: () => Next): Next {
+    const told = this.#watch.end();
+    if (told === undefined) return give();
+    this.#held = give;
+    this.#isTelling = true;
+    void told.then(() => {
+      this.#isTelling = false;
+      this.#wake();
+    });
+    return "pending";
+  }
+
+  override async close(): Promise<void> {
+    await this.#answer.close();
+    await this.#watch.end();
+  }
+}

@@ -1,0 +1,48 @@
+/** Observes calls to providers at the ledger, where each call begins once and ends once. */
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import type { CallLedger, Entry } from "../ledger.ts";
+import type { CallCharge, CallEnd, CallStart } from "../record.ts";
+import type { Scope } from "../../../turn/scope.ts";
+
+/** An observer's view of a call. */
+export interface ObservedCall {
+  /** Called once, at the end of the call. */
+  end(closed: CallEnd): void;
+  /** Span of the call; absent when tracing is off. */
+  readonly span?: Span;
+}
+
+export type CallObserver = (opened: CallStart, scope: Scope) => ObservedCall;
+
+export const observeCalls = (ledger: CallLedger, observers: readonly CallObserver[]): CallLedger => ({
+  open: (opened, scope, onStarted) =>
+    new ObservedEntry(
+      ledger.open(opened, scope, onStarted),
+      observers.map((observer) => observer(opened, scope)),
+    ),
+});
+
+/** A call that could not begin has no end: observers neither count nor export it. */
+class ObservedEntry implements Entry {
+  readonly span: Span | undefined;
+  readonly #entry: Entry;
+  readonly #calls: readonly ObservedCall[];
+  #isOver = false;
+
+  constructor(entry: Entry, calls: readonly ObservedCall[]) {
+    this.#entry = entry;
+    this.#calls = calls;
+    this.span = calls.find((call) => call.span)?.span;
+  }
+
+  note(noted: CallCharge): void {
+    this.#entry.note(noted);
+  }
+
+  close(closed: CallEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#entry.close(closed);
+    for (const call of this.#calls) call.end(closed);
+  }
+}

@@ -1,0 +1,55 @@
+/** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
+import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import type { Scope } from "../../turn/scope.ts";
+import type { CallLedger, Entry } from "./ledger.ts";
+import { type CallCharge, type CallEnd, endUnanswered } from "./record.ts";
+import { type Callee, clientLeft, toCallStart } from "./recorded.ts";
+
+export type ServiceEnd = Pick<CallEnd, "status" | "httpStatus">;
+
+export const answeredCall: ServiceEnd = { status: "completed", httpStatus: 200 };
+export const failedCall: ServiceEnd = { status: "failed", httpStatus: 502 };
+export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientLeft };
+
+/** A call recorded as started on disk. */
+export class ServiceEntry {
+  readonly #entry: Entry;
+  readonly #startedAt = performance.now();
+
+  private constructor(entry: Entry) {
+    this.#entry = entry;
+  }
+
+  /**
+   * Settles once the start of the call is on the disk.
+   * @param scope used only for this call, with a separate turn id
+   * @throws Fault UNAVAILABLE
+   */
+  static open(ledger: CallLedger, callee: Callee, scope: Scope): Promise<ServiceEntry> {
+    const start = toCallStart(1, callee, { stream: false }, scope);
+    return new Promise((resolve, reject) => {
+      const entry = ledger.open(start, scope, (failure) =>
+        failure ? reject(failure) : resolve(new ServiceEntry(entry)),
+      );
+    });
+  }
+
+  get elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+
+  /** Records the charge that applies if this process is killed before the end. @param pico 10^-12 USD */
+  note(pico: bigint): void {
+    this.#entry.note(chargeOf(pico));
+  }
+
+  /** @param pico charged for the call, in 10^-12 USD; undefined when nothing is charged */
+  close({ status, httpStatus }: ServiceEnd, pico?: bigint, isEstimated = false): void {
+    const end = endUnanswered(status, httpStatus, this.elapsedMs);
+    this.#entry.close(pico === undefined ? end : { ...end, ...chargeOf(pico), isEstimated });
+  }
+}
+
+const chargeOf = (pico: bigint): CallCharge => ({ tokens: noTokens, costUsd: decimal(pico) });
+
+const noTokens = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };

@@ -1,0 +1,273 @@
+/** Records a call to a provider: on the disk before it is made, and at its end before the client receives the end. */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { Scope } from "../../turn/scope.ts";
+import { Answer, type Batch, type Next, type Outcome, type Turn, type TurnEvent } from "../../turn/turn.ts";
+import { type Usage, totalCost } from "../../turn/usage.ts";
+import type { CallLedger, CallRecording, Entry, OnStarted } from "./ledger.ts";
+import type { CallCharge, CallEnd, CallStart } from "./record.ts";
+
+/** The model and provider of a call. */
+export interface Callee {
+  /** Slug of the model. */
+  readonly model: string;
+  /** Id of the provider. */
+  readonly provider: string;
+  readonly upstreamModel: string;
+}
+
+/**
+ * A layer around one billed attempt.
+ * @throws Fault UNAVAILABLE when the call cannot be recorded
+ */
+export const recorded =
+  ({ ledger, callee, sent, findTask }: CallRecording, turn: Turn): Turn =>
+  (request, scope) => {
+    const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope, findTask(request, scope));
+    return new RecordedAnswer({ ledger, start, scope, sent: sent(request), begin: (inner) => turn(request, inner) });
+  };
+
+/** Interval of charge records: when the process is killed, at most this last part of an answer stays unpaid. */
+const heardMs = 1_000;
+
+/** Status of a call whose client has left. */
+export const clientLeft = 499;
+
+class RecordedCall {
+  readonly #scope: Scope;
+  readonly #entry: Entry;
+  readonly #attempt: number;
+  readonly #startedAt = performance.now();
+  #heardAt = performance.now();
+  /** performance.now() of the provider's first event. */
+  #firstAt: number | undefined;
+  #hasCalls = false;
+
+  constructor(ledger: CallLedger, start: CallStart, scope: Scope, onStarted: OnStarted) {
+    this.#scope = scope;
+    this.#attempt = start.attempt - 1;
+    this.#entry = ledger.open(start, scope, onStarted);
+  }
+
+  /** @throws the reason when the turn was cut short while the start of the call was written */
+  watchAbort(): void {
+    const { signal } = this.#scope;
+    throwIfAborted(signal);
+    signal.addEventListener("abort", this.#onAbort);
+  }
+
+  /** Scope of the call: headers name the span of the call. */
+  get scope(): Scope {
+    const { span } = this.#entry;
+    return span ? this.#scope.with({ span }) : this.#scope;
+  }
+
+  note(batch: Batch): void {
+    const last = batch.at(-1);
+    this.#firstAt ??= performance.now();
+    this.#hasCalls ||= batch.some(isToolCall);
+    if (last?.type === "end") this.#ended(last.outcome);
+    else if (performance.now() - this.#heardAt >= heardMs) this.heard(this.#billed);
+  }
+
+  /** Records the charge that applies if this process is killed now. */
+  heard(usage: Usage | undefined): void {
+    this.#heardAt = performance.now();
+    if (usage) this.#entry.note(chargeOf(usage));
+  }
+
+  failed(error: unknown): void {
+    if (this.#scope.signal.aborted) return this.left();
+    this.#closeUnanswered("failed", Fault.from(error).attemptStatus);
+  }
+
+  /** The abort also stops the socket, which completes the bill: a microtask later the end is recorded. */
+  readonly #onAbort = () => queueMicrotask(() => this.left());
+
+  left(): void {
+    const { reason } = this.#scope.signal;
+    if (reason instanceof Fault) this.#closeUnanswered("failed", reason.attemptStatus);
+    else this.#closeUnanswered("cancelled", clientLeft);
+  }
+
+  get #billed(): Usage | undefined {
+    return this.#scope.trace.bills[this.#attempt]?.usage;
+  }
+
+  #ended({ status, reason, usage, serviceTier }: Outcome): void {
+    const finishReason = reason ? cutReasons[reason] : this.#hasCalls ? "tool_calls" : "stop";
+    this.#close(status, 200, usage, serviceTier, finishReason);
+  }
+
+  #closeUnanswered(status: CallEnd["status"], httpStatus: number): void {
+    this.#close(status, httpStatus, this.#billed, "", undefined);
+  }
+
+  #close(
+    status: CallEnd["status"],
+    httpStatus: number,
+    usage: Usage | undefined,
+    serviceTier: string,
+    finishReason: CallEnd["finishReason"],
+  ): void {
+    this.#scope.signal.removeEventListener("abort", this.#onAbort);
+    const end = new RecordedEnd(status, httpStatus, usage, serviceTier, finishReason);
+    end.durationMs = Math.round(performance.now() - this.#startedAt);
+    if (this.#firstAt !== undefined) end.firstMs = Math.round(this.#firstAt - this.#startedAt);
+    this.#entry.close(end);
+  }
+}
+
+/** A class, because V8 took a slow path to build the same object as a literal. */
+class RecordedEnd implements CallEnd {
+  readonly status: CallEnd["status"];
+  readonly httpStatus: number;
+  durationMs = 0;
+  readonly serviceTier: string;
+  readonly tokens: CallEnd["tokens"] = undefined;
+  readonly isEstimated: boolean;
+  readonly doubted: CallEnd["doubted"];
+  readonly costUsd: string | undefined = undefined;
+  firstMs: number | undefined = undefined;
+  readonly finishReason: CallEnd["finishReason"];
+
+  constructor(
+    status: CallEnd["status"],
+    httpStatus: number,
+    usage: Usage | undefined,
+    serviceTier: string,
+    finishReason: CallEnd["finishReason"],
+  ) {
+    this.status = status;
+    this.httpStatus = httpStatus;
+    this.serviceTier = serviceTier;
+    this.isEstimated = usage?.estimated ?? false;
+    this.doubted = usage?.doubted;
+    this.finishReason = finishReason;
+    if (usage === undefined) return;
+    const { tokens, costUsd } = chargeOf(usage);
+    this.tokens = tokens;
+    this.costUsd = costUsd;
+  }
+}
+
+interface CallToRecord {
+  readonly ledger: CallLedger;
+  readonly start: CallStart;
+  readonly scope: Scope;
+  readonly sent: Usage;
+  /** Makes the call. */
+  readonly begin: (scope: Scope) => Answer;
+}
+
+/** Answer of a call made once its start is on the disk. Records the events on their way. */
+class RecordedAnswer extends Answer {
+  /** Undefined once it was called: it keeps the request. */
+  #begin: ((scope: Scope) => Answer) | undefined;
+  readonly #call: RecordedCall;
+  #answer: Answer | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #isClosed = false;
+  #wake = () => {};
+
+  /** @throws Fault UNAVAILABLE */
+  constructor({ ledger, start, scope, sent, begin }: CallToRecord) {
+    super();
+    this.#begin = begin;
+    this.#call = new RecordedCall(ledger, start, scope, this.#onStarted);
+    this.#call.heard(sent);
+  }
+
+  readonly #onStarted: OnStarted = (failure) => {
+    if (failure) this.#failure = { error: failure };
+    else if (!this.#isClosed) this.#start();
+    this.#wake();
+  };
+
+  #start(): void {
+    const begin = this.#begin;
+    this.#begin = undefined;
+    try {
+      this.#call.watchAbort();
+      this.#answer = begin?.(this.#call.scope);
+    } catch (error) {
+      this.#call.failed(error);
+      this.#failure = { error };
+    }
+  }
+
+  override next(wake: () => void): Next {
+    if (this.#failure) throw this.#failure.error;
+    if (this.#answer) return this.#passed(this.#answer, wake);
+    this.#wake = wake;
+    return "pending";
+  }
+
+  #passed(answer: Answer, wake: () => void): Next {
+    try {
+      const next = answer.next(wake);
+      if (typeof next !== "string") this.#call.note(next);
+      return next;
+    } catch (error) {
+      this.#call.failed(error);
+      throw error;
+    }
+  }
+
+  override close(): Promise<void> | undefined {
+    this.#isClosed = true;
+    this.#call.left();
+    return this.#answer?.close();
+  }
+}
+
+const cutReasons = { max_output_tokens: "length", content_filter: "content_filter" } as const;
+
+/** Whether the event starts a call to be answered by the client or Sluice; a provider answers its own calls and goes on. */
+const isToolCall = (event: TurnEvent): boolean =>
+  event.type === "item.start" && (event.item.type === "function_call" || event.item.type === "custom_tool_call");
+
+/** @param attempt counted from 1 */
+export function toCallStart(
+  attempt: number,
+  callee: Callee,
+  request: { readonly stream: boolean; readonly sessionId?: string | undefined },
+  scope: Scope,
+  task?: string,
+): CallStart {
+  const { caller, turnId, generationId, requestId, user, door, operation, payer } = scope;
+  return {
+    turnId,
+    attempt,
+    workspaceId: caller.workspaceId,
+    keyHash: caller.keyHash,
+    generationId,
+    requestId,
+    openedAtMs: Date.now(),
+    model: callee.model,
+    provider: callee.provider,
+    upstreamModel: callee.upstreamModel,
+    streamed: request.stream,
+    user,
+    sessionId: request.sessionId,
+    door,
+    task,
+    operation,
+    payer,
+    isHeld: caller.hasBudget,
+  };
+}
+
+function chargeOf(usage: Usage): CallCharge {
+  return {
+    tokens: {
+      input: usage.inputTokens,
+      cached: usage.cachedTokens,
+      cacheWrite: usage.cacheWriteTokens,
+      output: usage.outputTokens,
+      reasoning: usage.reasoningTokens,
+    },
+    costUsd: usage.cost && decimal(totalCost(usage.cost)),
+  };
+}

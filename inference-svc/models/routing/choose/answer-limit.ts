@@ -1,0 +1,22 @@
+/** Lowers the length of an answer to what the model of an endpoint can write. */
+import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { DroppedField } from "../../../turn/trace.ts";
+import type { Endpoint } from "../catalog.ts";
+
+/** Room for the answer when the input is as long as the window: providers refuse a maximum below their own minimum. */
+export const minAnswerTokens = 256;
+
+/**
+ * Lowers a maximum above the model's.
+ * @param losses gets a note when it is lowered
+ */
+export function limitAnswer(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
+  const { maxOutputTokens: asked } = request;
+  const { contextLength, maxOutputTokens: largest = contextLength } = endpoint;
+  if (asked === undefined || asked <= largest) return request;
+  const room = contextLength - estimateInputTokens(measureInput(request), endpoint.model);
+  const maxOutputTokens = Math.min(largest, Math.max(minAnswerTokens, room));
+  losses.push({ path: "max_output_tokens", reason: `sent as ${maxOutputTokens}: the model writes no more` });
+  return { ...request, maxOutputTokens };
+}

@@ -1,0 +1,178 @@
+/** Sorts the candidates into the order of trial. */
+import type { ProviderPreferences, Percentiles } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { CandidateGroup } from "./candidates.ts";
+import type { Endpoint } from "../catalog.ts";
+import type { EndpointRecords, EndpointRecord } from "../records/endpoint-record.ts";
+import { type Seed, draw } from "./rendezvous.ts";
+import { placeIn } from "./slugs.ts";
+import { addedTier, findTierSort, findVariantSort } from "./tiers.ts";
+
+/** The session of a request with one model. */
+export interface Session {
+  /** Seed of the session's draws. */
+  readonly seed: Seed;
+  /** Seed of the endpoint that answered the session last; undefined when none did recently. */
+  readonly lastEndpoint: Seed | undefined;
+}
+
+/** State behind the order, in addition to the request. */
+export interface OrderDeps {
+  readonly records: EndpointRecords;
+  /** Finds the session with a model; called only where load is balanced. */
+  readonly sessionOf: (model: string) => Session;
+  /** Whether this request is chosen to try an ejected endpoint. */
+  readonly tries: (endpoint: Endpoint) => boolean;
+}
+
+/** A candidate with its sort keys; lower comes first. */
+interface Rank {
+  readonly endpoint: Endpoint;
+  readonly tier: number;
+  readonly cost: number;
+}
+
+type CostOf = (endpoint: Endpoint) => number;
+
+/** Sorts the endpoints model by model; with `partition: none` all are sorted together. */
+export function orderCandidates(
+  groups: readonly CandidateGroup[],
+  request: TurnRequest,
+  circumstances: OrderDeps,
+): readonly Endpoint[] {
+  const { provider } = request;
+  const [only] = groups;
+  if (groups.length === 1 && only!.endpoints.length === 1) return only!.endpoints;
+  const ranks = groups.map((group) => rankCandidates(group, request, circumstances));
+  const merged = provider?.sortPartition === "none" && provider.sortBy !== "" && provider.order.length === 0;
+  const lists = merged ? [ranks.flat()] : ranks;
+  const arranged = lists.flatMap((list) => sortRanks(list, provider, circumstances));
+  // The same model may be named twice, in different variants.
+  const endpoints = groups.length === 1 ? arranged : [...new Set(arranged)];
+  const alone = provider?.allowFallbacks === false && provider.order.length === 0;
+  return alone ? endpoints.slice(0, 1) : endpoints;
+}
+
+function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstances: OrderDeps): readonly Rank[] {
+  const { pool, variant } = group;
+  const costOf = chooseCost(group, request, circumstances);
+  return withTies(group, request, circumstances).map((endpoint) => ({
+    endpoint,
+    // A variant only adds a tier; a tier named in the request comes first.
+    tier: addedTier(variant) === undefined ? pool.indexOf(endpoint.tier) : 0,
+    cost: costOf(endpoint),
+  }));
+}
+
+const sortOf = ({ variant }: CandidateGroup, { provider, serviceTier }: TurnRequest): string | undefined =>
+  provider?.sortBy || findVariantSort(variant) || findTierSort(serviceTier);
+
+/** The endpoints in the order for equal costs: with equal tool call shares they share the load as without a sort. */
+function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: OrderDeps): readonly Endpoint[] {
+  const { endpoints, model } = group;
+  if (sortOf(group, request) !== "exacto" || !endpoints.some(({ prices }) => prices)) return endpoints;
+  const costOf = sharing(sessionOf(model));
+  return endpoints
+    .map((endpoint) => ({ endpoint, tier: 0, cost: costOf(endpoint) }))
+    .toSorted(before)
+    .map(({ endpoint }) => endpoint);
+}
+
+/** Whole percents, so two endpoints of similar quality share the load. An endpoint without measurements counts as good, to get it measured. */
+const toolFailures = (share: number | undefined): number => Math.round(100 * (1 - (share ?? 1)));
+
+function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sessionOf }: OrderDeps): CostOf {
+  const { model, endpoints } = group;
+  if (request.provider && request.provider.order.length > 0) return asConfigured;
+  switch (sortOf(group, request)) {
+    case "price":
+      return ({ prices }) => prices?.blended ?? Number.POSITIVE_INFINITY;
+    // An endpoint without recent measurements comes first, to get it measured.
+    case "throughput":
+      return (endpoint) => -(records.find(endpoint)?.throughput.at(0.5, records.now()) ?? Number.POSITIVE_INFINITY);
+    case "latency":
+      return (endpoint) => records.find(endpoint)?.latency.at(0.5, records.now()) ?? Number.NEGATIVE_INFINITY;
+    case "exacto":
+      return (endpoint) => toolFailures(records.find(endpoint)?.toolCalls.share(records.now()));
+    default:
+      return endpoints.some(({ prices }) => prices) ? sharing(sessionOf(model)) : asConfigured;
+  }
+}
+
+const asConfigured: CostOf = () => 0;
+
+/**
+ * Balances load by price, but puts the session's last endpoint first. Endpoints without a price follow in the order of the
+ * configuration.
+ */
+const sharing =
+  ({ seed: session, lastEndpoint: warm }: Session): CostOf =>
+  ({ prices, seed }) => {
+    if (warm && seed.high === warm.high && seed.low === warm.low) return Number.NEGATIVE_INFINITY;
+    return prices ? draw(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
+  };
+
+function sortRanks(
+  ranks: readonly Rank[],
+  provider: ProviderPreferences | undefined,
+  { records, tries }: OrderDeps,
+): readonly Endpoint[] {
+  const endpoints = ranks.toSorted(before).map((rank) => rank.endpoint);
+  if (!provider || provider.order.length === 0) return demoteFailing(endpoints, provider, records, tries);
+  const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
+  const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
+  const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
+  // An order named in the request holds, whatever the state of the endpoints.
+  return [...named.map(({ endpoint }) => endpoint), ...demoteFailing(others, provider, records, tries)];
+}
+
+/** Compares two ranks; the difference of two infinite costs is NaN and counts as 0. */
+const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.cost - b.cost || 0;
+
+/**
+ * Keeps the given order, but moves endpoints behind if they miss the preferred latency or throughput, and ejected endpoints to the end.
+ * @param tries whether the request is chosen to try an ejected endpoint again
+ */
+export function demoteFailing(
+  endpoints: readonly Endpoint[],
+  provider: ProviderPreferences | undefined,
+  records: EndpointRecords,
+  tries: (endpoint: Endpoint) => boolean,
+): readonly Endpoint[] {
+  const now = records.now();
+  const last: Endpoint[] = [];
+  const later: Endpoint[] = [];
+  const first = endpoints.filter((endpoint, index) => {
+    const record = records.find(endpoint);
+    if (record === undefined) return true;
+    // A trial goes only to the first endpoint of the order, because later ones may not be reached.
+    const out = record.ejection.state(now) !== "in use" && !(index === 0 && tries(endpoint));
+    if (out) last.push(endpoint);
+    else if (provider && misses(record, provider, now)) later.push(endpoint);
+    else return true;
+    return false;
+  });
+  return later.length + last.length === 0 ? endpoints : [...first, ...later, ...last];
+}
+
+const shares = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const;
+
+/** Whether an endpoint misses a preferred limit at its percentile. An endpoint without measurements misses none. */
+function misses(
+  { latency, throughput }: EndpointRecord,
+  { preferredMaxLatency: maxLatency, preferredMinThroughput: minThroughput }: ProviderPreferences,
+  now: number,
+): boolean {
+  return (
+    anyLimit(maxLatency, (limit, share) => (latency.at(share, now) ?? limit) > limit) ||
+    anyLimit(minThroughput, (limit, share) => (throughput.at(1 - share, now) ?? limit) < limit)
+  );
+}
+
+function anyLimit(limits: Percentiles | undefined, missed: (limit: number, share: number) => boolean): boolean {
+  if (limits === undefined) return false;
+  return (["p50", "p75", "p90", "p99"] as const).some((name) => {
+    const limit = limits[name];
+    return limit !== undefined && missed(limit, shares[name]);
+  });
+}

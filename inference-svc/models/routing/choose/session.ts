@@ -1,0 +1,31 @@
+/** Finds the session of a request. Requests of one session go to the same endpoint, which has cached their beginning. */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+
+/** Length of the fingerprint: conversations with the same beginning of this length may share an endpoint. */
+const fingerprintCharacters = 2_048;
+
+/** The client's name of the session, else a fingerprint of the conversation; undefined when the request has neither. */
+export const findSession = (request: TurnRequest): string | undefined =>
+  request.sessionId || request.promptCacheKey || fingerprint(request);
+
+export const isNamedSession = ({ sessionId, promptCacheKey }: TurnRequest): boolean =>
+  Boolean(sessionId || promptCacheKey);
+
+/** The first system message and the first user message, which stay when the conversation grows. */
+function fingerprint({ instructions, input }: TurnRequest): string | undefined {
+  const user = input.find(({ role }) => role === "user");
+  if (user === undefined) return undefined;
+  const system = instructions ?? input.find(({ role }) => role === "system" || role === "developer");
+  return `${beginning(system)}\0${beginning(user)}`;
+}
+
+function beginning(message: InputItem | string | undefined): string {
+  const content = typeof message === "object" ? message.content : message;
+  if (!Array.isArray(content)) return start(content);
+  const parts = content as Readonly<Record<string, unknown>>[];
+  return start(
+    parts.map((part) => start(part["text"] ?? part["image_url"] ?? part["file_url"] ?? part["file_id"])).join("\0"),
+  );
+}
+
+const start = (text: unknown): string => (typeof text === "string" ? text.slice(0, fingerprintCharacters) : "");

@@ -1,0 +1,28 @@
+/** Orders endpoints by how much of an over-long input fits into their context windows. */
+import { type InputSize, estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import { reservedAnswerTokens, inputTarget } from "../../../turn/window.ts";
+import type { CandidateGroup } from "./candidates.ts";
+import type { Endpoint } from "../catalog.ts";
+
+/** Keeps the order of endpoints with room for at least half of the input; after them the largest windows come first. */
+export function roomiestFirst(endpoints: readonly Endpoint[], request: TurnRequest): readonly Endpoint[] {
+  if (endpoints.every(({ contextLength }) => contextLength === endpoints[0]?.contextLength)) return endpoints;
+  const size = measureInput(request);
+  const hasRoom = (endpoint: Endpoint) =>
+    2 * endpoint.contextLength >= estimateInputTokens(size, endpoint.model) + reservedAnswerTokens(request, endpoint);
+  const roomy = endpoints.filter(hasRoom);
+  const others = endpoints.filter((endpoint) => !roomy.includes(endpoint));
+  return [...roomy, ...others.toSorted((a, b) => b.contextLength - a.contextLength)];
+}
+
+/** Keeps the groups whose windows take all of the input by its estimate; all groups when none does. */
+export function withRoom(
+  groups: readonly CandidateGroup[],
+  request: TurnRequest,
+  size: InputSize,
+): readonly CandidateGroup[] {
+  const hasRoom = (endpoint: Endpoint) => estimateInputTokens(size, endpoint.model) <= inputTarget(request, endpoint);
+  const roomy = groups.filter(({ endpoints }) => endpoints.some(hasRoom));
+  return roomy.length === 0 ? groups : roomy;
+}

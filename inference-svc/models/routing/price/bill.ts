@@ -1,0 +1,229 @@
+/**
+ * Bills an attempt: its consumption, and the cost by the prices of its endpoint at that time.
+ *
+ * The figures are the provider's; missing figures are estimated and marked as estimates. An attempt that failed by itself before any output
+ * costs nothing; an attempt abandoned while the provider worked costs its input and the received output.
+ */
+import { type InputSize, estimateInputTokens, measureInput, estimateTokens } from "../../estimate/tokens.ts";
+import { PassedAnswer } from "../../../turn/answer-kinds.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Scope } from "../../../turn/scope.ts";
+import type { Bill, Stage } from "../../../turn/trace.ts";
+import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
+import type { Usage } from "../../../turn/usage.ts";
+import type { Endpoint } from "../catalog.ts";
+import { Doubt } from "./doubt.ts";
+import { calculateCost, unlistedTariff } from "./tariff.ts";
+
+/** Called with the usage when an attempt has come to its end. */
+export type OnAnswered = (endpoint: Endpoint, scope: Scope, usage: Usage) => void;
+
+/** Adds usage and cost to the end of one attempt. */
+export const billed =
+  (endpoint: Endpoint, turn: Turn, answered: OnAnswered): Turn =>
+  (request, scope) => {
+    const bill = new AttemptBill(endpoint, request, scope, answered);
+    scope.trace.bills.push(bill);
+    return new BilledAnswer(turn(request, scope), bill);
+  };
+
+class BilledAnswer extends PassedAnswer {
+  readonly #bill: AttemptBill;
+
+  constructor(answer: Answer, bill: AttemptBill) {
+    super(answer);
+    this.#bill = bill;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    return this.#bill.note(batch);
+  }
+}
+
+class AttemptBill implements Bill {
+  readonly #endpoint: Endpoint;
+  /** Undefined once its size was measured. */
+  #request: TurnRequest | undefined;
+  readonly #scope: Scope;
+  readonly #answered: OnAnswered;
+  readonly #doubt: Doubt;
+  reported: Usage | undefined;
+  abandoned = false;
+  /** Final usage; undefined before the end. */
+  #settled: Usage | undefined;
+  #size!: InputSize;
+  #textBytes = 0;
+  #reasoningBytes = 0;
+  #produced = false;
+  #images = 0;
+  #searches = 0;
+  #isDoubtNoted = false;
+
+  constructor(endpoint: Endpoint, request: TurnRequest, scope: Scope, answered: OnAnswered) {
+    this.#endpoint = endpoint;
+    this.#request = request;
+    this.#scope = scope;
+    this.#answered = answered;
+    this.#doubt = new Doubt(endpoint, request);
+  }
+
+  get settled(): boolean {
+    return this.#settled !== undefined;
+  }
+
+  get usage(): Usage | undefined {
+    if (this.#settled) return this.#settled;
+    return this.#produced || this.abandoned
+      ? this.#priced(this.#completed(this.#believed(this.reported)), this.#endpoint.tier)
+      : undefined;
+  }
+
+  /** Counts the batch, and puts the bill into its end. */
+  note(batch: Batch): Batch {
+    for (const event of batch) this.#count(event);
+    const last = batch.at(-1);
+    if (last?.type !== "end") {
+      // The rest of a stream may take minutes, and the request must not stay in memory meanwhile.
+      this.#inputSize();
+      return batch;
+    }
+    const settled = batch.slice(0, -1);
+    settled.push({ type: "end", outcome: this.#settle(last.outcome) });
+    return settled;
+  }
+
+  #count(event: TurnEvent): void {
+    switch (event.type) {
+      case "reasoning.delta":
+      case "summary.delta":
+        this.#reasoningBytes += Buffer.byteLength(event.delta);
+        break;
+      case "text.delta":
+      case "refusal.delta":
+      case "arguments.delta":
+        this.#textBytes += Buffer.byteLength(event.delta);
+        break;
+      case "item.end":
+        // Vectors have no output tokens for a provider to leave out.
+        if (event.item.type === "embeddings") return;
+        if (event.item.type === "web_search_call") this.#searches++;
+        if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
+        break;
+      default:
+        return;
+    }
+    this.#produced = true;
+  }
+
+  #settle(outcome: Outcome): Outcome {
+    const { usage } = outcome;
+    const isReported = usage !== undefined && (usage.inputTokens + usage.outputTokens > 0 || usage.pages !== undefined);
+    const reported = this.#believed(isReported ? usage : this.reported);
+    this.#settled = this.#priced(this.#counts(reported) ? reported : this.#completed(reported), outcome.serviceTier);
+    this.#answered(this.#endpoint, this.#scope, this.#settled);
+    const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
+    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
+  }
+
+  /** The figures without the implausible, which the receipt names. */
+  #believed(reported: Usage | undefined): Usage | undefined {
+    if (reported === undefined) return undefined;
+    const shown = { bytes: this.#textBytes + this.#reasoningBytes, images: this.#images, searches: this.#searches };
+    const believed = this.#doubt.checked(reported, () => this.#inputSize(), shown);
+    if (believed.doubted && !this.#isDoubtNoted) {
+      this.#isDoubtNoted = true;
+      this.#scope.trace.stages.push(doubtStage(this.#endpoint, believed.doubted));
+    }
+    return believed;
+  }
+
+  /** Whether the figures are real: some servers report zero for uncounted tokens, but an input always has tokens, and so has a text. */
+  #counts(usage: Usage | undefined): usage is Usage {
+    if (usage === undefined) return false;
+    return usage.pages !== undefined || (usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced));
+  }
+
+  /** Fills in estimates by size where less was reported than was received. */
+  #completed(reported: Usage | undefined): Usage {
+    const { model } = this.#endpoint;
+    const inputTokens = reported?.inputTokens || estimateInputTokens(this.#inputSize(), model);
+    const reasoningTokens = Math.max(reported?.reasoningTokens ?? 0, estimateTokens(this.#reasoningBytes, model));
+    const seen = reasoningTokens + estimateTokens(this.#textBytes, model);
+    const outputTokens = Math.max(reported?.outputTokens ?? 0, seen);
+    const estimated = inputTokens !== reported?.inputTokens || outputTokens !== reported.outputTokens || undefined;
+    return {
+      inputTokens,
+      cachedTokens: reported?.cachedTokens ?? 0,
+      cacheWriteTokens: reported?.cacheWriteTokens ?? 0,
+      cacheWriteHourTokens: reported?.cacheWriteHourTokens,
+      outputTokens,
+      reasoningTokens,
+      pages: reported?.pages,
+      serverToolUse: reported?.serverToolUse,
+      estimated: estimated || reported?.estimated,
+      doubted: reported?.doubted,
+      cost: reported?.cost,
+    };
+  }
+
+  #inputSize(): InputSize {
+    if (this.#request) this.#size = measureInput(this.#request);
+    this.#request = undefined;
+    return this.#size;
+  }
+
+  #priced(usage: Usage, tier: string): Usage {
+    return priced(this.#endpoint, usage, tier, () => this.#inputSize(), this.#images);
+  }
+}
+
+/** @param tier that served: a provider may serve with another tier than requested, and charges for it */
+function priced(
+  { tariffs, tier: asked }: Endpoint,
+  usage: Usage,
+  tier: string,
+  size: () => InputSize,
+  outputImages: number,
+): Usage {
+  const own = tariffs.get(asked);
+  const tariff = tariffs.get(tier) ?? (own && asked === "default" ? unlistedTariff(own, tier) : own);
+  if (tariff === undefined) return usage;
+  const charged = tariff.image > 0n || tariff.audio > 0n || tariff.page > 0n;
+  return {
+    inputTokens: usage.inputTokens,
+    cachedTokens: usage.cachedTokens,
+    cacheWriteTokens: usage.cacheWriteTokens,
+    cacheWriteHourTokens: usage.cacheWriteHourTokens,
+    outputTokens: usage.outputTokens,
+    reasoningTokens: usage.reasoningTokens,
+    pages: usage.pages,
+    serverToolUse: usage.serverToolUse,
+    estimated: usage.estimated,
+    doubted: usage.doubted,
+    cost: calculateCost(tariff, usage, charged ? size().media : noMedia, outputImages),
+  };
+}
+
+/** Estimated usage of a call already sent, without output so far. */
+export function estimateSentUsage(endpoint: Endpoint, request: TurnRequest): Usage {
+  const size = measureInput(request);
+  const inputTokens = estimateInputTokens(size, endpoint.model);
+  const usage: Usage = {
+    inputTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+  };
+  return priced(endpoint, usage, endpoint.tier, () => size, 0);
+}
+
+const doubtStage = ({ providerName }: Endpoint, figures: ReadonlySet<string>): Stage => ({
+  type: "usage",
+  name: providerName,
+  summary: "Estimated: the provider counted what cannot be",
+  data: { figures: [...figures] },
+});
+
+const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };

@@ -1,0 +1,151 @@
+/** The input of a request as a prompt of the AI SDK. */
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
+} from "@ai-sdk/provider";
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
+import type { TranslationContext } from "../translate/context.ts";
+import { type UserPart, sdkPart } from "./parts.ts";
+
+export function buildPrompt(request: TurnRequest, translation: TranslationContext): LanguageModelV4Prompt {
+  const writer = new PromptWriter(translation);
+  const { instructions = "" } = request;
+  if (instructions !== "") writer.messages.push({ role: "system", content: instructions });
+  translateInput(request.input, translation, writer);
+  writer.settle();
+  return writer.messages;
+}
+
+interface AssistantMessage {
+  readonly role: "assistant";
+  readonly content: (LanguageModelV4TextPart | LanguageModelV4ToolCallPart)[];
+}
+
+interface Results {
+  readonly role: "tool";
+  readonly content: LanguageModelV4ToolResultPart[];
+}
+
+class PromptWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
+  readonly #translation: TranslationContext;
+  readonly messages: LanguageModelV4Message[] = [];
+  /** The message and the name of each call, by call id. */
+  readonly #calls = new Map<unknown, { readonly name: string; readonly message: AssistantMessage }>();
+  readonly #results = new Map<AssistantMessage, Results>();
+  /** Images and files from tool outputs. Most packages take only text there, so they follow as a user message. */
+  #attachments: UserPart[] = [];
+
+  constructor(translation: TranslationContext) {
+    this.#translation = translation;
+  }
+
+  /** System messages at the beginning stay system messages; later ones are sent as the user's, because many packages allow no others. */
+  addPrompt(item: InputItem, path: string): void {
+    const parts = this.#content(item.content, `${path}.content`);
+    const first = this.messages.every(({ role }) => role === "system");
+    const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    if (item.role !== "user" && first && texts.length === parts.length) {
+      return void (texts.length > 0 && this.messages.push({ role: "system", content: texts.join("\n") }));
+    }
+    if (item.role !== "user") {
+      this.#translation.onDropped(
+        `${path}.role`,
+        "sent as the user's: the format has system messages only at the beginning",
+      );
+    }
+    this.#addUser(parts);
+  }
+
+  addAnswer(item: InputItem, path: string): void {
+    const parts = this.#content(item.content, `${path}.content`).filter((part) => part.type === "text");
+    if (parts.length > 0) this.#assistant().content.push(...parts);
+  }
+
+  addCall({ callId, name, argumentsJson }: WrittenCall): void {
+    const message = this.#assistant();
+    this.#calls.set(callId, { name, message });
+    message.content.push({
+      type: "tool-call",
+      toolCallId: text(callId),
+      toolName: name,
+      input: parseInput(argumentsJson),
+    });
+  }
+
+  addCallOutput(callId: unknown, output: unknown, path: string): void {
+    const call = this.#calls.get(callId);
+    if (!call) return;
+    const parts = this.#content(output, path);
+    const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    this.#attachments.push(...parts.filter((part) => part.type === "file"));
+    this.#findResults(call.message).content.push({
+      type: "tool-result",
+      toolCallId: text(callId),
+      toolName: call.name,
+      output: { type: "text", value: texts.join("\n") },
+    });
+  }
+
+  /** Each package seals reasoning differently, so none is sent back. */
+  addReasoning(_item: InputItem, path: string): void {
+    this.#translation.onDropped(path, "the interface takes no reasoning back");
+  }
+
+  addAgentMessage(head: string, content: unknown, path: string): void {
+    this.#addUser([{ type: "text", text: head }, ...this.#content(content, path)]);
+  }
+
+  /** Adds pending images and files of tool outputs before the next message. */
+  settle(): void {
+    const attachments = this.#attachments;
+    this.#attachments = [];
+    if (attachments.length > 0) this.messages.push({ role: "user", content: attachments });
+  }
+
+  #addUser(parts: readonly UserPart[]): void {
+    this.settle();
+    if (parts.length > 0) this.messages.push({ role: "user", content: [...parts] });
+  }
+
+  #assistant(): AssistantMessage {
+    this.settle();
+    const last = this.messages.at(-1);
+    if (last?.role === "assistant") return last as AssistantMessage;
+    const message: AssistantMessage = { role: "assistant", content: [] };
+    this.messages.push(message);
+    return message;
+  }
+
+  /** Results stand right after their calls, even when other messages came in between. */
+  #findResults(message: AssistantMessage): Results {
+    const known = this.#results.get(message);
+    if (known) return known;
+    const results: Results = { role: "tool", content: [] };
+    this.#results.set(message, results);
+    this.messages.splice(this.messages.indexOf(message) + 1, 0, results);
+    return results;
+  }
+
+  #content(content: unknown, path: string): UserPart[] {
+    if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+    const parts = objects(content).map((part, index) => sdkPart(part, `${path}.${index}`, this.#translation));
+    return parts.filter((part) => part.type !== "text" || part.text !== "");
+  }
+}
+
+/** Unfinished arguments are invalid JSON and are kept as text. */
+function parseInput(json: string): unknown {
+  try {
+    return JSON.parse(json === "" ? "{}" : json);
+  } catch {
+    return { arguments: json } satisfies JsonObject;
+  }
+}

@@ -1,0 +1,50 @@
+/** Errors of OpenAI-compatible servers, in the shapes met in practice. */
+import type { ProviderError } from "../failure.ts";
+import type { Overflow } from "../../../turn/provider-error.ts";
+import { readGoogleError } from "../translate/google-error.ts";
+import { isRefusedKey } from "../translate/refused-key.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
+
+/** @param status of the answer; undefined for an error inside a 200, whose own number then counts */
+export function chatError(status: number | undefined, body: unknown): ProviderError {
+  // Google's compatible endpoint answers in the shape of its own API, in a list of one.
+  if (Array.isArray(body)) return readGoogleError(status, body);
+  const outer: JsonObject = isObject(body) ? body : {};
+  // Shapes: {"error": {...}}, {"error": "text"}, {"detail": ...} of FastAPI servers, and vLLM's flat {"message", "code"}.
+  const error: JsonObject = isObject(outer.error) ? outer.error : outer;
+  const message = messageOf(error.message) || text(outer.error) || messageOf(outer.detail);
+  // `http_status_code` is the name in text-generation-inference.
+  const own = [error.code, error.status, error.http_status_code]
+    .map(Number)
+    .find((number) => number >= 400 && number <= 599);
+  const code = text(error.code) || text(error.type);
+  const known = statusOf(status ?? own, code, message);
+  const overflow = overflowOf(error);
+  return {
+    ...(known !== undefined && { status: known }),
+    ...(code !== "" && { code }),
+    message,
+    ...(overflow && { overflow }),
+  };
+}
+
+/** llama.cpp has separate fields for the counts. */
+function overflowOf({ n_prompt_tokens: requested, n_ctx: maximum }: JsonObject): Overflow | undefined {
+  return typeof requested === "number" && typeof maximum === "number" ? { requested, maximum } : undefined;
+}
+
+function statusOf(status: number | undefined, code: string, message: string): number | undefined {
+  if (isRefusedKey(status, message)) return 401;
+  // Groq answers 413 to a request larger than the rate limit per minute.
+  if (status === 413 && code === "rate_limit_exceeded") return 429;
+  return status;
+}
+
+/** A text, or the problem list of FastAPI servers: `[{"loc", "msg"}]`, nested one level deeper by Mistral. */
+function messageOf(value: unknown): string {
+  if (isObject(value)) return messageOf(value.message ?? value.detail);
+  if (!Array.isArray(value)) return text(value);
+  return objects(value)
+    .map(({ msg, loc }) => (Array.isArray(loc) ? `${loc.join(".")}: ${text(msg)}` : text(msg)))
+    .join("; ");
+}

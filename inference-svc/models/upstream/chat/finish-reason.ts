@@ -1,0 +1,34 @@
+/** Reads finish reasons of all vendors. Reasons not listed here are normal ends: eos_token, tool_calls, end_turn. */
+import type { Outcome } from "../../../turn/turn.ts";
+import { providerFault } from "../failure.ts";
+
+const limits: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
+
+/** Mistral and GLM report a full context window with these two. */
+const windows: ReadonlySet<string> = new Set(["model_length", "model_context_window_exceeded"]);
+
+/** Google's reasons come through its compatible endpoint: SAFETY, or "content_filter: RECITATION". */
+const filtered =
+  /^(content_filter\b|sensitive$|safety$|recitation$|blocklist$|prohibited_content$|spii$|image_(safety|prohibited_content|recitation)$)/;
+
+/**
+ * The server itself broke off: vLLM and SGLang (abort), GLM (network_error), DeepSeek (insufficient_system_resource), and Google for an
+ * unparsable call (function_call_filter: MALFORMED_FUNCTION_CALL).
+ */
+const broken =
+  /^(error|abort|aborted|cancell?ed|network_error|insufficient_system_resource|malformed_(function_call|response)|function_call_filter\b.*)$/;
+
+/**
+ * @returns why the answer is incomplete; undefined for a complete answer
+ * @throws Fault for a reason that means a failure
+ */
+export function incompleteReason(finishReason: string): Outcome["reason"] {
+  const reason = finishReason.toLowerCase();
+  if (broken.test(reason))
+    throw providerFault({ status: reason.startsWith("insufficient") ? 529 : 500, code: reason.split(":", 1)[0] ?? "" });
+  if (filtered.test(reason)) return "content_filter";
+  return limits.has(reason) || windows.has(reason) ? "max_output_tokens" : undefined;
+}
+
+export const incompleteDetail = (finishReason: string): Outcome["detail"] =>
+  windows.has(finishReason.toLowerCase()) ? "model_context_window_exceeded" : undefined;

@@ -1,0 +1,159 @@
+/** The input of a request as chat messages. */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { type JsonObject, Verbatim, objects, text } from "../json.ts";
+import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
+import { chatPart } from "./parts.ts";
+import {
+  type ConversationWriter,
+  type WrittenCall,
+  namesParticipant,
+  translateInput,
+} from "../translate/conversation.ts";
+import { buildReasoningFields } from "./reasoning.ts";
+import { type ChatMessage, ChatMessageList } from "./message-list.ts";
+import { RepeatedMessages } from "./repeated-messages.ts";
+import { boundedId } from "../translate/bounded-id.ts";
+import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
+import { findCacheMark } from "../translate/special-inputs.ts";
+import type { TranslationContext } from "../translate/context.ts";
+
+/** The messages as a JSON array. */
+export function chatMessages(request: TurnRequest, translation: TranslationContext): Verbatim {
+  const { instructions, input, cacheControl } = request;
+  // The cache mark of the whole request may go into any message.
+  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation);
+  const writer = new ChatWriter(repeated?.translation ?? translation, repeated);
+  if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
+  const heads = writer.thread.length;
+  translateInput(input, writer.translation, writer, repeated?.knownItems);
+  writer.begin(input.length);
+  const messages = writer.thread.finish();
+  writer.marks.finish(cacheControl, messages);
+  return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
+}
+
+/** OpenAI answers 400 to longer ids of calls in this format ("Expected a string with maximum length 40"). */
+const vendorIdLength = 40;
+
+class ChatWriter implements ConversationWriter {
+  readonly takesNames = true;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
+  readonly translation: TranslationContext;
+  readonly #repeated: RepeatedMessages | undefined;
+  readonly #isMistral: boolean;
+  readonly thread: ChatMessageList;
+  readonly marks: ChatCacheMarks;
+
+  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined) {
+    this.translation = translation;
+    this.#repeated = repeated;
+    this.#isMistral = isMistral(translation.target.upstreamModel);
+    this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
+    this.marks = new ChatCacheMarks(translation);
+  }
+
+  begin(index: number): void {
+    this.thread.path = `input.${index}`;
+    // Whether a mark stays depends on all others.
+    if (this.#repeated && this.thread.isComplete && !this.marks.any) this.#repeated.complete(index, this.thread.length);
+  }
+
+  addPrompt(item: InputItem, path: string): void {
+    const role = item.role === "developer" && !this.translation.target.original ? "system" : text(item.role);
+    const content = this.#content(item.content, `${path}.content`);
+    this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
+  }
+
+  addAnswer(item: InputItem, path: string): void {
+    const { content } = item;
+    if (typeof content === "string") return void this.thread.say(content, "");
+    let body = "";
+    let refusal = "";
+    for (const part of objects(content)) {
+      body += text(part.text);
+      refusal += text(part.refusal);
+    }
+    const isVendor = this.translation.target.original;
+    const message = isVendor ? this.thread.say(body, refusal) : this.thread.say(body + refusal, "");
+    this.#markAnswer(objects(content), message, `${path}.content`);
+  }
+
+  /** The parts of an answer form one text: its last mark counts. */
+  #markAnswer(parts: readonly JsonObject[], message: ChatMessage | undefined, path: string): void {
+    const last = parts.findLastIndex(isMarked);
+    for (const [index, part] of parts.entries()) {
+      const field = findCacheMark(part);
+      if (field === undefined) continue;
+      if (index === last && message && text(message.content) !== "") {
+        const marked: MarkedPart = { type: "text", text: message.content };
+        this.marks.copy(part, marked, `${path}.${index}`);
+        if (!isPlainText(marked)) message.content = [marked];
+      } else this.translation.onDropped(`${path}.${index}.${field}`, "the message is sent as one text");
+    }
+  }
+
+  #callId(callId: unknown): unknown {
+    if (this.#isMistral) return toMistralId(callId);
+    return this.translation.target.original ? boundedId(callId, vendorIdLength) : callId;
+  }
+
+  addCall({ callId, name, argumentsJson, input }: WrittenCall): void {
+    const id = this.#callId(callId);
+    const custom = input !== undefined && !this.translation.tools.wraps;
+    this.thread.call(
+      custom
+        ? { id, type: "custom", custom: { name, input } }
+        : { id, type: "function", function: { name, arguments: argumentsJson } },
+    );
+  }
+
+  addCallOutput(givenId: unknown, output: unknown, path: string): void {
+    const callId = this.#callId(givenId);
+    if (typeof output === "string") return this.thread.answer(callId, output, []);
+    const texts: MarkedPart[] = [];
+    const others: JsonObject[] = [];
+    for (const [index, part] of objects(output).entries()) {
+      const sent = this.#part(part, `${path}.${index}`);
+      (part.type === "input_text" || part.type === "output_text" ? texts : others).push(sent);
+    }
+    // Simple servers take only a string, so parts are sent only when one carries a cache mark.
+    const plain = texts.every(isPlainText);
+    // Mistral takes pictures in a result, and answers 400 to a user message after it.
+    if (this.#isMistral && others.length > 0) return this.thread.answer(callId, [...texts, ...others], []);
+    this.thread.answer(callId, plain ? texts.map((part) => text(part.text)).join("\n") : texts, others);
+  }
+
+  addReasoning(item: InputItem, path: string): void {
+    const fields = buildReasoningFields(item, this.translation.target);
+    if (fields) this.thread.think({ path, fields });
+    else this.translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
+  }
+
+  addAgentMessage(head: string, content: unknown, path: string): void {
+    const body = this.#content(content, path);
+    const parts = typeof body === "string" ? [{ type: "text", text: body }] : objects(body);
+    this.thread.add({ role: "user", content: [{ type: "text", text: head }, ...parts] });
+  }
+
+  /** Plain text stays a string, because simple servers take nothing else. */
+  #content(content: unknown, path: string): unknown {
+    if (typeof content === "string") return content;
+    const parts: MarkedPart[] = [];
+    for (const part of objects(content)) parts.push(this.#part(part, `${path}.${parts.length}`));
+    const only = parts[0];
+    return parts.length === 1 && only && isPlainText(only) ? only.text : parts;
+  }
+
+  #part(part: JsonObject, path: string): MarkedPart {
+    const sent = chatPart(part, path, this.translation);
+    if (isMarked(part)) this.marks.copy(part, sent, path);
+    return sent;
+  }
+}
+
+const isMarked = (part: JsonObject): boolean => findCacheMark(part) !== undefined;
+
+/** Whether a part is a text without a cache mark. */
+const isPlainText = ({ type, cache_control: control, prompt_cache_breakpoint: breakpoint }: MarkedPart): boolean =>
+  type === "text" && control === undefined && breakpoint === undefined;

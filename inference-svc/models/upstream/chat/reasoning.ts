@@ -1,0 +1,130 @@
+/**
+ * Reasoning in chat: an effort or a budget on the way out, and reasoning text in the history. Servers with open models have
+ * `reasoning_content`, `reasoning` or parts of the content, others `reasoning_details` with a format and a seal. Reasoning goes back only where
+ * `supported_parameters` names it, sealed reasoning only to the family that sealed it.
+ */
+import type { InputItem, Reasoning, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { type JsonObject, type ObjectWriter, objects, text } from "../json.ts";
+import { dropAddition } from "../translate/additions.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
+import { type ReasoningEffort, lastEffort, namesEfforts } from "../translate/reasoning-effort.ts";
+
+/** Hardly any server but the vendor's own knows the levels above high. */
+const otherEfforts: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
+
+export function addChatReasoning(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
+  const { target, onDropped } = translation;
+  if (request.reasoning) dropReasoningFields(request.reasoning, onDropped);
+  // The vendor returns no thoughts. Other servers' thoughts are open, and are packed into the field.
+  if (target.original) dropAddition(request, "reasoning.encrypted_content", onDropped);
+  const effort = lastEffort(request, translation);
+  const maxTokens = request.reasoning?.maxTokens;
+  if (supports(target, "thinking.disabled")) {
+    const forced = forcesCall(request);
+    if (forced) onDropped("reasoning", "the model cannot reason when it must make a call");
+    if (forced || effort?.value === "none") return body.add("thinking", { type: "disabled" });
+  }
+  if (maxTokens === undefined) return addEffort(body, effort, translation);
+  if (!supports(target, "reasoning.max_tokens")) {
+    onDropped("reasoning.max_tokens", "the endpoint takes no budget");
+    return addEffort(body, effort, translation);
+  }
+  if (effort) onDropped(effort.path, "reasoning.max_tokens counts instead");
+  body.add("reasoning", { max_tokens: maxTokens });
+}
+
+/** Whether the model must make a call: DeepSeek and Kimi answer 400 to forced calls while they reason. */
+const forcesCall = ({ tools, toolChoice: choice }: TurnRequest): boolean =>
+  tools.length > 0 &&
+  (choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required")));
+
+function dropReasoningFields({ summary, context = "auto", mode = "standard" }: Reasoning, onDropped: OnDropped): void {
+  if (summary !== undefined) onDropped("reasoning.summary", "the format has no field for it");
+  if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
+  if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
+}
+
+function addEffort(
+  body: ObjectWriter,
+  effort: ReasoningEffort | undefined,
+  { target, onDropped }: TranslationContext,
+): void {
+  if (!effort) return;
+  const known = target.original || namesEfforts(target) ? undefined : otherEfforts[effort.value];
+  if (known !== undefined) onDropped(effort.path, `sent as ${known}`);
+  body.add("reasoning_effort", known ?? effort.value);
+}
+
+/** Reasoning formats in the contract. */
+const formats =
+  /^(unknown|(azure-|bedrock-)?openai-responses-v1|(bedrock-)?xai-responses-v1|meta-responses-v1|anthropic-claude-v1|google-gemini-v1)$/;
+
+/** Fields of the assistant's message; undefined where the endpoint takes no such reasoning. */
+export function buildReasoningFields(item: InputItem, target: Target): JsonObject | undefined {
+  const format = text(item.format) || "unknown";
+  const sealed = text(item.encrypted_content);
+  const thought = objects(item.content)
+    .map((part) => text(part.text))
+    .join("");
+  if (format === "unknown") {
+    return sealed === "" && thought !== "" ? openThought(thought, target) : undefined;
+  }
+  if (!supports(target, `reasoning_details.${format}`)) return undefined;
+  const summary = objects(item.summary)
+    .map((part) => text(part.text))
+    .join("");
+  const signature = text(item.signature);
+  const details = [
+    ...(thought === ""
+      ? []
+      : [{ type: "reasoning.text", text: thought, ...(signature !== "" && { signature }), format }]),
+    ...(summary === "" ? [] : [{ type: "reasoning.summary", summary, format }]),
+    ...(sealed === "" ? [] : [{ type: "reasoning.encrypted", data: sealed, format }]),
+  ];
+  return details.length === 0 ? undefined : { reasoning_details: details };
+}
+
+/** A thought without a seal, in the endpoint's field for it: that of most open models, Groq's or Mistral's. */
+function openThought(thought: string, target: Target): JsonObject | undefined {
+  if (supports(target, "reasoning_content")) return { reasoning_content: thought };
+  if (supports(target, "message.reasoning")) return { reasoning: thought };
+  if (!supports(target, "message.thinking")) return undefined;
+  return { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] };
+}
+
+/** The reasoning in one chunk. */
+export interface ReasoningDelta {
+  readonly text: string;
+  readonly summary: string;
+  /** format, signature and encrypted_content, as far as known. */
+  readonly seal: JsonObject;
+}
+
+/**
+ * @param details entries of reasoning_details
+ * @param plain the same reasoning as a string, used when they hold no text
+ * @param sealed whether the client requested sealed text
+ */
+export function readReasoningDetails(details: readonly JsonObject[], plain: string, sealed: boolean): ReasoningDelta {
+  const joined = (field: string) => details.map((detail) => text(detail[field])).join("");
+  const last = (field: string) => text(details.findLast((detail) => text(detail[field]) !== "")?.[field]);
+  const [content, summary] = [joined("text"), joined("summary")];
+  const [format, signature, encrypted] = [last("format"), last("signature"), sealed ? joined("data") : ""];
+  return {
+    text: content === "" && summary === "" ? plain : content,
+    summary,
+    seal: {
+      ...(formats.test(format) && { format }),
+      ...(signature !== "" && { signature }),
+      ...(encrypted !== "" && { encrypted_content: encrypted }),
+    },
+  };
+}
+
+/** The reasoning in a content part `{type: "thinking", thinking}`, where `thinking` is a text or a list of parts. */
+export const readThinkingPart = ({ thinking }: JsonObject): string =>
+  text(thinking) ||
+  objects(thinking)
+    .map((part) => text(part.text))
+    .join("");

@@ -1,0 +1,88 @@
+/** Tools and the tool choice in the form of chat completions. */
+import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
+import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
+import { refersTo } from "../translate/offered-tools.ts";
+import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
+import { MadeOnce } from "../translate/made-once.ts";
+
+export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
+  const { tools, target, onDropped } = translation;
+  for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
+  if (tools.list.length === 0) return;
+  body.add("tools", writerOf(target).of(tools, onDropped));
+  if (request.toolChoice !== undefined) body.add("tool_choice", toolChoice(request.toolChoice, translation));
+  body.add("parallel_tool_calls", request.parallelToolCalls);
+}
+
+/** The vendor takes no marks on tools, and only some forms of schemas; others get schemas as they came. */
+const forVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => chatTool(tool, onDropped, { schemas: openaiSchemas }))),
+);
+const withMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => markedTool(tool, onDropped, {}))),
+);
+const withMarksForVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => markedTool(tool, onDropped, { schemas: openaiSchemas }))),
+);
+const withoutMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
+  arrayJson(list.map((tool) => chatTool(tool, onDropped, {}))),
+);
+
+function writerOf(target: Target): typeof withMarks {
+  if (supports(target, "cache_control")) return target.original ? withMarksForVendor : withMarks;
+  return target.original ? forVendor : withoutMarks;
+}
+
+interface ToolForm {
+  readonly takesMarks?: boolean;
+  /** The vendor's rules for schemas; absent for other servers. */
+  readonly schemas?: VendorSchemas;
+}
+
+/** Servers that pass marks on have them next to the function, as Anthropic has them in its tools. */
+function markedTool(offered: SentTool, onDropped: OnDropped, form: ToolForm): JsonObject {
+  const { cacheControl } = offered.tool;
+  const tool = chatTool(offered, onDropped, { ...form, takesMarks: true });
+  return { ...tool, ...(cacheControl && { cache_control: cacheControl }) };
+}
+
+function chatTool(offered: SentTool, onDropped: OnDropped, { takesMarks = false, schemas }: ToolForm): JsonObject {
+  const { path, tool, sentName, wrapped } = offered;
+  dropToolFields(offered, onDropped, { takesMarks });
+  const head = { name: sentName, description: describeTool(offered) };
+  if (tool.type === "function") {
+    if (tool.parametersJson === "null") return functionOf({ ...head, strict: tool.strict });
+    if (!schemas) return functionOf({ ...head, parameters: new Verbatim(tool.parametersJson), strict: tool.strict });
+    const { schema: parameters, strict } = sendTool(tool, path, schemas, onDropped);
+    return functionOf({ ...head, parameters, strict: tool.strict === undefined ? undefined : strict });
+  }
+  if (!wrapped) return { type: "custom", custom: { ...head, format: nativeFormat(parseToolFormat(tool)) } };
+  return functionOf({ ...head, parameters: buildWrapperSchema(tool, path, onDropped) });
+}
+
+const functionOf = (fields: JsonObject): JsonObject => ({
+  type: "function",
+  function: new Verbatim(objectJson(fields)),
+});
+
+const nativeFormat = (format: JsonObject | undefined): JsonObject | undefined =>
+  format?.type === "grammar"
+    ? { type: "grammar", grammar: { syntax: format.syntax, definition: format.definition } }
+    : format;
+
+function toolChoice(choice: ToolChoice, { tools }: TranslationContext): unknown {
+  if (typeof choice === "string") return choice;
+  // Tools excluded by the choice are not sent at all.
+  if (choice.type === "allowed_tools") return choice.mode;
+  if (choice.tool.type === "namespace") return "required";
+  const chosen = tools.list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
+  const name = chosen?.sentName ?? choice.tool.name;
+  return chosen?.tool.type === "custom" && !chosen.wrapped
+    ? { type: "custom", custom: { name } }
+    : { type: "function", function: { name } };
+}

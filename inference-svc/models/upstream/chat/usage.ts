@@ -1,0 +1,32 @@
+/** Usage of a chat answer, by the names of all vendors. */
+import type { Usage } from "../../../turn/usage.ts";
+import { type JsonObject, parseCount, isObject } from "../json.ts";
+
+export function chatUsage(value: JsonObject): Usage {
+  const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : none;
+  const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : none;
+  const inputTokens = parseCount(value.prompt_tokens);
+  const answer = parseCount(value.completion_tokens);
+  // The format puts cached tokens into the details; DeepSeek and Moonshot put them next to the other counts.
+  const cached = prompt.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens;
+  // The last two names are those of LiteLLM and Qwen.
+  const written = prompt.cache_write_tokens ?? prompt.cache_creation_tokens ?? prompt.cache_creation_input_tokens;
+  // SGLang and Perplexity put reasoning tokens outside of the details; Perplexity may count more of them than of the answer.
+  const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
+  const added = uncountedThoughts(parseCount(value.total_tokens) - inputTokens - answer, thoughts);
+  const outputTokens = parseCount(answer + added);
+  const reasoned = thoughts === 0 ? added : thoughts;
+  return {
+    inputTokens,
+    cachedTokens: parseCount(cached),
+    cacheWriteTokens: parseCount(written),
+    outputTokens,
+    reasoningTokens: details.reasoning_tokens === undefined ? Math.min(outputTokens, reasoned) : reasoned,
+  };
+}
+
+const none: JsonObject = {};
+
+/** xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it. */
+const uncountedThoughts = (missing: number, thoughts: number): number =>
+  missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;

@@ -1,0 +1,70 @@
+/** The input of a request as messages. */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
+import type { TranslationContext } from "../translate/context.ts";
+import { CohereMessageList } from "./message-list.ts";
+import { coherePart, isTextPart } from "./parts.ts";
+import { toThinkingPart } from "./reasoning.ts";
+
+export function cohereMessages(request: TurnRequest, translation: TranslationContext): readonly JsonObject[] {
+  const writer = new CohereWriter(translation);
+  const { instructions = "" } = request;
+  if (instructions !== "") writer.thread.instruct([{ type: "text", text: instructions }]);
+  translateInput(request.input, translation, writer);
+  return writer.thread.finish();
+}
+
+class CohereWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
+  readonly #translation: TranslationContext;
+  readonly thread = new CohereMessageList();
+
+  constructor(translation: TranslationContext) {
+    this.#translation = translation;
+  }
+
+  /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
+  addPrompt(item: InputItem, path: string): void {
+    const parts = this.#content(item.content, `${path}.content`);
+    if (item.role === "user") return this.thread.ask(parts);
+    if (this.thread.isEmpty && parts.every(isTextPart)) return this.thread.instruct(parts);
+    this.#translation.onDropped(
+      `${path}.role`,
+      "sent as the user's: the format has system messages only at the beginning",
+    );
+    this.thread.ask(parts);
+  }
+
+  addAnswer(item: InputItem, path: string): void {
+    this.thread.say(this.#content(item.content, `${path}.content`));
+  }
+
+  addCall({ callId: id, name, argumentsJson }: WrittenCall): void {
+    this.thread.call({ id, type: "function", function: { name, arguments: argumentsJson } });
+  }
+
+  addCallOutput(callId: unknown, output: unknown, path: string): void {
+    const parts = this.#content(output, path);
+    const images = parts.filter((part) => !isTextPart(part));
+    this.thread.answer(callId, parts.filter(isTextPart), images);
+  }
+
+  addReasoning(item: InputItem, path: string): void {
+    const part = toThinkingPart(item, this.#translation.target);
+    if (part) this.thread.say([part]);
+    else this.#translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
+  }
+
+  addAgentMessage(head: string, content: unknown, path: string): void {
+    this.thread.ask([{ type: "text", text: head }, ...this.#content(content, path)]);
+  }
+
+  #content(content: unknown, path: string): readonly JsonObject[] {
+    if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+    const parts = objects(content).map((part, index) => coherePart(part, `${path}.${index}`, this.#translation));
+    return parts.filter((part) => !isTextPart(part) || text(part.text) !== "");
+  }
+}

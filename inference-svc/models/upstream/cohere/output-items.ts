@@ -1,0 +1,99 @@
+/** Turns the content, the plan and the calls of an answer into output items. */
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Emit, ItemStatus } from "../events/item-writer.ts";
+import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
+import { providerFailed } from "../failure.ts";
+import { type JsonObject, text } from "../json.ts";
+import { cohereForm } from "../translate/names/name-rules.ts";
+import { SentTools } from "../translate/names/tool-names.ts";
+import { CohereCitations } from "./citations.ts";
+import { CohereToolCall } from "./tool-calls.ts";
+
+export class CohereOutputItems {
+  readonly #output: Output;
+  readonly #tools: SentTools;
+  readonly #citations = new CohereCitations();
+  /** Either a message, reasoning or a call is open, never two of them. */
+  #message: MessageWriter | undefined;
+  #reasoning: ReasoningWriter | undefined;
+  #call: CohereToolCall | undefined;
+  /** Index of the content block of the open reasoning. */
+  #thoughtIndex: unknown;
+
+  constructor(request: TurnRequest, emit: Emit) {
+    this.#output = new Output(emit);
+    this.#tools = SentTools.of(request, cohereForm);
+  }
+
+  /**
+   * Reads a content block, or a delta of one: each has either a thought or a text. Empty blocks give no items.
+   * @param index of the block
+   */
+  content({ thinking, text: said }: JsonObject, index: unknown): void {
+    if (text(thinking) !== "") this.#think(text(thinking), index);
+    this.say(text(said), index);
+  }
+
+  /**
+   * Consecutive texts are one message. A plan is a text as well: it explains the purpose of the calls to users.
+   * @param block index of the content block; undefined for the plan
+   */
+  say(words: string, block?: unknown): void {
+    if (words === "") return;
+    if (!this.#message) this.#close("completed");
+    this.#message ??= this.#output.message();
+    const part = this.#message.part("output_text");
+    if (block !== undefined) this.#citations.begin(block, textOf(this.#message));
+    this.#message.text(part, words);
+  }
+
+  /** A citation follows the text it is for. */
+  cite(citation: unknown): void {
+    if (this.#message) this.#citations.read(citation);
+  }
+
+  beginCall(call: JsonObject, index: unknown): void {
+    this.#close("completed");
+    this.#call = new CohereToolCall(call, index, this.#output, this.#tools);
+  }
+
+  /** @throws Fault when another item has followed the call, or when the call never began */
+  callDelta(piece: JsonObject, index: unknown): void {
+    if (!this.#call || this.#call.index !== index) throw providerFailed("a delta of a call that is not open");
+    this.#call.read(piece);
+  }
+
+  endCall(index: unknown): void {
+    if (this.#call?.index === index) this.#call?.finish();
+  }
+
+  end(status: ItemStatus): void {
+    this.#close(status);
+  }
+
+  #think(words: string, index: unknown): void {
+    if (!this.#reasoning || index !== this.#thoughtIndex) this.#close("completed");
+    this.#reasoning ??= this.#output.reasoning();
+    this.#thoughtIndex = index;
+    this.#reasoning.text(0, words);
+  }
+
+  #close(status: ItemStatus): void {
+    this.#reasoning?.end(status);
+    this.#call?.end(status);
+    if (this.#message) this.#closeMessage(this.#message, status);
+    this.#reasoning = undefined;
+    this.#call = undefined;
+    this.#message = undefined;
+  }
+
+  /** Cohere may cite a text after its end, so annotations are emitted once nothing follows. */
+  #closeMessage(message: MessageWriter, status: ItemStatus): void {
+    for (const annotation of this.#citations.take(textOf(message))) message.annotation(0, annotation);
+    message.end(status);
+  }
+}
+
+function textOf({ parts: [part] }: MessageWriter): string {
+  return part?.type === "output_text" ? part.text : "";
+}

@@ -1,0 +1,44 @@
+/** Reasoning: a budget of tokens on the way out, and thoughts in the history (https://docs.cohere.com/docs/reasoning). */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import type { Target } from "../dialect.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
+import { lastEffort } from "../translate/reasoning-effort.ts";
+
+/** Share of the output limit used as the budget of an effort. Higher efforts get no bound, as recommended by Cohere. */
+const shares: Readonly<Record<string, number>> = { medium: 0.5, low: 0.2, minimal: 0.1 };
+
+/** Output limit for computing a budget when neither the request nor the endpoint has a limit. */
+const defaultMaxTokens = 4_096;
+
+/** Undefined when the model decides for itself. */
+export function cohereThinking(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
+  const { summary, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
+  const { target, onDropped } = translation;
+  if (summary !== undefined) onDropped("reasoning.summary", "the format has no field for it");
+  if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
+  if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
+  const effort = lastEffort(request, translation);
+  if (maxTokens !== undefined) {
+    if (effort) onDropped(effort.path, "reasoning.max_tokens counts instead");
+    return { type: "enabled", token_budget: maxTokens };
+  }
+  if (effort === undefined) return undefined;
+  if (effort.value === "none") return { type: "disabled" };
+  const share = shares[effort.value];
+  const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
+  return {
+    type: "enabled",
+    ...(share !== undefined && { token_budget: Math.max(1, Math.floor(limit * share)) }),
+  };
+}
+
+/** Undefined for sealed reasoning, readable only for its own vendor, and if the endpoint is not known to accept thoughts. */
+export function toThinkingPart(item: InputItem, target: Target): JsonObject | undefined {
+  const isOpen = (text(item.format) || "unknown") === "unknown" && text(item.encrypted_content) === "";
+  if (!isOpen || !supports(target, "reasoning_content")) return undefined;
+  const thinking = objects(item.content)
+    .map((part) => text(part.text))
+    .join("");
+  return thinking === "" ? undefined : { type: "thinking", thinking };
+}

@@ -1,0 +1,70 @@
+/**
+ * Parts of messages and tool outputs: everything but text is sent as bytes
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html).
+ */
+import { readDataUrl } from "../../../content/files/data-url.ts";
+import { type JsonObject, text } from "../json.ts";
+import { type Block, textBlock } from "../translate/blocks/message-list.ts";
+import { refuseMedia, unsupported } from "../translate/unsupported-inputs.ts";
+import type { TranslationContext } from "../translate/context.ts";
+import { documentBlock, refuseDocument } from "./documents.ts";
+
+/** The reason why a part cannot be sent. Leaving it out would change the question. */
+export function refuseConversePart(part: JsonObject): string | undefined {
+  switch (part.type) {
+    case "input_file":
+      return refuseDocument(part);
+    case "input_image":
+      return refuseBytes("image", imageFormats, text(part.image_url));
+    case "input_video":
+      return refuseBytes("video", videoFormats, text(part.video_url));
+    default:
+      return refuseMedia(part);
+  }
+}
+
+/** @param part accepted by `refuseConversePart` */
+export function conversePart(part: JsonObject, path: string, { onDropped }: TranslationContext): Block {
+  switch (part.type) {
+    case "input_image":
+      if (part.detail !== undefined && part.detail !== null && part.detail !== "auto") {
+        onDropped(`${path}.detail`, "the format has no field for it");
+      }
+      return bytesBlock("image", imageFormats, text(part.image_url));
+    case "input_video":
+      if (part.processing !== undefined && part.processing !== null) {
+        onDropped(`${path}.processing`, "the format has no field for it");
+      }
+      return bytesBlock("video", videoFormats, text(part.video_url));
+    case "input_file":
+      return documentBlock(part, path, onDropped);
+    default:
+      return textBlock(text(part.text ?? part.refusal));
+  }
+}
+
+type Formats = Readonly<Record<string, string>>;
+
+const imageFormats: Formats = { gif: "gif", jpeg: "jpeg", jpg: "jpeg", png: "png", webp: "webp" };
+const videoFormats: Formats = {
+  "3gpp": "three_gp",
+  mp4: "mp4",
+  mpeg: "mpeg",
+  quicktime: "mov",
+  webm: "webm",
+  "x-flv": "flv",
+  "x-matroska": "mkv",
+  "x-ms-wmv": "wmv",
+};
+
+function refuseBytes(medium: "image" | "video", formats: Formats, url: string): string | undefined {
+  const { type = "" } = readDataUrl(url) ?? {};
+  if (!type.startsWith(`${medium}/`)) return unsupported(`${medium}s that are not data URLs`);
+  const kind = type.slice(medium.length + 1);
+  return formats[kind] === undefined ? unsupported(`${medium}s of type ${kind}`) : undefined;
+}
+
+function bytesBlock(medium: "image" | "video", formats: Formats, url: string): Block {
+  const { type = "", base64 = "" } = readDataUrl(url) ?? {};
+  return { type: medium, [medium]: { format: formats[type.slice(medium.length + 1)], source: { bytes: base64 } } };
+}

@@ -1,0 +1,136 @@
+/** Credentials for requests: fixed in the configuration, or issued by a cloud for limited time. */
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { abortFault, throwIfAborted } from "../../../turn/abort.ts";
+import type { Scope } from "../../../turn/scope.ts";
+import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";
+
+/** The time of a request: until it is aborted, or another endpoint should be tried. */
+export type Patience = Pick<Scope, "signal" | "attempt">;
+
+export interface CredentialSource<Credential> {
+  /** @throws Fault when there are no credentials in time */
+  take(patience: Patience): Promise<Credential>;
+  /** Called when a provider has refused the credentials. */
+  refused(credential: Credential): void;
+  /** False when the next request gets other credentials. */
+  isCurrent(credential: Credential): boolean;
+}
+
+/** @param credential of the configuration; it stays until the file changes */
+export const fixedCredential = <Credential>(credential: Credential): CredentialSource<Credential> => ({
+  take: () => Promise.resolve(credential),
+  refused: () => {},
+  isCurrent: () => true,
+});
+
+export interface Issued<Credential> {
+  readonly credential: Credential;
+  /** Milliseconds since 1970; undefined for credentials without an end. */
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface RenewalDeps {
+  /** Id of the provider. */
+  readonly provider: string;
+  readonly log: Pick<Logger, "error">;
+  /** Clock in milliseconds since 1970 for the expiry of credentials. */
+  readonly now?: () => number;
+}
+
+/** Libraries of clouds repeat failed calls; after this time another endpoint serves the request better. */
+const issueLimitMs = 10_000;
+/** Credentials are renewed this long before their expiry, or in the last fifth of their lifetime if it is shorter. */
+const maxAheadMs = 300_000;
+const aheadShare = 0.2;
+/** Pause after a failure: a token service in trouble is not called by every request. */
+const retryMs = 5_000;
+/** A provider that refuses new credentials as well has another reason, so they are not renewed at every refusal. */
+const refusalMs = 60_000;
+
+/** Credentials issued on demand and kept until shortly before their expiry. However many requests wait, there is one renewal. */
+export class RenewedCredentials<Credential> implements CredentialSource<Credential> {
+  readonly #issue: () => Promise<Issued<Credential>>;
+  readonly #deps: Required<RenewalDeps>;
+  #issued: (Issued<Credential> & { readonly renewAtMs: number }) | undefined;
+  #renewal: Promise<Credential> | undefined;
+  #failure: { readonly detail: string; readonly untilMs: number } | undefined;
+  #refusalsCountFromMs = Number.NEGATIVE_INFINITY;
+
+  /** @param issue asks the cloud for credentials, and keeps none itself */
+  constructor(issue: () => Promise<Issued<Credential>>, deps: RenewalDeps) {
+    this.#issue = issue;
+    this.#deps = { now: Date.now, ...deps };
+  }
+
+  async take(patience: Patience): Promise<Credential> {
+    throwIfAborted(patience.signal);
+    const now = this.#deps.now();
+    const issued = this.#issued;
+    if (issued === undefined || now >= (issued.expiresAtMs ?? now + 1)) return inTime(this.#renewed(now), patience);
+    // The failure of a renewal in the background is in the log.
+    if (now >= issued.renewAtMs && !this.#rests(now)) this.#renewed(now).catch(() => {});
+    return issued.credential;
+  }
+
+  refused(credential: Credential): void {
+    const now = this.#deps.now();
+    if (!this.isCurrent(credential) || now < this.#refusalsCountFromMs) return;
+    this.#issued = undefined;
+    this.#refusalsCountFromMs = now + refusalMs;
+  }
+
+  isCurrent(credential: Credential): boolean {
+    return this.#issued?.credential === credential;
+  }
+
+  #rests = (now: number): boolean => this.#failure !== undefined && now < this.#failure.untilMs;
+
+  async #renewed(now: number): Promise<Credential> {
+    if (this.#failure && this.#rests(now)) throw withoutCredentials(this.#failure.detail);
+    this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
+    return this.#renewal;
+  }
+
+  async #renew(): Promise<Credential> {
+    const { now, provider, log } = this.#deps;
+    try {
+      const issued = await withinLimit(this.#issue());
+      const leftMs = (issued.expiresAtMs ?? Number.POSITIVE_INFINITY) - now();
+      this.#failure = undefined;
+      this.#issued = { ...issued, renewAtMs: now() + leftMs - Math.min(maxAheadMs, leftMs * aheadShare) };
+      return issued.credential;
+    } catch (error) {
+      // The error itself may carry requests with secrets, so only its message is kept.
+      const detail = `${noCredentials}${sanitizeMessage((error as Error).message)}`;
+      this.#failure = { detail, untilMs: now() + retryMs };
+      log.error({ provider, reason: detail }, "the cloud gave no credentials for a provider");
+      throw withoutCredentials(detail);
+    }
+  }
+}
+
+/** Beginning of the detail of a fault caused by missing credentials. */
+export const noCredentials = "no credentials: ";
+
+/** @throws Error when the cloud takes too long */
+function withinLimit<Value>(work: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`the cloud did not answer in ${issueLimitMs / 1_000} s`));
+    const timer = setTimeout(late, issueLimitMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Waits as long as the request has time; others may wait for the same work. @throws Fault */
+function inTime<Value>(work: Promise<Value>, { signal, attempt: { withinMs } }: Patience): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(abortFault(signal));
+    const late = () => reject(providerTimeout("credentials"));
+    const timer = Number.isFinite(withinMs) ? setTimeout(late, Math.max(0, withinMs)) : undefined;
+    signal.addEventListener("abort", stop);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    });
+  });
+}

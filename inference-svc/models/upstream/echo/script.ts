@@ -1,0 +1,112 @@
+/** The answer of the built-in model: the same for the same request. */
+import type { CustomTool, FunctionTool, InputItem, TurnRequest } from "../../../turn/request.ts";
+import { objects, text } from "../json.ts";
+import { type OfferedTool, offeredTools, refersTo } from "../translate/offered-tools.ts";
+import { exampleJson } from "./example.ts";
+
+/** A user text with this prefix is refused. */
+const refusalPrefix = "refuse:";
+
+export type Line =
+  | { readonly kind: "refusal"; readonly words: readonly string[] }
+  | {
+      readonly kind: "text";
+      readonly words: readonly string[];
+      /** The entry of `stop` that ended the line. */
+      readonly stopSequence: string | undefined;
+    }
+  | { readonly kind: "reasoning"; readonly words: readonly string[]; readonly summary: readonly string[] }
+  | {
+      readonly kind: "call";
+      readonly type: "function" | "custom";
+      readonly name: string;
+      readonly namespace?: string;
+      readonly words: readonly string[];
+    };
+
+/** A tool available to the model. */
+type Callable = OfferedTool & { readonly tool: FunctionTool | CustomTool };
+
+/** The items of the answer. Each word counts as a token. */
+export function buildScript(request: TurnRequest): readonly Line[] {
+  const effort = request.reasoning?.effort;
+  const summary = request.reasoning?.summary === undefined ? "" : "Thinking about an echo.";
+  const thought = "The built-in model does not think; it repeats what it was told.";
+  const reasoning: readonly Line[] =
+    effort === undefined || effort === "none"
+      ? []
+      : [{ kind: "reasoning", words: wordsOf(thought), summary: wordsOf(summary) }];
+  return [...reasoning, answerTo(request)];
+}
+
+function answerTo(request: TurnRequest): Line {
+  const prompt = lastUserText(request.input);
+  if (prompt.startsWith(refusalPrefix))
+    return { kind: "refusal", words: wordsOf("The built-in model was asked to refuse.") };
+  const chosen = toolFor(request);
+  if (chosen) return callOf(chosen, prompt);
+  return stopped(textFor(request, prompt), request.stop ?? []);
+}
+
+/** Ends a text before the first place of any of these texts. */
+function stopped(whole: string, stop: readonly string[]): Line {
+  let end = whole.length;
+  let stopSequence: string | undefined;
+  for (const each of stop) {
+    const at = whole.indexOf(each);
+    if (at !== -1 && at < end) [end, stopSequence] = [at, each];
+  }
+  return { kind: "text", words: wordsOf(whole.slice(0, end)), stopSequence };
+}
+
+/** A custom tool is called with the user's text, because any text will do. */
+function callOf({ tool, namespace }: Callable, prompt: string): Line {
+  const words = tool.type === "custom" ? wordsOf(prompt) : piecesOf(exampleJson(tool.parametersJson));
+  return { kind: "call", type: tool.type, name: tool.name, words, ...(namespace && { namespace: namespace.name }) };
+}
+
+function textFor(request: TurnRequest, prompt: string): string {
+  const outputs = request.input.filter((item) => toolOutputs.has(item.type)).map((item) => plain(item.output));
+  if (request.textFormat?.type === "json_schema") return exampleJson(request.textFormat.schemaJson);
+  if (request.textFormat?.type === "json_object") return JSON.stringify({ echo: prompt });
+  const answered = outputs.length > 0 ? ` The tools said: ${outputs.join(" ")}` : "";
+  return `This is sluice/echo, the built-in model. You said: ${prompt}${answered}`;
+}
+
+const toolOutputs: ReadonlySet<string> = new Set(["function_call_output", "custom_tool_call_output"]);
+
+/** A choice that demands a call gets one. With a free choice the model calls once, and then answers with the tool's output. */
+function toolFor(request: TurnRequest): Callable | undefined {
+  const choice = request.toolChoice ?? "auto";
+  if (choice === "none") return undefined;
+  const callable = offeredTools(request).filter(
+    (entry): entry is Callable => entry.allowed && entry.tool.type !== "hosted",
+  );
+  if (typeof choice === "object" && choice.type === "tool") {
+    return callable.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
+  }
+  const free = choice === "auto" || (typeof choice === "object" && choice.mode === "auto");
+  const answered = request.input.some((item) => toolOutputs.has(item.type));
+  return free && answered ? undefined : callable[0];
+}
+
+function lastUserText(input: readonly InputItem[]): string {
+  return plain(input.findLast((item) => item.type === "message" && item.role === "user")?.content);
+}
+
+const plain = (content: unknown): string =>
+  typeof content === "string"
+    ? content
+    : objects(content)
+        .map((part) => text(part.text))
+        .join("");
+
+/** Each word keeps its trailing white space: the joined words are the text. */
+const wordsOf = (whole: string): readonly string[] => whole.match(/\s*\S+\s*/g) ?? [];
+/** JSON has few spaces, so it is cut into pieces of eight characters to stream like the arguments of other models. */
+const piecesOf = (json: string): readonly string[] => json.match(/[^]{1,8}/gu) ?? [];
+
+/** Number of words in the whole input. */
+export const inputTokens = (request: TurnRequest): number =>
+  wordsOf([request.instructions ?? "", ...request.input.map((item) => plain(item.content ?? item.output))].join(" "))
+    .length;

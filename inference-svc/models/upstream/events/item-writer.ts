@@ -1,0 +1,119 @@
+/** Writers of output items other than messages and reasoning: calls with streamed text, and items that come whole. */
+import { append } from "@sluice/proto/lib/text/append.js";
+import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
+import { type CallText, findCallText, hasCallText } from "../translate/call-text.ts";
+import { providerFailed } from "../failure.ts";
+import { type JsonObject, text } from "../json.ts";
+
+export type Emit = (event: TurnEvent) => void;
+export type ItemStatus = "completed" | "incomplete";
+
+/** @param status used when the provider gave none */
+function ended(start: OutputItem, final: JsonObject, status: ItemStatus): string {
+  // Servers forget to update the status of calls; a tool still running keeps it.
+  const forgotten = final.status === "in_progress" && hasCallText(start.type);
+  if (typeof final.status === "string" && !forgotten) return final.status;
+  // `apply_patch_call` has no status "incomplete".
+  return start.type === "apply_patch_call" && status === "incomplete" ? "in_progress" : status;
+}
+
+/** Announced fields stay unchanged: clients identify the item by them. */
+const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
+  type,
+  id,
+  ...(call_id !== undefined && { call_id }),
+  ...(name !== undefined && { name }),
+});
+
+/** The part of the whole text not streamed yet; empty when the whole text contradicts the deltas. */
+export const remainingText = (written: string, whole: unknown): string =>
+  typeof whole === "string" && whole.startsWith(written) ? whole.slice(written.length) : "";
+
+/**
+ * Checks a late delta of a text already complete for clients and guardrails: a repetition is harmless.
+ * @throws Fault for new text, which can no longer be delivered
+ */
+export function requireAlreadySent(written: string, late: string): void {
+  if (!written.includes(late)) throw providerFailed("a text that goes on behind its end");
+}
+
+export class CallWriter {
+  readonly #emit: Emit;
+  readonly #index: number;
+  readonly #start: OutputItem;
+  readonly #place: CallText;
+  /** The streamed text of the call so far: JSON arguments, input, a diff, or code. */
+  written = "";
+  /** The whole text, once the item has ended. */
+  #whole: string | undefined;
+
+  constructor(emit: Emit, index: number, item: OutputItem) {
+    this.#emit = emit;
+    this.#index = index;
+    this.#place = findCallText(item);
+    // Some providers announce an item as completed; for clients it begins.
+    this.#start = { ...item, status: "in_progress" };
+    emit({ type: "item.start", index, item: { ...this.#start, ...this.#place.write(item, "") } });
+  }
+
+  /** Adds a delta of the call's text. */
+  arguments(delta: string): void {
+    if (delta === "") return;
+    if (this.#whole !== undefined) return requireAlreadySent(this.#whole, delta);
+    this.written = append(this.written, delta);
+    this.#emit({ type: "arguments.delta", index: this.#index, delta });
+  }
+
+  /** Adds the rest of the whole text as a delta. */
+  complete(whole: unknown): void {
+    if (this.written !== "" || this.#place.completed) this.arguments(remainingText(this.written, whole));
+  }
+
+  /** Adds the rest of the item's text. */
+  completeAs(item: JsonObject): void {
+    this.complete(this.#place.read(item));
+  }
+
+  /** @param final the provider's final item, if there is one */
+  end(status: ItemStatus, final: JsonObject = {}): void {
+    const item = { ...this.#start, ...final };
+    this.completeAs(item);
+    const whole = this.written === "" && !this.#place.completed;
+    this.#whole = whole ? text(this.#place.read(item)) : this.written;
+    this.#emit({
+      type: "item.end",
+      index: this.#index,
+      item: {
+        ...item,
+        ...(!whole && this.#place.write(item, this.written)),
+        status: ended(this.#start, final, status),
+        ...identity(this.#start),
+      },
+    });
+  }
+}
+
+export class OtherWriter {
+  readonly #emit: Emit;
+  readonly #index: number;
+  readonly #start: OutputItem;
+
+  constructor(emit: Emit, index: number, item: OutputItem) {
+    this.#emit = emit;
+    this.#index = index;
+    // Some providers announce an item as completed; for clients it begins.
+    this.#start = { ...item, status: "in_progress" };
+    emit({ type: "item.start", index, item: this.#start });
+  }
+
+  /** @param final the provider's final item, if there is one */
+  end(status: ItemStatus, final: JsonObject = {}): void {
+    const item = {
+      ...this.#start,
+      ...final,
+      status: ended(this.#start, final, status),
+      ...identity(this.#start),
+    } as OutputItem;
+    this.#emit({ type: "item.end", index: this.#index, item });
+  }
+}

@@ -1,0 +1,21 @@
+/** Copies open thoughts into `encrypted_content`, for clients that requested it. */
+import { isOpenThought, packThought } from "../../../turn/parse/packed-thoughts.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { OutputItem } from "../../../turn/turn.ts";
+import { objects, text } from "../json.ts";
+import type { Emit } from "./item-writer.ts";
+
+/**
+ * The other doors have separate fields for thoughts. A guardrail reads the texts after this step, and removes the packed copy from a thought it
+ * redacts.
+ */
+export function packingThoughts({ include, door = "responses" }: TurnRequest, emit: Emit): Emit {
+  if (door !== "responses" || !include.includes("reasoning.encrypted_content")) return emit;
+  return (event) => emit(event.type === "item.end" ? { ...event, item: withPacked(event.item) } : event);
+}
+
+function withPacked(item: OutputItem): OutputItem {
+  if (!isOpenThought(item)) return item;
+  const packed = packThought(objects(item.content).map((part) => text(part.text)));
+  return packed === undefined ? item : { ...item, encrypted_content: packed };
+}

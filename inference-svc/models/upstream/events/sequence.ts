@@ -1,0 +1,80 @@
+/**
+ * Puts items in order. Clients expect a message or reasoning to end before the next item begins, and so for calls they answer: SDKs of
+ * several languages run a call, or parse its arguments, once the next call begins. Only server tools may overlap. Events of an item started
+ * too early wait for their turn, so nothing is lost.
+ */
+import type { TurnEvent } from "../../../turn/turn.ts";
+import type { Emit } from "./item-writer.ts";
+
+const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
+/** Calls that may be open only one at a time; some servers interleave the arguments of several. */
+const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
+
+/** @returns a function that takes the events of items and emits them in order; once all items have ended, nothing waits */
+export function orderItems(emit: Emit): Emit {
+  const sequence = new Sequence(emit);
+  return (event) => sequence.take(event);
+}
+
+class Sequence {
+  readonly #emit: Emit;
+  /** Types of the items open for clients, by index. */
+  readonly #types: (string | undefined)[] = [];
+  #open = 0;
+  #openAlone = 0;
+  #openCalls = 0;
+  #begun = 0;
+  #held: TurnEvent[] = [];
+
+  constructor(emit: Emit) {
+    this.#emit = emit;
+  }
+
+  take(event: TurnEvent): void {
+    if (!this.#passes(event)) return void this.#held.push(event);
+    this.#pass(event);
+    if (event.type === "item.end") while (this.#held.length > 0 && this.#release());
+  }
+
+  #passes(event: TurnEvent): boolean {
+    if (event.type === "item.start") return event.index === this.#begun && this.#fits(event.item.type);
+    return !("index" in event) || event.index === undefined || event.index < this.#begun;
+  }
+
+  #fits(type: string): boolean {
+    if (this.#open === 0) return true;
+    return this.#openAlone === 0 && !alone.has(type) && !(this.#openCalls > 0 && calls.has(type));
+  }
+
+  #pass(event: TurnEvent): void {
+    if (event.type === "item.start") {
+      this.#begun++;
+      this.#types[event.index] = event.item.type;
+      this.#count(event.item.type, 1);
+    } else if (event.type === "item.end") this.#close(event.index);
+    this.#emit(event);
+  }
+
+  #close(index: number): void {
+    const type = this.#types[index];
+    this.#types[index] = undefined;
+    if (type !== undefined) this.#count(type, -1);
+  }
+
+  #count(type: string, change: 1 | -1): void {
+    this.#open += change;
+    if (alone.has(type)) this.#openAlone += change;
+    else if (calls.has(type)) this.#openCalls += change;
+  }
+
+  /** @returns whether any event was released, because this may have made room for others */
+  #release(): boolean {
+    const held = this.#held;
+    this.#held = held.filter((event) => {
+      const passes = this.#passes(event);
+      if (passes) this.#pass(event);
+      return !passes;
+    });
+    return this.#held.length < held.length;
+  }
+}

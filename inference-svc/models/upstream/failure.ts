@@ -1,0 +1,211 @@
+/** Maps a provider's status and error code to a fault. */
+import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Overflow, ProviderFailure } from "../../turn/provider-error.ts";
+import { shownName } from "./known-words.ts";
+import { readOverflow } from "./overflow.ts";
+
+/** The fields of an error as found by a dialect. */
+export interface ProviderError {
+  /** HTTP status of the answer, or the equivalent status of an error inside a 200; absent when unknown. */
+  readonly status?: number;
+  /** The provider's own code or type. */
+  readonly code?: string;
+  readonly message?: string;
+  /** Figures about too long a prompt, if the error has fields for them. */
+  readonly overflow?: Overflow;
+  readonly retryAfterMs?: number;
+  /** The provider's own id of the request, for its support. */
+  readonly requestId?: string | undefined;
+}
+
+/** A failure of the provider; clients see a general message, the log gets the detail. */
+export const providerFailed = (detail: string, cause?: unknown): Fault =>
+  new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
+
+/**
+ * The finish reason of the answer is a failure.
+ * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the words may quote the prompt
+ */
+export function endedBadly(reason: string, message: string): Fault {
+  const words = sanitizeMessage(message);
+  const shown = shownName(reason);
+  return new Fault(
+    FaultReason.PROVIDER_FAILED,
+    `The provider ended the answer with the reason ${shown}${words === "" ? "" : `: ${words}`}`,
+    { origin: FaultOrigin.UPSTREAM, cause: new Error(`finish reason ${shown}`), metadata: { provider_code: shown } },
+  );
+}
+
+/** A full context window ends a running answer like a token limit does; before the first event the request is too large. */
+export const isFullWindow = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
+
+/** The answer broke off. */
+export const connectionLost = (cause?: unknown): Fault =>
+  new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost", {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new ProviderFailure("cut", "the answer ended early", cause),
+  });
+
+/** Kinds of timeouts by phase. The client has received nothing before the first event of a stream, and before the end of any other answer. */
+const timeouts: Readonly<Record<string, UnansweredKind>> = {
+  connection: "timeout_connect",
+  headers: "timeout_first_event",
+  "first event": "timeout_first_event",
+  credentials: "credentials",
+};
+
+/** @param missing the phase of the exchange, or the thing, that did not come in time */
+export const providerTimeout = (missing: string, cause?: unknown): Fault =>
+  new Fault(FaultReason.PROVIDER_TIMEOUT, "", {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new ProviderFailure(timeouts[missing] ?? "timeout", `no ${missing} in time`, cause),
+  });
+
+/** @param detail for the log */
+export const withoutCredentials = (detail: string): Fault =>
+  new Fault(FaultReason.PROVIDER_FAILED, "", {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new ProviderFailure("credentials", detail),
+  });
+
+const byStatus: Readonly<Record<number, FaultReason>> = {
+  400: FaultReason.INVALID_REQUEST,
+  // 401, 402 and 403 concern Sluice's credential, not the caller's key.
+  401: FaultReason.PROVIDER_FAILED,
+  402: FaultReason.PROVIDER_FAILED,
+  403: FaultReason.PROVIDER_FAILED,
+  404: FaultReason.NO_ENDPOINTS,
+  408: FaultReason.PROVIDER_TIMEOUT,
+  413: FaultReason.PAYLOAD_TOO_LARGE,
+  422: FaultReason.UNPROCESSABLE,
+  429: FaultReason.RATE_LIMITED,
+  // Groq answers 498 when a tier is at capacity.
+  498: FaultReason.PROVIDER_OVERLOADED,
+  504: FaultReason.PROVIDER_TIMEOUT,
+  524: FaultReason.PROVIDER_TIMEOUT,
+  529: FaultReason.PROVIDER_OVERLOADED,
+};
+
+/** For errors inside a 200, which have no separate status. */
+const byCode: Readonly<Record<string, FaultReason>> = {
+  invalid_request_error: FaultReason.INVALID_REQUEST,
+  invalid_prompt: FaultReason.INVALID_PROMPT,
+  rate_limit_exceeded: FaultReason.RATE_LIMITED,
+  rate_limit_error: FaultReason.RATE_LIMITED,
+  model_not_found: FaultReason.NO_ENDPOINTS,
+  timeout: FaultReason.PROVIDER_TIMEOUT,
+};
+
+/**
+ * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and, in the
+ * last
+ * line, OpenAI, GitHub, Ollama and text-generation-inference.
+ */
+const contextOverflow = new RegExp(
+  [
+    "context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|(input|requested) token count",
+    "available context size|exceed_context_size",
+    "maximum (prompt|model) length",
+    "exceeded model token limit|prompt exceeds max length",
+    "exceeds? context limit",
+    "max_new_tokens. must be <=",
+    "range of input length should be",
+    "reduce the length of the messages",
+    "max_tokens_exceeded|token_limit_exceeded",
+    "context size has been exceeded",
+    "input tokens? exceed|token count of \\d+ exceeds|input length \\S+ exceeds|`inputs` must have less than",
+  ].join("|"),
+  "i",
+);
+const contentPolicy =
+  /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
+/** The configured model name is wrong: OpenAI and others answer 400 or 403 to a missing or retired model. */
+const unknownModel =
+  /^(model_not_found|invalid_model|model_decommissioned)$|^(\/\S+: )?invalid model\b|^model not exist/i;
+const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;
+
+/** Spent credit without a time when there is new credit: unlike after a rate limit, a retry is pointless. */
+const isSpent = ({ status, code, message, retryAfterMs }: ProviderError): boolean =>
+  (status === undefined || status === 429) &&
+  (retryAfterMs ?? 0) === 0 &&
+  quotaSpent.test(`${code ?? ""} ${message ?? ""}`);
+
+function reasonOf(error: ProviderError): FaultReason {
+  const { status } = error;
+  const text = `${error.code ?? ""} ${error.message ?? ""}`;
+  const callers = status === undefined || status === 400 || status === 413 || status === 422;
+  if ((status === 400 || status === 403) && [error.code, error.message].some((value) => unknownModel.test(value ?? "")))
+    return FaultReason.NO_ENDPOINTS;
+  // llama.cpp answers 500 to a full context window.
+  if ((callers || status === 500) && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
+  if ((callers || status === 403) && contentPolicy.test(text)) return FaultReason.CONTENT_POLICY;
+  if (isSpent(error)) return FaultReason.PROVIDER_FAILED;
+  if ((status === undefined || status >= 500) && /overloaded/i.test(text)) return FaultReason.PROVIDER_OVERLOADED;
+  const known = status === undefined ? byCode[error.code ?? ""] : byStatus[status];
+  return known ?? (status !== undefined && status < 500 ? FaultReason.INVALID_REQUEST : FaultReason.PROVIDER_FAILED);
+}
+
+/** Reasons that concern the caller's request, so the provider's message is shown; other reasons have a fixed text. */
+const explained: ReadonlySet<FaultReason> = new Set([
+  FaultReason.INVALID_REQUEST,
+  FaultReason.INVALID_PROMPT,
+  FaultReason.CONTEXT_LENGTH_EXCEEDED,
+  FaultReason.CONTENT_POLICY,
+  FaultReason.UNPROCESSABLE,
+]);
+
+/**
+ * Statuses to retry at another endpoint, without a conclusion about the request: an endpoint gone or misconfigured, an answer
+ * that failed midway (text-generation-inference and Groq answer 424), and errors of proxies.
+ */
+const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 421, 424, 425, 426, 499]);
+
+export function providerFault(error: ProviderError): Fault {
+  const reason = transient.has(error.status) ? FaultReason.PROVIDER_FAILED : reasonOf(error);
+  const code = error.code === undefined ? undefined : shownName(error.code);
+  const message = sanitizeMessage(error.message ?? "");
+  return new Fault(reason, explained.has(reason) ? message : "", {
+    origin: FaultOrigin.UPSTREAM,
+    // The log gets the status and the code only, because the provider's message may quote the prompt.
+    cause: new ProviderFailure("error_event", `provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
+    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+    ...(isSpent(error) && { shouldRetry: false }),
+    ...(error.status !== undefined && { providerStatus: error.status }),
+    ...withMetadata({
+      ...(code !== undefined && { provider_code: code }),
+      ...(error.requestId !== undefined && { provider_request_id: error.requestId }),
+      ...(reason === FaultReason.CONTEXT_LENGTH_EXCEEDED && {
+        context_length: { ...readOverflow(error.message ?? ""), ...error.overflow },
+      }),
+    }),
+  });
+}
+
+const withMetadata = (metadata: Readonly<Record<string, unknown>>) =>
+  Object.keys(metadata).length === 0 ? undefined : { metadata };
+
+const maxCharacters = 500;
+
+const secrets = /\b(?:bearer\s+|(?:sk|pk|rk|mk|ak|gsk|key|token|xai|ghp|AIza)[-_])[\w.-]{6,}/gi;
+/** Long mixed runs of letters and digits are far more often keys or hashes than words. */
+const tokens = /\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g;
+const webTokens = /\beyJ[\w-]+(\.[\w-]*)*/g;
+const links = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;
+const addresses =
+  /\b(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|[\w-]+(?:\.[\w-]+)*\.(?:local|internal|svc|lan|corp)\b(?::\d+)?|[\w-]+(?:\.[\w-]+)+:\d{2,5})/gi;
+const controls = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
+
+export function sanitizeMessage(text: string): string {
+  const clean = text
+    .slice(0, 4_000)
+    .replace(links, "[link]")
+    .replace(secrets, "[redacted]")
+    .replace(webTokens, "[redacted]")
+    .replace(tokens, "[redacted]")
+    .replace(addresses, "[address]")
+    .replace(controls, " ")
+    .trim();
+  const characters = Array.from(clean);
+  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join("")}…` : clean;
+}

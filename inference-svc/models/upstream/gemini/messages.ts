@@ -1,0 +1,91 @@
+/** The input of a request as a system instruction and contents. */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import {
+  type ConversationWriter,
+  type WrittenCall,
+  parseArguments,
+  translateInput,
+} from "../translate/conversation.ts";
+import type { TranslationContext } from "../translate/context.ts";
+import { geminiPart, isText } from "./parts.ts";
+import { signCalls, findSignature, geminiReasoningFormat } from "./reasoning.ts";
+import { type Content, ContentList } from "./message-list.ts";
+
+export interface GeminiConversation {
+  readonly system: readonly JsonObject[];
+  readonly contents: readonly Content[];
+}
+
+export function buildContents(request: TurnRequest, translation: TranslationContext): GeminiConversation {
+  const writer = new GeminiWriter(translation);
+  const { instructions = "" } = request;
+  if (instructions !== "") writer.system.push({ text: instructions });
+  translateInput(request.input, translation, writer);
+  const contents = signCalls(writer.thread.finish(), translation.target);
+  // Gemini requires at least one content.
+  const prompt = contents.length === 0 ? writer.system.pop() : undefined;
+  return { system: writer.system, contents: prompt ? [{ role: "user", parts: [prompt] }] : contents };
+}
+
+class GeminiWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
+  readonly #translation: TranslationContext;
+  readonly system: JsonObject[] = [];
+  readonly thread: ContentList;
+
+  constructor(translation: TranslationContext) {
+    this.#translation = translation;
+    this.thread = new ContentList(translation.onDropped);
+  }
+
+  /** System messages at the beginning become the system instruction; later ones are sent as the user's. */
+  addPrompt(item: InputItem, path: string): void {
+    const parts = this.#content(item.content, `${path}.content`);
+    if (item.role === "user") return this.thread.ask(parts);
+    if (this.thread.contents.length === 0 && parts.every(isText)) return void this.system.push(...parts);
+    this.#translation.onDropped(
+      `${path}.role`,
+      "sent as the user's: the format has system messages only at the beginning",
+    );
+    this.thread.ask(parts);
+  }
+
+  addAnswer(item: InputItem, path: string): void {
+    this.thread.say(this.#content(item.content, `${path}.content`));
+  }
+
+  addCall({ callId, name, argumentsJson }: WrittenCall): void {
+    this.thread.call(callId, name, { functionCall: { id: callId, name, args: parseArguments(argumentsJson) } });
+  }
+
+  /** Gemini expects the output of a function under "output". */
+  addCallOutput(callId: unknown, output: unknown, path: string): void {
+    const parts = this.#content(output, path);
+    const texts = parts.filter(isText).map((part) => text(part.text));
+    const attachments = parts.filter((part) => !isText(part));
+    this.thread.answer(callId, { output: texts.join("\n") }, attachments);
+  }
+
+  /** Reasoning without a signature is for people only; Gemini does not take it back. */
+  addReasoning(item: InputItem, path: string): void {
+    const value = findSignature(item);
+    if (value !== "") this.thread.sign({ path, value });
+    else if (item.format !== geminiReasoningFormat) {
+      this.#translation.onDropped(path, "the provider only reads reasoning of its own models");
+    }
+  }
+
+  addAgentMessage(head: string, content: unknown, path: string): void {
+    this.thread.ask([{ text: head }, ...this.#content(content, path)]);
+  }
+
+  /** Gemini answers 400 to empty texts. */
+  #content(content: unknown, path: string): JsonObject[] {
+    if (typeof content === "string") return content === "" ? [] : [{ text: content }];
+    const parts = objects(content).map((part, index) => geminiPart(part, `${path}.${index}`, this.#translation));
+    return parts.filter((part) => part.text !== "");
+  }
+}

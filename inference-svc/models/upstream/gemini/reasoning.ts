@@ -1,0 +1,123 @@
+/**
+ * Reasoning settings: a budget for Gemini 2.5, a level for later models, some of which also take a budget
+ * (https://ai.google.dev/gemini-api/docs/generate-content/thinking).
+ * The reasoning shown by models is a summary. Signed reasoning goes back as its signature, without its text
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import type { Target } from "../dialect.ts";
+import { type JsonObject, isObject, text } from "../json.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
+import { type ReasoningEffort, lastEffort } from "../translate/reasoning-effort.ts";
+import type { Content } from "./message-list.ts";
+
+export function thinkingConfig(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
+  const { summary, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
+  const { target, onDropped } = translation;
+  if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
+  if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
+  const effort = lastEffort(request, translation);
+  if (effort === undefined && maxTokens === undefined && summary === undefined) return undefined;
+  if (summary !== undefined && summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
+  const amount = takesBudget(target, maxTokens)
+    ? budget(effort, maxTokens, translation)
+    : level(effort, maxTokens, translation);
+  return effort?.value === "none" ? amount : { ...amount, includeThoughts: true };
+}
+
+const levels: Readonly<Record<string, string>> = {
+  low: "LOW",
+  medium: "MEDIUM",
+  high: "HIGH",
+  xhigh: "HIGH",
+  max: "HIGH",
+};
+
+function level(
+  effort: ReasoningEffort | undefined,
+  maxTokens: number | undefined,
+  { target, onDropped }: TranslationContext,
+): JsonObject {
+  if (maxTokens !== undefined) onDropped("reasoning.max_tokens", "the endpoint takes no budget");
+  if (!effort) return {};
+  // Some models take the level "minimal", and none can be kept from reasoning.
+  const min = supports(target, "thinking.minimal") ? "MINIMAL" : "LOW";
+  const thinkingLevel = levels[effort.value] ?? min;
+  if (thinkingLevel.toLowerCase() !== effort.value) onDropped(effort.path, `sent as ${thinkingLevel.toLowerCase()}`);
+  return { thinkingLevel };
+}
+
+/** Google's own mapping of efforts to budgets (https://ai.google.dev/gemini-api/docs/openai#thinking). */
+const budgets: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1_024,
+  low: 1_024,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+};
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  /** Whether reasoning can be turned off. */
+  readonly stops: boolean;
+}
+
+function boundsOf(model: string): Bounds {
+  if (model.includes("-pro")) return { min: 128, max: 32_768, stops: false };
+  return { min: model.includes("-lite") ? 512 : 1, max: 24_576, stops: true };
+}
+
+function budget(
+  effort: ReasoningEffort | undefined,
+  maxTokens: number | undefined,
+  { target, onDropped }: TranslationContext,
+): JsonObject {
+  const wanted = maxTokens ?? budgets[effort?.value ?? ""];
+  if (wanted === undefined) return {};
+  const { min, max, stops } = boundsOf(target.upstreamModel);
+  const thinkingBudget = wanted === 0 && stops ? 0 : Math.min(max, Math.max(min, wanted));
+  if (effort && maxTokens !== undefined) onDropped(effort.path, "reasoning.max_tokens counts instead");
+  else if (effort?.value === "xhigh" || effort?.value === "max") onDropped(effort.path, "sent as high");
+  if (thinkingBudget !== wanted) {
+    const path = maxTokens === undefined ? (effort?.path ?? "reasoning") : "reasoning.max_tokens";
+    onDropped(path, `sent as a budget of ${thinkingBudget}: the model takes ${min} to ${max}`);
+  }
+  return { thinkingBudget };
+}
+
+/** The `format` of reasoning signed by Gemini. */
+export const geminiReasoningFormat = "google-gemini-v1";
+
+/** Empty for reasoning not readable for Gemini. */
+export const findSignature = (item: InputItem): string =>
+  item.format === geminiReasoningFormat ? text(item.signature) || text(item.encrypted_content) : "";
+
+/** Google's placeholder for calls of other models, which have no signature. */
+const unsigned = "skip_thought_signature_validator";
+
+/** The first of several parallel calls must be signed. */
+export function signCalls(contents: readonly Content[], target: Target): readonly Content[] {
+  if (!wantsSignatures(target)) return contents;
+  return contents.map((content) => {
+    const first = content.parts.findIndex((part) => isObject(part.functionCall));
+    const call = content.parts[first];
+    if (call === undefined || call.thoughtSignature !== undefined) return content;
+    const signed: JsonObject = { ...call, thoughtSignature: unsigned };
+    return { ...content, parts: content.parts.with(first, signed) };
+  });
+}
+
+const budgeted = /(^|\/)gemini-2\.5-/;
+
+/** Gemini 2.5 takes a budget and answers 400 to a level. Later models take a level, and a budget where the endpoint names both. */
+function takesBudget(target: Target, maxTokens: number | undefined): boolean {
+  if (budgeted.test(target.upstreamModel)) return true;
+  return supports(target, "reasoning.max_tokens") && (maxTokens !== undefined || !supports(target, "reasoning.effort"));
+}
+
+/** Models that answer 400 to an unsigned call in the history (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+export const wantsSignatures = ({ upstreamModel }: Target): boolean =>
+  /(^|\/)gemini-(?:[3-9]|\d\d)/.test(upstreamModel) || /(^|\/)gemini-[a-z-]*latest$/.test(upstreamModel);

@@ -1,0 +1,105 @@
+/** Tools in the form of Messages. */
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped } from "../dialect.ts";
+import type { JsonObject } from "../json.ts";
+import { MadeOnce } from "../translate/made-once.ts";
+import { messagesSchemas } from "../translate/schemas/rules.ts";
+import { sendTool } from "../translate/schemas/sent-schema.ts";
+import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
+import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
+import type { TranslationContext } from "../translate/context.ts";
+import type { Block } from "../translate/blocks/message-list.ts";
+import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
+import { takesBetas } from "./betas.ts";
+import { findToolSearch, toNativeTools, toolSearchBlock } from "./native-tools.ts";
+
+export function messagesTools(
+  request: TurnRequest,
+  translation: TranslationContext,
+  marks: Pick<CacheMarks, "copyTools">,
+): readonly Block[] {
+  const { searches, list } = translation.tools;
+  const search = findToolSearch(request, translation.target);
+  for (const path of searches)
+    if (path !== search?.path) translation.onDropped(path, "all tools are sent, so there is nothing to search");
+  const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
+  const native = toNativeTools(request, takesAnthropic, translation.onDropped);
+  // Cache marks are put on blocks, so each body needs its own.
+  const declared = search ? deferringTools : writerOf(translation, takesAnthropic);
+  const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
+  marks.copyTools(list, blocks);
+  // At its place among the others: Anthropic caches tools in their order.
+  if (search) blocks.splice(countBefore(list, search.path), 0, toolSearchBlock(search));
+  return blocks.concat(native);
+}
+
+const isDeferred = ({ tool }: SentTool): boolean => tool.type === "function" && tool.deferLoading === true;
+
+/** "tool_reference.tool_name: String should have at most 64 characters" (anthropics/claude-code, issue 22336): fewer than a tool may have. */
+const maxReferenceLength = 64;
+
+/**
+ * Whether Anthropic gets a reference to a tool found by the client: the tool is then outside of the cached beginning, and the model sees it where
+ * a result refers to it (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
+ */
+const isReferred = (tool: SentTool): boolean => isDeferred(tool) && tool.sentName.length <= maxReferenceLength;
+
+function writerOf({ target, tools }: TranslationContext, takesAnthropic: boolean): typeof plainTools {
+  if (target.original && tools.list.some(isReferred)) return referredTools;
+  return takesAnthropic ? anthropicTools : plainTools;
+}
+
+/** Anthropic's block for a tool found by the client's search. It answers 400 to a reference to an undeclared tool. */
+export function toToolReference(part: JsonObject, { target, tools }: TranslationContext): Block | undefined {
+  if (!target.original || typeof part.tool_reference !== "string") return undefined;
+  const found = tools.findByOwnName(part.tool_reference);
+  return found && isReferred(found) ? { type: "tool_reference", tool_name: found.sentName } : undefined;
+}
+
+const countBefore = (list: readonly SentTool[], path: string): number =>
+  list.filter((tool) => placeOf(tool.path) < placeOf(path)).length;
+
+const placeOf = (path: string): number => Number(/^tools\.(\d+)/.exec(path)?.[1] ?? Number.POSITIVE_INFINITY);
+
+const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+  list.map((tool) => functionTool(tool, onDropped, false)),
+);
+const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+  list.map((tool) => functionTool(tool, onDropped, true)),
+);
+/** Anthropic shows the model only deferred tools found by a search: its own, or the client's. */
+const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
+const referredTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
+
+const deferred = (list: readonly SentTool[], onDropped: OnDropped, isHeld: (tool: SentTool) => boolean): Block[] =>
+  list.map((tool) => {
+    if (!isHeld(tool)) return functionTool(tool, onDropped, true);
+    const block = functionTool(
+      tool,
+      (path, reason) => !path.endsWith(".defer_loading") && onDropped(path, reason),
+      true,
+    );
+    return { ...block, defer_loading: true };
+  });
+
+/**
+ * A function is sent without `type`, because it is the default.
+ * @param takesAnthropic whether the endpoint knows the typed tools of Anthropic
+ */
+function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: boolean): Block {
+  const { path, tool, sentName } = offered;
+  dropToolFields(offered, onDropped, { takesMarks: true, takesAnthropic });
+  if (takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
+    return JSON.parse(tool.anthropicJson) as Block;
+  const { schema, strict } =
+    tool.type === "function"
+      ? sendTool(tool, path, messagesSchemas, onDropped)
+      : { schema: buildWrapperSchema(tool, path, onDropped), strict: false };
+  const fields: JsonObject = {
+    name: sentName,
+    description: describeTool(offered),
+    input_schema: schema,
+    ...(strict && { strict }),
+  };
+  return fields as Block;
+}

@@ -1,0 +1,30 @@
+/** The interface of readers of output items, one for each kind of item. */
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Target } from "../dialect.ts";
+import type { ItemStatus } from "../events/item-writer.ts";
+import type { Output } from "../events/output.ts";
+import type { JsonObject } from "../json.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** Reads the events of one item. */
+export interface ItemReader {
+  /** @returns false for an event unrelated to the item's text */
+  event(type: string, event: JsonObject): boolean;
+  /**
+   * Adds the parts of the final item not delivered by deltas. Where it contradicts the deltas, they win, because clients have acted on
+   * them.
+   * @throws Fault for text after the end of a part
+   */
+  complete(item: JsonObject): void;
+  end(item: JsonObject, status: ItemStatus): void;
+}
+
+export interface ReadContext {
+  readonly output: Output;
+  readonly include: TurnRequest["include"];
+  readonly tools: TurnRequest["tools"];
+  /** Whether log probabilities are passed on. */
+  readonly logprobs: boolean;
+  readonly target: Target;
+  readonly names: ToolNames;
+}

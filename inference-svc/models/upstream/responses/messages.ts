@@ -1,0 +1,169 @@
+/**
+ * Input items as sent by the client, without fields read only by Sluice. Fields unreadable for the provider are reported as
+ * dropped.
+ */
+import { brokenSeal, hasBrokenSeal } from "../../../turn/parse/broken-seals.ts";
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
+import { boundedId } from "../translate/bounded-id.ts";
+import { openReasoning } from "../translate/reasoning-seal.ts";
+import { nameFoundTools, toText } from "../translate/tool-history.ts";
+import { runsNatively } from "./native-tools.ts";
+import { spellItemType } from "./spelling.ts";
+import { ToolNames } from "./tool-names.ts";
+import { isVendor } from "./vendor.ts";
+
+export function inputItems(request: TurnRequest, target: Target, onDropped: OnDropped): readonly JsonObject[] {
+  const { input } = request;
+  const sending: Sending = { request, target, onDropped, names: ToolNames.of(request) };
+  const items: JsonObject[] = [];
+  for (let index = 0; index < input.length; index++) {
+    const sent = sentItem(input[index] as InputItem, `input.${index}`, sending);
+    if (sent) items.push(sent);
+  }
+  return items;
+}
+
+interface Sending {
+  readonly request: TurnRequest;
+  readonly target: Target;
+  readonly onDropped: OnDropped;
+  readonly names: ToolNames;
+}
+
+/** Undefined for an omitted item. */
+function sentItem(item: InputItem, path: string, sending: Sending): JsonObject | undefined {
+  const { request, target, onDropped, names } = sending;
+  // The referenced item stands earlier in the input, and the API refuses two items with one id.
+  if (item.type === "item_reference") return undefined;
+  if (item.type === "reasoning") {
+    const sent = reasoning(openReasoning(item), path, target, onDropped);
+    return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
+  }
+  if (item.type.includes(":")) return ofServerTool(item, request, target);
+  const named = names.sentItem(withoutName(withoutOwn(item, path, sending), path, onDropped), path, onDropped);
+  return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
+}
+
+/** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */
+const vendorIdLength = 64;
+
+/** Another provider's call id, converted to the vendor's form. */
+function withCallId(item: JsonObject): JsonObject {
+  const { call_id: callId } = item;
+  const sentId = boundedId(callId, vendorIdLength);
+  return sentId === callId ? item : { ...item, call_id: sentId };
+}
+
+/** Prefixes of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */
+const idPrefixes: Readonly<Record<string, string>> = {
+  message: "msg_",
+  reasoning: "rs_",
+  function_call: "fc_",
+  custom_tool_call: "ctc_",
+};
+
+/** Another provider's id is of no use, because the vendor stores nothing. */
+function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  const prefix = idPrefixes[text(item.type)];
+  if (prefix === undefined || typeof item.id !== "string" || item.id.startsWith(prefix)) return item;
+  onDropped(`${path}.id`, `repaired: sent without it, because the provider only takes ids that begin with ${prefix}`);
+  const { id: _, ...sent } = item;
+  return sent;
+}
+
+/** Item types without a status in the format; clients send back the status set by Sluice. */
+const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
+
+/** Removes the fields written and read only by Sluice. */
+function withoutOwn(item: InputItem, path: string, sending: Sending): JsonObject {
+  if (Array.isArray(item.output)) return withoutReferences(item, path, sending);
+  if (item.type === "message" && item.model !== undefined) {
+    const { model: _, ...message } = item;
+    return message;
+  }
+  if (!noStatus.has(item.type) || item.status === undefined) return item;
+  const { status: _, ...sent } = item;
+  return sent;
+}
+
+/** The format has no references to tools: the text names them. */
+function withoutReferences(item: InputItem, path: string, { names, onDropped }: Sending): JsonObject {
+  const named = nameFoundTools(item.output, {
+    sentName: (name) => names.sent(name),
+    onWords: (place, reason) => onDropped(`${path}.output.${place}`, reason),
+  });
+  const output = objects(named);
+  if (!output.some((part) => part.tool_reference !== undefined)) return item;
+  return { ...item, output: output.map((part) => ({ ...part, tool_reference: undefined })) };
+}
+
+/** Messages of the format have no names. */
+function withoutName(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  if (item.type !== "message" || item.name === undefined) return item;
+  const { name, ...sent } = item;
+  if (name !== null) onDropped(`${path}.name`, "the format has no field for it");
+  return sent;
+}
+
+/** Sealed reasoning goes only to the provider that sealed it; others answer 400. */
+function reasoning(item: InputItem, path: string, target: Target, onDropped: OnDropped): JsonObject | undefined {
+  if (hasBrokenSeal(item)) {
+    onDropped(path, brokenSeal);
+    return undefined;
+  }
+  const { reasoningFormat } = target;
+  const { type, id, summary, content, encrypted_content } = item;
+  const format = item.format ?? undefined;
+  if (format !== undefined && format !== (reasoningFormat ?? "unknown")) {
+    onDropped(path, `the provider reads reasoning of format ${reasoningFormat ?? "unknown"} only`);
+    return undefined;
+  }
+  const sealed = text(encrypted_content) !== "";
+  // Servers with open models read reasoning text; vendors that seal reasoning never take its text back.
+  const open = reasoningFormat === undefined && !target.original && Array.isArray(content) && content.length > 0;
+  if (!open && !sealed) {
+    onDropped(path, "the provider reads reasoning only with its encrypted_content");
+    return undefined;
+  }
+  return {
+    type,
+    id,
+    summary: summary ?? [],
+    content: open ? content : undefined,
+    encrypted_content: sealed ? encrypted_content : undefined,
+  };
+}
+
+/** Items of provider tools keep the provider's name for the tool; for a provider without the tool they become a message. */
+function ofServerTool(item: InputItem, request: TurnRequest, target: Target): JsonObject {
+  const type = spellItemType(item.type, request.tools);
+  if (runsNatively(target, item.type) || runsNatively(target, type)) return { ...item, type };
+  return { type: "message", role: "assistant", content: toText(item) ?? "" };
+}
+
+/** Fields of calls missing in the vendor's format. */
+const ofCalls = ["async", "subagent_id", "subagent_items", "cache_control"];
+
+function forVendor(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  if (item.type === "function_call" || item.type === "custom_tool_call") {
+    return without(item, ofCalls, path, onDropped);
+  }
+  const field = Array.isArray(item.content) ? "content" : "output";
+  const parts = item[field];
+  if (!Array.isArray(parts) || !parts.some((part) => isObject(part) && part.cache_control !== undefined)) return item;
+  return {
+    ...item,
+    [field]: parts.map((part: unknown, index) =>
+      isObject(part) ? without(part, ["cache_control"], `${path}.${field}.${index}`, onDropped) : part,
+    ),
+  };
+}
+
+function without(object: JsonObject, names: readonly string[], path: string, onDropped: OnDropped): JsonObject {
+  const present = names.filter((name) => object[name] !== undefined);
+  if (present.length === 0) return object;
+  for (const name of present) onDropped(`${path}.${name}`, "the provider does not know it");
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !present.includes(name)));
+}

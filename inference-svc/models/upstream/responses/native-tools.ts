@@ -1,0 +1,44 @@
+/** Which tools a provider runs itself. Leaving one out would change the question, and sending it anyway would be a 400. */
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Refusal, Target } from "../dialect.ts";
+import { objects, text } from "../json.ts";
+import { findSpecialInputs } from "../translate/special-inputs.ts";
+
+/** Tool types of the format itself; web_search has dated and preview spellings. */
+const ownKind =
+  /^(web_search(_preview)?(_\d{4}_\d\d_\d\d)?|file_search|computer(_use)?(_preview)?|code_interpreter|mcp|image_generation|local_shell|shell|apply_patch|tool_search)$/;
+
+/** Tool types run by the client, with any provider. */
+const clientRun: ReadonlySet<unknown> = new Set(["function", "custom", "namespace"]);
+
+/** Tool prefixes end with a colon; the configuration may use the neutral prefix or the client's. */
+export const toNeutralType = (type: string): string => type.replace(/^[^:]*:/, "service:");
+
+/** @param type of a tool or of its item, in any spelling */
+export const runsNatively = ({ nativeTools }: Target, type: string): boolean =>
+  nativeTools ? nativeTools.has(type) || nativeTools.has(toNeutralType(type)) : ownKind.test(type);
+
+const refusal = (path: string, type: string): Refusal => ({
+  path,
+  message: `no provider of this model runs tools of type ${type}`,
+});
+
+export function refuseResponses(request: TurnRequest, target: Target): Refusal | undefined {
+  for (const [index, tool] of request.tools.entries()) {
+    if (
+      tool.type === "hosted" &&
+      !tool.leftOut &&
+      !runsNatively(target, tool.kind) &&
+      !runsNatively(target, tool.spelling)
+    ) {
+      return refusal(`tools.${index}`, tool.spelling);
+    }
+  }
+  for (const { path, item } of findSpecialInputs(request.input)) {
+    if (item?.type !== "additional_tools") continue;
+    const tools = objects(item.tools);
+    const position = tools.findIndex((tool) => !clientRun.has(tool.type) && !runsNatively(target, text(tool.type)));
+    if (position !== -1) return refusal(`${path}.tools.${position}`, text(tools[position]?.type));
+  }
+  return undefined;
+}

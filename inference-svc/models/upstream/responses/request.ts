@@ -1,0 +1,128 @@
+/** A turn as the body of POST /responses. */
+import type { Reasoning, SchemaFormat, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts";
+import { inputItems } from "./messages.ts";
+import { addResponsesTools } from "./tools.ts";
+import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
+import { MadeOnce } from "../translate/made-once.ts";
+import { dropExtensions } from "../translate/extensions.ts";
+import { FormatParameters, allParameters } from "../translate/parameters.ts";
+import { openAiTier } from "../translate/sent-tier.ts";
+import { knownEffort } from "../translate/reasoning-effort.ts";
+import { isVendor } from "./vendor.ts";
+
+export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
+  const body = new ObjectWriter();
+  body.add("model", target.upstreamModel);
+  body.add("input", inputItems(request, target, onDropped));
+  body.add("instructions", request.instructions);
+  body.add("stream", request.stream);
+  // Providers must not keep requests of Sluice.
+  body.add("store", false);
+  (isVendor(target) ? vendorParameters : otherParameters).write(request, target, onDropped, body);
+  addResponsesTools(body, request, target, onDropped);
+  body.add("max_tool_calls", request.maxToolCalls);
+  body.add("truncation", request.truncation);
+  body.add("text", textSettings(request, target, onDropped));
+  if (request.include.length > 0) body.add("include", request.include);
+  body.add("prompt_cache_key", request.promptCacheKey);
+  body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
+  if (isVendor(target)) addVendorSettings(body, request, onDropped);
+  else addOtherSettings(body, request, target, onDropped);
+  body.add("service_tier", openAiTier(request, target, isVendor(target), onDropped));
+  return body.end();
+}
+
+const verbatim = (json: string | undefined): Verbatim | undefined =>
+  json === undefined ? undefined : new Verbatim(json);
+
+const notKnown = "the provider does not know it";
+
+const vendorParameters = new FormatParameters(
+  {
+    max_output_tokens: "max_output_tokens",
+    temperature: "temperature",
+    top_p: "top_p",
+    top_logprobs: "top_logprobs",
+  },
+  notKnown,
+);
+
+const otherParameters = new FormatParameters(allParameters);
+
+/** Parameters of the contract beyond the vendor's format, for servers that ignore unknown names. */
+function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Target, onDropped: OnDropped): void {
+  const { reasoning, cacheControl } = request;
+  if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
+  if (reasoning)
+    body.add("reasoning", reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens));
+  if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
+  body.add("prediction", verbatim(request.predictionJson));
+  body.add("anthropic_betas", request.anthropicBetas);
+  body.add("context_management", verbatim(request.contextManagementJson));
+  body.add("image_config", verbatim(request.imageConfigJson));
+  if (request.outputModalities.length > 0) body.add("modalities", request.outputModalities);
+}
+
+/** The vendor answers 400 to parameters missing in its reference of POST /responses. */
+function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: OnDropped): void {
+  const drop = (path: string, value: unknown): void => {
+    if (value !== undefined) onDropped(path, notKnown);
+  };
+  drop("reasoning.max_tokens", request.reasoning?.maxTokens);
+  // The vendor's own form is an array.
+  const edits = request.contextManagementJson;
+  const takesEdits = edits?.startsWith("[") === true;
+  dropExtensions(request, onDropped, takesEdits ? ["context_management"] : [], notKnown);
+  if (takesEdits) body.add("context_management", verbatim(edits));
+  // The vendor caches prefixes automatically and marks them with prompt_cache_breakpoint on parts.
+  drop("cache_control", request.cacheControl);
+  drop("image_config", request.imageConfigJson);
+  // The vendor always answers with text; images come from a tool.
+  drop(
+    "modalities",
+    request.outputModalities.find((modality) => modality !== "text"),
+  );
+  if (request.reasoning) body.add("reasoning", reasoningSettings(request.reasoning, undefined));
+  body.add("safety_identifier", request.identityHash);
+}
+
+function textSettings(request: TurnRequest, target: Target, onDropped: OnDropped): Verbatim | undefined {
+  const { textFormat: format, verbosity } = request;
+  if (format === undefined && verbosity === undefined) return undefined;
+  const formats = isVendor(target) ? vendorFormat : schemaFormat;
+  const text = new ObjectWriter();
+  if (format) text.add("format", format.type === "json_schema" ? formats.of(format, onDropped) : format);
+  text.add("verbosity", verbosity);
+  return new Verbatim(text.end());
+}
+
+const schemaFormat = new MadeOnce(
+  ({ type, name, description, strict, schemaJson }: SchemaFormat) =>
+    new Verbatim(objectJson({ type, name, description, strict, schema: new Verbatim(schemaJson) })),
+);
+
+const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
+  const { type, name, description } = format;
+  const { schema, strict } = sendAnswerSchema(format, openaiSchemas, onDropped);
+  return new Verbatim(
+    objectJson({ type, name, description, strict: format.strict === undefined ? undefined : strict, schema }),
+  );
+});
+
+function knownReasoning(reasoning: Reasoning, target: Target, onDropped: OnDropped): Reasoning {
+  const { effort } = reasoning;
+  if (effort === undefined) return reasoning;
+  return { ...reasoning, effort: knownEffort({ value: effort, path: "reasoning.effort" }, target, onDropped) };
+}
+
+/** @param maxTokens undefined where the target does not take it */
+function reasoningSettings(
+  { effort, summary, context, mode }: Reasoning,
+  maxTokens: number | undefined,
+): JsonObject | undefined {
+  const settings = { effort, summary, context, mode, max_tokens: maxTokens };
+  return Object.values(settings).every((value) => value === undefined) ? undefined : settings;
+}

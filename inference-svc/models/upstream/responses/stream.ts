@@ -1,0 +1,211 @@
+/**
+ * Reads a Responses answer, as a stream or whole, as turn events. Items get new indexes in the order of their starts, because clients
+ * index by them and providers leave gaps.
+ */
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
+import type { Target, Translator } from "../dialect.ts";
+import { connectionLost, providerFailed, providerFault } from "../failure.ts";
+import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
+import type { Emit, ItemStatus } from "../events/item-writer.ts";
+import { Output } from "../events/output.ts";
+import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
+import { inBandError } from "./error.ts";
+import { isNativeEvent, toNativePayload } from "./native-events.ts";
+import type { ReadContext } from "./item-reader.ts";
+import { type Slot, openSlot } from "./output-items.ts";
+import { shownName } from "../known-words.ts";
+import { ToolNames } from "./tool-names.ts";
+import { responsesUsage } from "./usage.ts";
+
+/** Event types specific to one kind of item, so they can begin an item without an announcement. */
+const impliedType: ReadonlyMap<string, string> = new Map([
+  ["response.output_text.delta", "message"],
+  ["response.refusal.delta", "message"],
+  ["response.reasoning_text.delta", "reasoning"],
+  ["response.reasoning.delta", "reasoning"],
+  ["response.reasoning_summary_text.delta", "reasoning"],
+]);
+
+/** The status of a whole answer without one. Items without an end, or a reason, make it incomplete. */
+function statusOf({ output, incomplete_details: details }: JsonObject): string {
+  const items = objects(output);
+  if (items.length === 0) return "";
+  const cut = items.some(({ status }) => status === "incomplete" || status === "in_progress");
+  return cut || isObject(details) ? "incomplete" : "completed";
+}
+
+/**
+ * Whether a final item matches a slot by id: an index by itself may belong to another item. Reasoning is excluded, because an answer is
+ * complete without it.
+ */
+const isAnswer = (slot: Slot, { id }: JsonObject): boolean =>
+  slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
+
+export class ResponsesTranslator implements Translator {
+  readonly #emit: Emit;
+  readonly #reading: ReadContext;
+  /** In order of appearance. */
+  readonly #slots: Slot[] = [];
+  /** Events of items not announced yet. */
+  #early: JsonObject[] = [];
+  done = false;
+  usage: Outcome["usage"];
+
+  constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
+    this.#emit = emit;
+    const { include, tools } = request;
+    const names = ToolNames.of(request);
+    this.#reading = { output: new Output(emit), include, tools, logprobs: wantsLogprobs(request), target, names };
+  }
+
+  get finished(): boolean {
+    return this.done;
+  }
+
+  event(name: string | undefined, data: string): void {
+    const event = parseObject(data);
+    const type = text(event.type) || (name ?? "");
+    switch (type) {
+      case "response.output_item.added":
+        return this.#begin(event);
+      case "response.output_item.done":
+        return this.#itemDone(event);
+      case "response.completed":
+      case "response.incomplete":
+      case "response.done":
+        return this.#terminal(event.response, type);
+      case "response.failed":
+        this.usage = isObject(event.response) ? responsesUsage(event.response.usage) : undefined;
+        throw providerFault(inBandError(event));
+      case "response.cancelled":
+      case "response.error":
+      case "error":
+        throw providerFault(inBandError(event));
+      case "":
+        return this.#whole(event);
+      default:
+        return this.#ofItem(type, event);
+    }
+  }
+
+  #whole(answer: JsonObject): void {
+    if (isObject(answer.error)) throw providerFault(inBandError(answer));
+    this.#terminal(answer);
+  }
+
+  #ofItem(type: string, event: JsonObject): void {
+    const slot = this.#slotOf(event, type);
+    if (slot) return slot.event(type, event);
+    if (!isNativeEvent(type)) return;
+    const addressed = event.output_index !== undefined || event.item_id !== undefined;
+    if (addressed) this.#early.push({ ...event, type });
+    else this.#reading.output.native(type, toNativePayload(event));
+  }
+
+  #slotOf(event: JsonObject, type: string): Slot | undefined {
+    const known = this.#find(event.output_index, event.item_id);
+    const implied = known ? undefined : impliedType.get(type);
+    return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
+  }
+
+  /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
+  #find(outputIndex: unknown, id: unknown): Slot | undefined {
+    let byId: Slot | undefined;
+    let byIndex: Slot | undefined;
+    for (let at = this.#slots.length - 1; at >= 0; at--) {
+      const slot = this.#slots[at];
+      const sameIndex = outputIndex !== undefined && slot?.outputIndex === outputIndex;
+      const sameId = id !== undefined && slot?.upstreamId === id;
+      if (sameIndex && (sameId || id === undefined)) return slot;
+      if (sameId) byId ??= slot;
+      if (sameIndex) byIndex ??= slot;
+    }
+    return byId ?? byIndex;
+  }
+
+  #open(outputIndex: unknown, item: unknown): Slot {
+    if (!isObject(item) || text(item.type) === "") throw providerFailed("an output item without a type");
+    const slot = openSlot(this.#reading, outputIndex, item);
+    this.#slots.push(slot);
+    if (this.#early.length > 0) this.#replay(slot);
+    return slot;
+  }
+
+  #begin({ output_index: outputIndex, item }: JsonObject): void {
+    const id = isObject(item) ? text(item.id) : "";
+    const again = this.#slots.some((slot) => slot.outputIndex === outputIndex && slot.upstreamId === id);
+    // A repeated announcement with the same id would be a second item to clients.
+    if (id === "" || !again) this.#open(outputIndex, item);
+  }
+
+  #replay(slot: Slot): void {
+    const early = this.#early;
+    this.#early = early.filter((event) => this.#find(event.output_index, event.item_id) !== slot);
+    for (const event of early) if (!this.#early.includes(event)) slot.event(text(event.type), event);
+  }
+
+  #itemDone(event: JsonObject): void {
+    const item = isObject(event.item) ? event.item : {};
+    const known = this.#find(event.output_index, item.id);
+    // Some servers reuse an index for an item without an announcement.
+    const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
+    const slot = known && !another ? known : this.#open(event.output_index, event.item);
+    if (!slot.ended) slot.end(item, "completed");
+  }
+
+  /** @param type of the event; empty for a whole answer */
+  #terminal(response: unknown, type = ""): void {
+    if (!isObject(response)) throw providerFailed("a terminal event without a response");
+    if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
+    const status = response.status ?? (type === "" ? statusOf(response) : type.slice("response.".length));
+    if (status !== "completed" && status !== "incomplete")
+      throw providerFailed(`response status ${shownName(text(status))}`);
+    this.#end(response, status);
+  }
+
+  #end(response: JsonObject, status: ItemStatus): void {
+    const outcome = this.#outcomeOf(response, status);
+    this.#complete(objects(response.output), outcome.status);
+    this.done = true;
+    this.#emit({ type: "end", outcome });
+  }
+
+  #outcomeOf(response: JsonObject, status: ItemStatus): Outcome {
+    const details = isObject(response.incomplete_details) ? response.incomplete_details : {};
+    const reason = details.reason === "content_filter" ? "content_filter" : "max_output_tokens";
+    const usage = responsesUsage(response.usage) ?? this.usage;
+    return {
+      status,
+      ...(status === "incomplete" && { reason }),
+      ...(usage && { usage }),
+      serviceTier: servedTier(response.service_tier, this.#reading.target),
+    };
+  }
+
+  /** Ends the items started or left out in the stream, from the final response. */
+  #complete(items: readonly JsonObject[], status: ItemStatus): void {
+    const seen = new Set<Slot>();
+    for (const item of items) {
+      const slot = this.#match(item, seen) ?? this.#open(undefined, item);
+      seen.add(slot);
+      if (!slot.ended) slot.end(item, item === items.at(-1) ? status : "completed");
+      else if (isAnswer(slot, item)) slot.complete(item);
+    }
+    for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
+  }
+
+  /** Matches by id; for servers with changing ids, by order among items of the same type. */
+  #match(item: JsonObject, seen: ReadonlySet<Slot>): Slot | undefined {
+    const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
+    return open.find((slot) => slot.upstreamId === item.id) ?? open[0];
+  }
+
+  cut(): void {
+    this.#end({}, "incomplete");
+  }
+
+  close(): void {
+    if (!this.done) throw connectionLost();
+  }
+}

@@ -1,0 +1,142 @@
+/** The input of a request as a system prompt and messages made of blocks, for the formats of that kind. */
+import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
+import { type JsonObject, isObject, objects, text } from "../../json.ts";
+import { type ConversationWriter, type WrittenCall, parseArguments, translateInput } from "../conversation.ts";
+import type { TranslationContext } from "../context.ts";
+import type { CacheMarks } from "./cache-marks.ts";
+import { type Block, type BlockMessage, MessageList, textBlock } from "./message-list.ts";
+
+export interface Conversation {
+  readonly system: Block[];
+  readonly messages: readonly BlockMessage[];
+}
+
+/** The differences between the block formats. */
+export interface BlockFormat {
+  /** @param part accepted by the format */
+  part(part: JsonObject, path: string, translation: TranslationContext): Block;
+  /** The block for a text in a call's output that names a tool found by the client; undefined to send the text itself. */
+  reference?(part: JsonObject, translation: TranslationContext): Block | undefined;
+  callId(callId: unknown): string;
+  /** Whether the provider answers 400 to a conversation that starts with the assistant. */
+  readonly beginsWithUser: boolean;
+  /** Whether the result of a call can mark a failure of the tool. */
+  readonly takesFailures: boolean;
+  /** Undefined for reasoning to which the provider would answer 400. */
+  thought(item: InputItem): Block | undefined;
+  /** Blocks of a call run by the provider; undefined for other items. Absent where the format has none. */
+  serverCall?(item: InputItem, path: string, translation: TranslationContext): readonly Block[] | undefined;
+}
+
+/** Replaces a JSON mode, which these formats lack. */
+const jsonInstruction = "Answer with one JSON object and nothing else: no other words, and no code fence.";
+
+export function translateConversation(
+  request: TurnRequest,
+  translation: TranslationContext,
+  marks: Pick<CacheMarks, "copy" | "copyCall">,
+  format: BlockFormat,
+): Conversation {
+  const writer = new BlockWriter(translation, marks, format);
+  const { instructions = "" } = request;
+  if (instructions.trim() !== "") writer.system.push(textBlock(instructions));
+  translateInput(request.input, translation, writer);
+  const messages = writer.thread.finish(format.beginsWithUser);
+  // The format requires at least one message.
+  const prompt = messages.length === 0 ? writer.system.pop() : undefined;
+  if (request.textFormat?.type === "json_object") writer.system.push(textBlock(jsonInstruction));
+  return { system: writer.system, messages: prompt ? [{ role: "user", content: [prompt] }] : messages };
+}
+
+class BlockWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures: boolean;
+  readonly takesCallMarks = true;
+  readonly #translation: TranslationContext;
+  readonly #marks: Pick<CacheMarks, "copy" | "copyCall">;
+  readonly #format: BlockFormat;
+  readonly system: Block[] = [];
+  readonly thread: MessageList;
+
+  constructor(translation: TranslationContext, marks: Pick<CacheMarks, "copy" | "copyCall">, format: BlockFormat) {
+    this.#translation = translation;
+    this.#marks = marks;
+    this.#format = format;
+    this.takesFailures = format.takesFailures;
+    this.thread = new MessageList(translation.onDropped);
+  }
+
+  /** System messages at the beginning become the system prompt; later ones are sent as the user's. */
+  addPrompt(item: InputItem, path: string): void {
+    const blocks = this.#content(item.content, `${path}.content`);
+    if (item.role === "user") return this.thread.ask(blocks);
+    if (this.thread.messages.length === 0 && blocks.every(({ type }) => type === "text")) {
+      return void this.system.push(...blocks);
+    }
+    this.#translation.onDropped(
+      `${path}.role`,
+      "sent as the user's: the format has system messages only at the beginning",
+    );
+    this.thread.ask(blocks);
+  }
+
+  addAnswer(item: InputItem, path: string): void {
+    this.thread.say(this.#content(item.content, `${path}.content`), path);
+  }
+
+  addCall(call: WrittenCall): void {
+    const { callId, name, argumentsJson } = call;
+    const id = this.#format.callId(callId);
+    const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
+    this.#marks.copyCall(call, block);
+    this.thread.say([block]);
+  }
+
+  addServerCall(item: InputItem, path: string): boolean {
+    const blocks = this.#format.serverCall?.(item, path, this.#translation);
+    if (blocks === undefined) return false;
+    this.thread.say(blocks, path);
+    return true;
+  }
+
+  refersTo(part: JsonObject): boolean {
+    return this.#format.reference?.(part, this.#translation) !== undefined;
+  }
+
+  addCallOutput(callId: unknown, output: unknown, path: string, failed = false): void {
+    const result: Block = { type: "tool_result", tool_use_id: this.#format.callId(callId) };
+    const content = this.#content(output, path, result);
+    if (content.length > 0) result.content = content;
+    if (failed && this.takesFailures) result.is_error = true;
+    this.thread.answer(result);
+  }
+
+  addReasoning(item: InputItem, path: string): void {
+    const block = this.#format.thought(item);
+    if (block) this.thread.think({ path, block });
+    else this.#translation.onDropped(path, "the provider only reads reasoning that its own models have signed");
+  }
+
+  addAgentMessage(head: string, content: unknown, path: string): void {
+    this.thread.ask([textBlock(head), ...this.#content(content, path)]);
+  }
+
+  /**
+   * The providers answer 400 to blank texts.
+   * @param holder the block for the marks of all parts; without one, each block holds its own
+   */
+  #content(content: unknown, path: string, holder?: Block): Block[] {
+    if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];
+    const blocks: Block[] = [];
+    for (const [index, part] of objects(content).entries()) {
+      const reference = holder && this.#format.reference?.(part, this.#translation);
+      const block = reference ?? this.#format.part(part, `${path}.${index}`, this.#translation);
+      if (block.type === "text" && text(block.text).trim() === "") continue;
+      blocks.push(block);
+      if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) {
+        this.#marks.copy(part, block, `${path}.${index}`, holder);
+      }
+    }
+    return blocks;
+  }
+}

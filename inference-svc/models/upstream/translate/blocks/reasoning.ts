@@ -1,0 +1,185 @@
+/**
+ * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older models take a budget, and are recognized by
+ * `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and list `reasoning.effort`, too
+ * (https://platform.claude.com/docs/en/build-with-claude/thinking). If a model's parameters are unknown, the client's choice is better than a guess.
+ * Reasoning in the history goes back only with Claude's own signature.
+ */
+import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
+import { type JsonObject, objects, text } from "../../json.ts";
+import { type TranslationContext, supports } from "../context.ts";
+import { type ReasoningEffort, lastEffort } from "../reasoning-effort.ts";
+import type { Block, BlockMessage } from "./message-list.ts";
+
+const minBudgetTokens = 1_024;
+const maxBudgetTokens = 128_000;
+
+/** Share of the output limit used as the budget of each effort. */
+const shares: Readonly<Record<string, number>> = {
+  max: 0.95,
+  xhigh: 0.95,
+  high: 0.8,
+  medium: 0.5,
+  low: 0.2,
+  minimal: 0.1,
+};
+
+export interface ReasoningLimits {
+  /** The body's max_tokens. */
+  readonly limit: number;
+  /** True when the model must make a call. */
+  readonly forced: boolean;
+  /** Whether the server lets a model reason as it sees fit before a forced call. A budget and such a call exclude each other anywhere. */
+  readonly adaptsWhenForced: boolean;
+  readonly messages: readonly BlockMessage[];
+}
+
+export interface ThinkingSettings {
+  /** Absent when the model decides for itself. */
+  readonly thinking?: JsonObject;
+  readonly effort?: string;
+}
+
+export function thinkingSettings(
+  request: TurnRequest,
+  translation: TranslationContext,
+  around: ReasoningLimits,
+): ThinkingSettings {
+  const { summary, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
+  const { target, onDropped } = translation;
+  if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
+  if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
+  const effort = lastEffort(request, translation);
+  const settings: RequestedReasoning = { effort, maxTokens, summary };
+  // Through the door of this format, the client has chosen a form of reasoning for this very model.
+  const chosen = target.supportedParameters === undefined && request.door === "messages";
+  if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
+  if (effort === undefined && maxTokens === undefined && summary === undefined) return {};
+  if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
+  const takesEither = supports(target, "reasoning.effort");
+  if (chosen || takesEither) {
+    // If the model cannot follow a budget now, it may still reason as it sees fit.
+    const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
+    return follows ? besideEffort(settings, translation, around) : adaptive(settings, translation, around);
+  }
+  return supports(target, "reasoning.max_tokens")
+    ? budgeted(settings, translation, around)
+    : adaptive(settings, translation, around);
+}
+
+/** In Anthropic's format an effort also concerns text and calls, and thoughts are requested by a separate field. */
+const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
+  door === "messages" && !reasoning.enabled && reasoning.maxTokens === undefined && reasoning.summary === undefined;
+
+/** An effort for a model without requested thoughts. */
+function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
+  const takesEffort = supports(target, "reasoning.effort") || !supports(target, "reasoning.max_tokens");
+  if (takesEffort) return { effort: effort.value };
+  onDropped(effort.path, "the model takes an effort only as a budget of thought, and no thought is asked for");
+  return {};
+}
+
+/** A budget for a model that also takes an effort. */
+function besideEffort(
+  { effort, ...others }: RequestedReasoning,
+  translation: TranslationContext,
+  around: ReasoningLimits,
+): ThinkingSettings {
+  const settings = budgeted({ ...others, effort: undefined }, translation, around);
+  return { ...settings, ...(effort && { effort: sentEffort(effort, translation) }) };
+}
+
+interface RequestedReasoning {
+  readonly effort: ReasoningEffort | undefined;
+  readonly maxTokens: number | undefined;
+  readonly summary: string | undefined;
+}
+
+/** Models differ in the form they take, and many cannot be kept from reasoning. */
+function unthinking(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
+  const type = ["disabled", "between_tools"].find((form) => supports(target, `thinking.${form}`));
+  if (type !== undefined) return { thinking: { type } };
+  if (supports(target, "reasoning.max_tokens")) return {};
+  onDropped(effort.path, "sent as low: the model always reasons");
+  return { effort: "low" };
+}
+
+/** The format has no level below low. */
+function sentEffort({ value, path }: ReasoningEffort, { onDropped }: TranslationContext): string {
+  if (value !== "minimal") return value;
+  onDropped(path, "sent as low");
+  return "low";
+}
+
+function adaptive(
+  { effort, maxTokens, summary }: RequestedReasoning,
+  translation: TranslationContext,
+  { forced, adaptsWhenForced }: ReasoningLimits,
+): ThinkingSettings {
+  const { onDropped } = translation;
+  const reasons = !forced || adaptsWhenForced;
+  if (maxTokens !== undefined) onDropped("reasoning.max_tokens", "the endpoint takes no budget");
+  if (!reasons) onDropped("reasoning", "the model cannot reason when it must make a call");
+  return {
+    ...(effort && { effort: sentEffort(effort, translation) }),
+    ...(reasons && { thinking: { type: "adaptive", ...display(summary, onDropped) } }),
+  };
+}
+
+function budgeted(
+  settings: RequestedReasoning,
+  { onDropped }: TranslationContext,
+  around: ReasoningLimits,
+): ThinkingSettings {
+  const { limit } = around;
+  const { effort, maxTokens, summary } = settings;
+  if (effort === undefined && maxTokens === undefined) {
+    onDropped("reasoning.summary", "the model does not reason unless it is asked to");
+    return {};
+  }
+  if (effort && maxTokens !== undefined) onDropped(effort.path, "reasoning.max_tokens counts instead");
+  const path = maxTokens === undefined ? (effort?.path ?? "reasoning") : "reasoning.max_tokens";
+  const reason = unable(around);
+  if (reason !== undefined) {
+    onDropped(path, reason);
+    return {};
+  }
+  const wanted = maxTokens ?? Math.floor(limit * (shares[effort?.value ?? "medium"] ?? 0.5));
+  const budget = Math.min(limit - 1, maxBudgetTokens, Math.max(minBudgetTokens, wanted));
+  if (maxTokens !== undefined && budget !== maxTokens)
+    onDropped(path, `sent as ${budget}: it must fit into the output`);
+  return { thinking: { type: "enabled", budget_tokens: budget, ...display(summary, onDropped) } };
+}
+
+/** The reason why a model with a budget cannot reason now. */
+function unable({ limit, forced, messages }: ReasoningLimits): string | undefined {
+  if (forced) return "the model cannot reason when it must make a call";
+  if (limit <= minBudgetTokens) return "max_output_tokens leaves no room for reasoning";
+  const answered = messages.at(-1)?.content.some(({ type }) => type === "tool_result");
+  const began = messages.at(-2)?.content[0]?.type ?? "";
+  // Anthropic answers 400 when reasoning is on and the last call in the history has none.
+  const without = answered === true && !began.endsWith("thinking");
+  return without ? "the last call in the input has no reasoning" : undefined;
+}
+
+/** Newer models show no reasoning unless requested. */
+function display(summary: string | undefined, onDropped: TranslationContext["onDropped"]): JsonObject {
+  if (summary === undefined) return {};
+  if (summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
+  return { display: "summarized" };
+}
+
+/** The `format` of reasoning signed by Claude. */
+export const claudeReasoningFormat = "anthropic-claude-v1";
+
+/** Undefined for reasoning to which the provider would answer 400. */
+export function toThinkingBlock(item: InputItem): Block | undefined {
+  if (item.format !== claudeReasoningFormat) return undefined;
+  const signature = text(item.signature);
+  const thinking = objects(item.content)
+    .map((part) => text(part.text))
+    .join("");
+  // Models with hidden reasoning sign it, too.
+  if (signature !== "") return { type: "thinking", thinking, signature };
+  const data = text(item.encrypted_content);
+  return data === "" ? undefined : { type: "redacted_thinking", data };
+}

@@ -1,0 +1,138 @@
+/** The tools offered to a model: those of the request, and those added by input items. */
+import { hasOther } from "../../../turn/parse/beginnings.ts";
+import type {
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  InputItem,
+  Tool,
+  ToolChoice,
+  ToolReference,
+  TurnRequest,
+} from "../../../turn/request.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+
+export interface OfferedTool {
+  /** Path in the request: `tools.1`, `tools.2.tools.0`, `input.4.tools.0`. */
+  readonly path: string;
+  readonly tool: FunctionTool | CustomTool | HostedTool;
+  /** Namespace of the tool. */
+  readonly namespace?: { readonly name: string; readonly description: string };
+  /** False for tools excluded by the tool choice. */
+  readonly allowed: boolean;
+}
+
+const none: readonly OfferedTool[] = [];
+
+/** Lists built earlier. The key is the `tools` of the request; it is the request itself when input items or the tool choice matter too. */
+const known = new WeakMap<object, readonly OfferedTool[]>();
+
+/** Item types with additional tools. */
+const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
+
+const brings = (item: InputItem): boolean => bringers.has(item.type);
+
+/** Whether items add tools. */
+export const hasBroughtTools = (input: TurnRequest["input"]): boolean => hasOther(input, brings);
+
+/** The tools added by items. */
+export const broughtTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
+  input.filter(brings).flatMap((item) => objects(item.tools));
+
+/**
+ * Tools in the order of the request; members of a namespace are listed one by one. Cached, because every endpoint of a model asks for the
+ * same request, and the steps of an agent have the same list.
+ */
+export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
+  const { input, tools, toolChoice } = request;
+  const brought = hasBroughtTools(input);
+  if (tools.length === 0 && !brought) return none;
+  const source = brought || typeof toolChoice === "object" ? request : tools;
+  let offered = known.get(source);
+  if (offered === undefined) known.set(source, (offered = collect(request)));
+  return offered;
+}
+
+function collect(request: TurnRequest): readonly OfferedTool[] {
+  const allowed = allowedBy(request.toolChoice);
+  return [
+    ...request.tools.flatMap((tool, index) => membersOf(tool, `tools.${index}`, allowed)),
+    ...request.input.flatMap((item, position) =>
+      brings(item)
+        ? objects(item.tools).flatMap((tool, index) =>
+            membersOf(parseTool(tool), `input.${position}.tools.${index}`, allowed),
+          )
+        : none,
+    ),
+  ];
+}
+
+/** A choice of a namespace allows only its members. */
+function allowedBy(choice: ToolChoice | undefined): readonly ToolReference[] | undefined {
+  if (typeof choice !== "object") return undefined;
+  if (choice.type === "allowed_tools") return choice.tools;
+  return choice.tool.type === "namespace" ? [choice.tool] : undefined;
+}
+
+function membersOf(tool: Tool, path: string, allowed: readonly ToolReference[] | undefined): readonly OfferedTool[] {
+  const isAllowed = (member: OfferedTool["tool"], namespace?: string) =>
+    allowed === undefined || allowed.some((reference) => refersTo(reference, member, namespace));
+  if (tool.type === "hosted" && tool.leftOut) return [];
+  if (tool.type !== "namespace") return [{ path, tool, allowed: isAllowed(tool) }];
+  const { name, description } = tool;
+  return tool.tools.map((member, index) => ({
+    path: `${path}.tools.${index}`,
+    tool: member,
+    namespace: { name, description },
+    allowed: isAllowed(member, name),
+  }));
+}
+
+/** A reference without a namespace matches the tool in any namespace; a reference to a namespace matches all of its members. */
+export function refersTo(reference: ToolReference, tool: OfferedTool["tool"], namespace?: string): boolean {
+  if (reference.type === "namespace") return namespace !== undefined && reference.name === namespace;
+  if (tool.type === "hosted") return reference.type === tool.kind || reference.type === tool.spelling;
+  const inside = reference.namespace === undefined || reference.namespace === null || reference.namespace === namespace;
+  return reference.type === tool.type && reference.name === tool.name && inside;
+}
+
+/** A search for deferred tools, useless where all tools are sent at once. */
+export const isToolSearch = (tool: OfferedTool["tool"]): boolean =>
+  tool.type === "hosted" && /^(service:)?tool_search$/.test(tool.kind);
+
+/** Web search, under all names used by clients. */
+export const isWebSearch = (type: string): boolean => /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/.test(type);
+
+/** The first tool run neither by the client nor by the model's format. */
+export const findHostedTool = (request: TurnRequest): (OfferedTool & { readonly tool: HostedTool }) | undefined =>
+  offeredTools(request).find(
+    (entry): entry is OfferedTool & { readonly tool: HostedTool } =>
+      entry.tool.type === "hosted" && entry.allowed && !isToolSearch(entry.tool),
+  );
+
+/** Parses a tool of an input item. */
+function parseTool(value: JsonObject): Tool {
+  const json = JSON.stringify(value);
+  const name = text(value.name);
+  const description = typeof value.description === "string" ? { description: value.description } : {};
+  const later = value.async === true ? { async: true } : {};
+  switch (value.type) {
+    case "function": {
+      const strict = typeof value.strict === "boolean" ? { strict: value.strict } : {};
+      const deferred = value.defer_loading === true ? { deferLoading: true } : {};
+      const parametersJson = JSON.stringify(value.parameters ?? null);
+      return { type: "function", name, parametersJson, json, ...description, ...strict, ...later, ...deferred };
+    }
+    case "custom": {
+      const format = value.format === undefined ? {} : { formatJson: JSON.stringify(value.format) };
+      return { type: "custom", name, json, ...description, ...format, ...later };
+    }
+    case "namespace": {
+      const tools = objects(value.tools).map(parseTool);
+      const members = tools.filter((tool) => tool.type === "function" || tool.type === "custom");
+      return { type: "namespace", name, description: text(value.description), tools: members, json };
+    }
+    default:
+      return { type: "hosted", kind: text(value.type), spelling: text(value.type), json };
+  }
+}

@@ -1,0 +1,45 @@
+/** The reasoning effort requested, as far as the model knows it. */
+import { type ReasoningEffort, effortUpdates, requestedEffort } from "../../../turn/parse/effort.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { type TranslationContext, supports } from "./context.ts";
+
+export type { ReasoningEffort } from "../../../turn/parse/effort.ts";
+
+/** A `configuration_update` in the input changes the effort from there on; the last one counts for the next answer. */
+export function lastEffort(
+  request: TurnRequest,
+  { target, onDropped }: TranslationContext,
+): ReasoningEffort | undefined {
+  const reasons = !target.supportedParameters || supports(target, "reasoning");
+  let effort = requestedEffort(request);
+  for (const update of effortUpdates(request)) {
+    if (reasons) effort = { value: update.value, path: `${update.path}.reasoning.effort` };
+    else onDropped(update.path, "the endpoint does not support it");
+  }
+  return effort && { ...effort, value: knownEffort(effort, target, onDropped) };
+}
+
+/** From the least to the most. */
+const levels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+const levelPrefix = "reasoning.effort.";
+
+/** Whether the configuration lists the effort levels of the endpoint's model. */
+export const namesEfforts = ({ supportedParameters }: Target): boolean =>
+  supportedParameters?.some((name) => name.startsWith(levelPrefix)) === true;
+
+/** The level itself, or the nearest if the configuration lists the levels of the endpoint's model. Requested thinking is never turned off. */
+export function knownEffort({ value, path }: ReasoningEffort, target: Target, onDropped: OnDropped): string {
+  const knows = (level: string) => supports(target, levelPrefix + level);
+  const wanted = levels.indexOf(value);
+  if (wanted < 0 || !namesEfforts(target) || knows(value) || (value === "none" && stops(target))) return value;
+  const distance = (level: string) => Math.abs(levels.indexOf(level) - wanted);
+  const known = levels.slice(value === "none" ? 0 : 1).filter(knows);
+  const [nearest = value] = known.toSorted((one, other) => distance(one) - distance(other));
+  if (nearest !== value) onDropped(path, `sent as ${nearest}: the model has no such level`);
+  return nearest;
+}
+
+/** Whether the format has another field for turning thinking off. */
+const stops = (target: Target): boolean =>
+  supports(target, "thinking.disabled") || supports(target, "thinking.between_tools");

@@ -1,0 +1,117 @@
+/**
+ * Drops web search from requests to endpoints without it (`tools.unavailable: drop` in the configuration file). Programs such as
+ * Codex send this tool with every request and cannot turn it off.
+ */
+import { hasOther } from "../../../turn/parse/beginnings.ts";
+import type { InputItem, Tool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
+import type { DroppedField } from "../../../turn/trace.ts";
+import { objects, text } from "../json.ts";
+import { isWebSearch } from "./offered-tools.ts";
+import type { Destination, Provider } from "../provider.ts";
+
+interface Shortened {
+  readonly request: TurnRequest;
+  readonly droppedFields: readonly DroppedField[];
+}
+
+export interface SearchDropping extends Provider {
+  /** Whether the endpoint can take the request only without its web search. */
+  dropsSearch(destination: Destination, request: TurnRequest): boolean;
+}
+
+/** Wraps providers to accept requests with a web search they do not run. */
+export function dropUnavailableSearch<Base extends Provider>(providers: Base): Base & SearchDropping {
+  const shortenedFor = (destination: Destination, request: TurnRequest): Shortened | undefined => {
+    const shortened = withoutSearch(request);
+    return shortened && providers.refusal(destination, request) ? shortened : undefined;
+  };
+  return {
+    ...providers,
+    dropsSearch: (destination, request) => shortenedFor(destination, request) !== undefined,
+    refusal(destination, request) {
+      const shortened = shortenedFor(destination, request);
+      return providers.refusal(destination, shortened?.request ?? request);
+    },
+    droppedFields(destination, request) {
+      const { request: sent, droppedFields } = shortenedFor(destination, request) ?? unchanged(request);
+      return [...droppedFields, ...providers.droppedFields(destination, sent)];
+    },
+    preview(destination, request) {
+      const { request: sent, droppedFields } = shortenedFor(destination, request) ?? unchanged(request);
+      const preview = providers.preview(destination, sent);
+      return { ...preview, droppedFields: [...droppedFields, ...preview.droppedFields] };
+    },
+    turn(destination) {
+      const turn = providers.turn(destination);
+      return (request, scope) => {
+        const shortened = shortenedFor(destination, request);
+        if (shortened === undefined) return turn(request, scope);
+        scope.trace.droppedFields.push(...shortened.droppedFields);
+        return turn(shortened.request, scope);
+      };
+    },
+  };
+}
+
+const unchanged = (request: TurnRequest): Shortened => ({ request, droppedFields: [] });
+
+const known = new WeakMap<TurnRequest, Shortened | "impossible">();
+
+/**
+ * Undefined when the request has no web search, or when its tool choice demands one. Cached, because every endpoint of a model asks about
+ * the same request.
+ */
+function withoutSearch(request: TurnRequest): Shortened | undefined {
+  if (!request.tools.some(isSearchTool) && !hasOther(request.input, bringsSearch)) return undefined;
+  let shortened = known.get(request);
+  if (shortened === undefined) known.set(request, (shortened = shorten(request) ?? "impossible"));
+  return shortened === "impossible" ? undefined : shortened;
+}
+
+function shorten(request: TurnRequest): Shortened | undefined {
+  const droppedFields: DroppedField[] = [];
+  const onDropped = (path: string) => void droppedFields.push({ path, reason: "no provider of this model runs it" });
+  const tools = request.tools.map((tool, index): Tool => {
+    if (tool.type !== "hosted" || !isSearchTool(tool)) return tool;
+    onDropped(`tools.${index}`);
+    return { ...tool, leftOut: true };
+  });
+  const input = request.input.map((item, index) =>
+    bringsSearch(item) ? withoutBrought(item, `input.${index}`, onDropped) : item,
+  );
+  const { toolChoice: choice, parallelToolCalls, ...rest } = request;
+  const isAnyLeft = tools.some((tool) => tool.type !== "hosted" || !tool.leftOut) || input.some(bringsTools);
+  const left = choice === undefined ? "auto" : choiceLeft(choice, isAnyLeft);
+  if (left === undefined) return undefined;
+  // Most providers answer 400 to a tool choice without tools.
+  if (!isAnyLeft) return { request: { ...rest, tools, input }, droppedFields };
+  const choices = { ...(choice !== undefined && { toolChoice: left }) };
+  return {
+    request: { ...rest, tools, input, ...choices, ...(parallelToolCalls !== undefined && { parallelToolCalls }) },
+    droppedFields,
+  };
+}
+
+const isSearchTool = (tool: Tool): boolean => tool.type === "hosted" && isWebSearch(tool.kind);
+
+const bringsTools = ({ type, tools }: InputItem): boolean => type === "additional_tools" && objects(tools).length > 0;
+
+const bringsSearch = (item: InputItem): boolean =>
+  item.type === "additional_tools" && objects(item["tools"]).some(({ type }) => isWebSearch(text(type)));
+
+function withoutBrought(item: InputItem, path: string, onDropped: (path: string) => void): InputItem {
+  const left = objects(item["tools"]).filter(({ type }, index) => {
+    const isSearch = isWebSearch(text(type));
+    if (isSearch) onDropped(`${path}.tools.${index}`);
+    return !isSearch;
+  });
+  return { ...item, tools: left };
+}
+
+/** Undefined when the tool choice names a dropped tool. */
+function choiceLeft(choice: ToolChoice, isAnyLeft: boolean): ToolChoice | undefined {
+  if (typeof choice === "string") return choice === "required" && !isAnyLeft ? undefined : choice;
+  if (choice.type === "tool") return isWebSearch(choice.tool.type) ? undefined : choice;
+  const tools = choice.tools.filter(({ type }) => !isWebSearch(type));
+  return tools.length === 0 ? undefined : { ...choice, tools };
+}

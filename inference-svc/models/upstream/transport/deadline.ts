@@ -1,0 +1,103 @@
+/** Time limits of the phases of an exchange. */
+import { type WheelTimer, timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
+import type { AttemptDeadline } from "../../../turn/scope.ts";
+
+/** Longest wait for usage after the finish reason. */
+const figuresMs = 5_000;
+/** Longest wait for the last bytes of a finished answer, to make its connection reusable. */
+const lingerMs = 1_000;
+
+export interface Timeouts {
+  readonly headers_ms: number;
+  readonly first_event_ms: number;
+  readonly idle_ms: number;
+}
+
+export type Phase = "connection" | "headers" | "first event" | "event" | "figures" | "close";
+
+export interface DeadlineWatcher {
+  /** Called when the time limit of the phase has passed. */
+  expired(phase: Phase): void;
+}
+
+const look = (deadline: Deadline): void => deadline.look();
+
+/** A deadline for the current phase; a single timer serves all phases. */
+export class Deadline {
+  readonly #timeouts: Timeouts;
+  readonly #attempt: AttemptDeadline;
+  readonly #watcher: DeadlineWatcher;
+  phase: Phase = "connection";
+  #timer: WheelTimer | undefined;
+  /** performance.now() at the end of the phase's time limit. */
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** Latest performance.now() for the first event that leaves time for a fallback. */
+  #firstEventDueMs = Number.POSITIVE_INFINITY;
+  /** performance.now() of the timer's next call. It may be too early; then the timer is set again. */
+  #firesMs = Number.POSITIVE_INFINITY;
+
+  constructor(timeouts: Timeouts, attempt: AttemptDeadline, watcher: DeadlineWatcher) {
+    this.#timeouts = timeouts;
+    this.#attempt = attempt;
+    this.#watcher = watcher;
+  }
+
+  /** Starts the time limit of the attempt. */
+  begin(): void {
+    this.#firstEventDueMs = performance.now() + this.#attempt.withinMs;
+    this.enter("connection");
+  }
+
+  /** Begins or restarts a phase. Called for every event, so a timer set early enough stays as it is. */
+  enter(phase: Phase): void {
+    this.phase = phase;
+    const dueMs = performance.now() + this.#limitMs();
+    this.#dueMs = this.#waitsForFirst ? Math.min(dueMs, this.#firstEventDueMs) : dueMs;
+    if (this.#dueMs < this.#firesMs) this.#arm();
+  }
+
+  /** Stops the timer until the next phase. */
+  stop(): void {
+    this.#timer?.stop();
+    this.#firesMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Fires within the idle timeout at the latest, so one timer serves a quick answer from its beginning to its end. */
+  #arm(): void {
+    this.#timer?.stop();
+    const now = performance.now();
+    const waitMs = Math.min(this.#dueMs - now, this.#timeouts.idle_ms);
+    this.#firesMs = now + waitMs;
+    this.#timer = timeLimits.start(waitMs, look, this);
+  }
+
+  /** Called by the timer, possibly too early. */
+  look(): void {
+    this.#firesMs = Number.POSITIVE_INFINITY;
+    if (performance.now() < this.#dueMs) this.#arm();
+    else this.#watcher.expired(this.phase);
+  }
+
+  get #waitsForFirst(): boolean {
+    return this.phase === "connection" || this.phase === "headers" || this.phase === "first event";
+  }
+
+  #limitMs(): number {
+    const { headers_ms, first_event_ms, idle_ms } = this.#timeouts;
+    switch (this.phase) {
+      case "connection":
+        // The connection limits this phase itself.
+        return Number.POSITIVE_INFINITY;
+      case "headers":
+        return headers_ms;
+      case "first event":
+        return this.#attempt.last ? Number.POSITIVE_INFINITY : first_event_ms;
+      case "event":
+        return idle_ms;
+      case "figures":
+        return Math.min(figuresMs, idle_ms);
+      case "close":
+        return lingerMs;
+    }
+  }
+}

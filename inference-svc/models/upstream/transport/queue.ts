@@ -1,0 +1,101 @@
+/** The events of an answer between socket and consumer. All waiting events leave as one batch. */
+import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../../turn/turn.ts";
+
+export interface QueueHooks {
+  /** Called when the consumer has taken all waiting events. */
+  taken(): void;
+  /** Called when the consumer leaves. */
+  left(): void;
+}
+
+export class BatchQueue extends Answer {
+  readonly #whole: boolean;
+  readonly #hooks: QueueHooks;
+  #wake: (() => void) | undefined;
+  #events: TurnEvent[] = [];
+  #failure: Fault | undefined;
+  #ended = false;
+  #open = false;
+  /** Bytes read for the waiting events. */
+  unreadBytes = 0;
+  /** Characters of all deltas so far. */
+  textUnits = 0;
+  /** Number of all other events so far. */
+  otherEvents = 0;
+  committed = false;
+
+  /** @param whole true to deliver nothing before the end */
+  constructor(whole: boolean, hooks: QueueHooks) {
+    super();
+    this.#whole = whole;
+    this.#hooks = hooks;
+  }
+
+  emit(event: TurnEvent): void {
+    this.#events.push(event);
+    if ("delta" in event) this.textUnits += event.delta.length;
+    else this.otherEvents++;
+    this.committed ||= commits(event);
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  fail(fault: Fault): void {
+    this.#failure = fault;
+    // The events are never delivered, and the turn may wait for another attempt.
+    if (!this.#open) this.#events = [];
+  }
+
+  /** True once events are delivered; from then on the queue must be bounded. */
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Whether events wait for the consumer. */
+  get waits(): boolean {
+    return this.#events.length > 0;
+  }
+
+  /** Delivers the waiting events, if the consumer may have them. */
+  flush(): void {
+    const wake = this.#wake;
+    if (!wake || !this.#isReady) return;
+    this.#wake = undefined;
+    wake();
+  }
+
+  override next(wake: () => void): Next {
+    if (!this.#isReady) {
+      this.#wake = wake;
+      return "pending";
+    }
+    // A failure before the first delivery replaces everything read.
+    if (this.#failure && !(this.#open && this.waits)) throw this.#failure;
+    this.#open = true;
+    return this.waits ? this.#take() : "end";
+  }
+
+  /** The first batch waits for an event that commits, or for the whole answer when there is no stream. */
+  get #isReady(): boolean {
+    if (this.#failure || this.#ended) return true;
+    return this.#open ? this.waits : this.committed && !this.#whole;
+  }
+
+  #take(): Batch {
+    const batch = this.#events;
+    this.#events = [];
+    this.unreadBytes = 0;
+    this.#hooks.taken();
+    return batch;
+  }
+
+  override close(): undefined {
+    this.#events = [];
+    this.#ended = true;
+    this.#failure = undefined;
+    this.#hooks.left();
+  }
+}

@@ -1,4 +1,0 @@
-/** The stack entries of the plugin `file-parser`. */
-export { fileDownloads } from "./downloads.ts";
-export { scannedPages } from "./ocr.ts";
-export { fileParser, parserEngines } from "./plugin.ts";

@@ -1,0 +1,207 @@
+/**
+ * Client of an external detector service. A failed or unreadable call never counts as a clean text, and only places and scores are taken from an answer,
+ * never text.
+ */
+import { createHash } from "node:crypto";
+import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { Scope } from "../../turn/scope.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import { AnswerCache } from "../../models/internal-calls/answer-cache.ts";
+import { Circuit } from "../../turn/circuit.ts";
+import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
+import { splitIntoWindows } from "../../content/text-windows.ts";
+import { type Detection, DetectorUnavailable, type Post, type DetectorWire } from "./wire.ts";
+import { marksByText, questionsOf } from "./questions.ts";
+
+/** How a call ended. */
+export type CallOutcome = "answered" | "refused" | "unreadable" | "unreachable" | "cancelled";
+
+/** Called before each call, which waits for it; returns a callback for the end of the call. */
+export type CallWatch = (detector: string, scope: Scope) => OnCallEnd | Promise<OnCallEnd>;
+
+export type OnCallEnd = (outcome: CallOutcome) => void;
+
+export interface DetectorParts {
+  readonly post: Post;
+  readonly watch: CallWatch;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** Call settings common to all dialects. */
+export type AskedSettings = Pick<
+  DetectorSettings,
+  | "id"
+  | "categories"
+  | "threshold"
+  | "window_chars"
+  | "timeout_ms"
+  | "total_ms"
+  | "retries"
+  | "max_concurrency"
+  | "cache_ttl_s"
+>;
+
+/** Maximum questions per call: some megabytes of text, more than a long conversation has since its previous request. */
+const maxQuestions = 1_000;
+/** Maximum concurrent questions of one request, so a long request does not block all others. */
+const maxConcurrent = 8;
+/** Maximum cached detections: some kilobytes. A text with more is scanned again. */
+const maxKept = 32;
+/** Minimum length for a classifier: its labels are meaningless for a single word. */
+const minClassifiedLength = 8;
+/** UTF-16 units below which a question is not split when the service finds it too long. */
+const minHalvedLength = 800;
+
+export class Detector {
+  /** Name in stages: `ner:<id>`. */
+  readonly engine: string;
+  /** Default score threshold of a finding. */
+  readonly threshold: number;
+  /** Whether it returns places in a text; otherwise its labels apply to the whole text. */
+  readonly tellsPlaces: boolean;
+  readonly #settings: AskedSettings;
+  readonly #wire: DetectorWire;
+  readonly #parts: DetectorParts;
+  readonly #circuit: Circuit;
+  readonly #slots: ConcurrencySlots;
+  readonly #answers: AnswerCache<readonly Detection[]>;
+
+  constructor(settings: AskedSettings, wire: DetectorWire, parts: DetectorParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#wire = wire;
+    this.engine = `${wire.kind}:${settings.id}`;
+    this.threshold = settings.threshold;
+    this.tellsPlaces = wire.kind === "ner";
+    this.#circuit = new Circuit(parts.now);
+    this.#slots = new ConcurrencySlots(settings.max_concurrency);
+    this.#answers = new AnswerCache(settings.cache_ttl_s * 1_000, parts.now, ({ length }) => length <= maxKept);
+  }
+
+  has(category: string): boolean {
+    return Object.hasOwn(this.#settings.categories, category);
+  }
+
+  /** Detections by text, unordered; clean texts are left out. @throws DetectorUnavailable when a text could not be scanned; Fault when the turn is over */
+  async find(texts: Iterable<string>, scope: Scope): Promise<ReadonlyMap<string, readonly Detection[]>> {
+    const { window_chars: longest = this.#wire.windowLength } = this.#settings;
+    const isWord = ({ length }: string) => this.#wire.kind === "classifier" && length < minClassifiedLength;
+    const asked = [...texts].filter((text) => !isWord(text));
+    const questions = [...questionsOf(asked, longest, this.tellsPlaces)];
+    if (questions.length > maxQuestions) throw new DetectorUnavailable(`${questions.length} stretches of text`);
+    const found = new Map<string, Detection[]>();
+    await someAtOnce(questions, async (question) => {
+      for (const [text, mark] of marksByText(question, await this.#marks(question.text, scope))) {
+        const before = found.get(text);
+        if (before) before.push(mark);
+        else found.set(text, [mark]);
+      }
+    });
+    return found;
+  }
+
+  async #marks(text: string, scope: Scope): Promise<readonly Detection[]> {
+    const { id } = this.#settings;
+    const parts = [id, scope.caller.workspaceId, text];
+    const question = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+    try {
+      return await this.#answers.get(question, (signal) => this.#ask(text, scope, signal), scope.signal);
+    } catch (error) {
+      throwIfAborted(scope.signal);
+      const isDivisible = this.#wire.isDivisible !== false && text.length >= minHalvedLength;
+      if (error instanceof TooLong && isDivisible) return this.#halves(text, scope);
+      throw error instanceof DetectorUnavailable
+        ? error
+        : new DetectorUnavailable("the detector failed", { cause: error });
+    }
+  }
+
+  async #halves(text: string, scope: Scope): Promise<readonly Detection[]> {
+    const halves = [...splitIntoWindows(text, Math.ceil(text.length / 2))];
+    const marks = await Promise.all(halves.map((half) => this.#marks(half.text, scope)));
+    return halves.flatMap(({ start: at }, index) =>
+      (marks[index] ?? []).map((mark) => ({ ...mark, start: mark.start + at, end: mark.end + at })),
+    );
+  }
+
+  async #ask(text: string, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
+    const { total_ms: totalMs, retries } = this.#settings;
+    const until = performance.now() + totalMs;
+    const release = await this.#slots.take(totalMs);
+    if (release === undefined) throw new DetectorUnavailable("too many texts wait");
+    try {
+      for (let left = retries; ; left--) {
+        throwIfAborted(signal);
+        // Checked again here, since the circuit may have opened while waiting for a slot.
+        if (this.#circuit.open) throw new DetectorUnavailable("the detector does not answer");
+        try {
+          return await this.#once(text, scope, signal, until);
+        } catch (error) {
+          if (!(error instanceof Unreachable) || left === 0 || performance.now() >= until) throw error;
+        }
+      }
+    } finally {
+      release();
+    }
+  }
+
+  async #once(text: string, scope: Scope, signal: TurnSignal, until: number): Promise<readonly Detection[]> {
+    const timeoutMs = Math.max(1, Math.min(this.#settings.timeout_ms, until - performance.now()));
+    const ended = await this.#parts.watch(this.#settings.id, scope);
+    let outcome: CallOutcome = "unreachable";
+    try {
+      // Lone surrogates are invalid in other languages; the replacement has the same length.
+      const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
+      const { status, body: said } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
+      outcome = status === 200 ? "unreadable" : "refused";
+      const marks = this.#marksIn(status, said, text);
+      outcome = "answered";
+      return marks;
+    } catch (error) {
+      if (signal.aborted) outcome = "cancelled";
+      // The circuit opens only for unanswered calls: an error caused by a text must not disable the service for other requests.
+      else if (outcome === "unreachable" || error instanceof Unreachable) this.#circuit.failed();
+      throw error instanceof DetectorUnavailable
+        ? error
+        : new Unreachable("the detector did not answer", { cause: error });
+    } finally {
+      ended(outcome);
+    }
+  }
+
+  #marksIn(status: number, said: string, text: string): readonly Detection[] {
+    if (status === 413) throw new TooLong("a text that is too long");
+    if (away.has(status)) throw new Unreachable(`status ${status}`);
+    this.#circuit.succeeded();
+    if (status !== 200) throw new DetectorUnavailable(`status ${status}`);
+    return this.#wire.marksOf(parsed(said), text);
+  }
+}
+
+/** Statuses that mean the detector is down or overloaded: retried, and counted by the circuit breaker. */
+const away: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Works on several items concurrently, and starts no more after a failure. */
+async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  // A shared generator ends for all workers when one of them stops reading.
+  const left = (function* () {
+    yield* items;
+  })();
+  const worker = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, worker));
+}
+
+class Unreachable extends DetectorUnavailable {}
+class TooLong extends DetectorUnavailable {}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DetectorUnavailable("not JSON", { cause });
+  }
+}

@@ -1,0 +1,43 @@
+/** A client for a service with paid answers: every answer with status 200 costs its price. */
+import type { Posted } from "./detection/wire.ts";
+import type { Meter, ServiceCaller } from "../models/ledger/service-meter.ts";
+import type { ServiceCallLimits, ServiceClient } from "./service-client.ts";
+
+export interface MeteredLimits extends ServiceCaller {
+  readonly timeoutMs: number;
+}
+
+/** @throws Fault as a meter does; Error when no readable response arrives in time */
+export type MeteredPost = (path: string, body: string, limits: MeteredLimits) => Promise<Posted>;
+
+/** @throws Fault as a meter does; Error when no readable response arrives in time */
+export type MeteredGet = (
+  path: string,
+  limits: MeteredLimits,
+  fields?: Readonly<Record<string, string>>,
+) => Promise<Posted>;
+
+export class MeteredClient {
+  readonly #client: ServiceClient;
+  readonly #meter: Meter;
+
+  constructor(client: ServiceClient, meter: Meter) {
+    this.#client = client;
+    this.#meter = meter;
+  }
+
+  readonly post: MeteredPost = (path, body, limits) =>
+    this.#metered(limits, (call) => this.#client.post(path, body, call));
+
+  readonly get: MeteredGet = (path, limits, fields) =>
+    this.#metered(limits, (call) => this.#client.get(path, call, fields));
+
+  #metered(
+    { scope, signal, timeoutMs }: MeteredLimits,
+    request: (limits: ServiceCallLimits) => Promise<Posted>,
+  ): Promise<Posted> {
+    return this.#meter({ scope, signal }, { send: (onSent) => request({ signal, timeoutMs, onSent }), isCharged });
+  }
+}
+
+const isCharged = ({ status }: Posted): boolean => status === 200;

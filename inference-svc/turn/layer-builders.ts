@@ -1,0 +1,75 @@
+/** Builds layers that rewrite requests, map batches, or stop a call before its end. */
+import { PassedAnswer, deferred } from "./answer-kinds.ts";
+import type { TurnRequest } from "./request.ts";
+import type { Scope } from "./scope.ts";
+import { TurnAbort } from "./signal.ts";
+import type { Answer, Batch, Layer, Turn } from "./turn.ts";
+
+/** A layer that rewrites or refuses the request, at no cost per event. */
+export const onRequest =
+  (rewrite: (request: TurnRequest, scope: Scope) => TurnRequest | Promise<TurnRequest>): Layer =>
+  (next) =>
+  (request, scope) => {
+    const rewritten = rewrite(request, scope);
+    return rewritten instanceof Promise ? deferred(begin(next, rewritten, scope)) : next(rewritten, scope);
+  };
+
+const begin = async (turn: Turn, request: Promise<TurnRequest>, scope: Scope): Promise<Answer> =>
+  turn(await request, scope);
+
+/** A layer for mapping batches; `open` runs once for each turn and returns the step with its state in a closure. */
+export const onBatch =
+  (open: (request: TurnRequest, scope: Scope) => (batch: Batch) => Batch): Layer =>
+  (next) =>
+  (request, scope) =>
+    new MappedAnswer(next(request, scope), open(request, scope));
+
+class MappedAnswer extends PassedAnswer {
+  readonly #step: (batch: Batch) => Batch;
+
+  constructor(answer: Answer, step: (batch: Batch) => Batch) {
+    super(answer);
+    this.#step = step;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    return this.#step(batch);
+  }
+}
+
+/** The answer to a call that a layer may stop early while the turn goes on. */
+export class StoppableAnswer {
+  readonly #batches: AsyncIterator<Batch>;
+  /** The call has a separate signal, because the turn goes on after it. */
+  readonly #signal = new TurnAbort();
+  #reading: Promise<unknown> | undefined;
+
+  /**
+   * @param call is made at once
+   * @throws what the call throws
+   */
+  constructor(call: (scope: Scope) => Answer, scope: Scope) {
+    const { signal } = scope;
+    const follow = () => this.#signal.abort(signal.reason);
+    signal.addEventListener("abort", follow);
+    if (signal.aborted) follow();
+    this.#batches = call(scope.with({ signal: this.#signal }))[Symbol.asyncIterator]();
+  }
+
+  /** Reads the next batch; called again only once it has come. */
+  next(): Promise<IteratorResult<Batch>> {
+    const reading = this.#batches.next();
+    this.#reading = reading;
+    return reading;
+  }
+
+  /**
+   * Waits for the provider to stop, since its usage is known only then. A generator waiting for its next batch
+   * ignores `return`, so its call is aborted as well.
+   * @param reason for aborting the call
+   */
+  async stop(reason: Error): Promise<void> {
+    this.#signal.abort(reason);
+    await Promise.allSettled([this.#reading, this.#batches.return?.()]);
+  }
+}

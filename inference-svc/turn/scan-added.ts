@@ -1,0 +1,35 @@
+/** Scans items added to a running request, such as web pages and tool outputs, with the input guardrails. */
+import { WholeAnswer, readToEnd } from "./answer-kinds.ts";
+import { bareRequest } from "./bare-request.ts";
+import type { InputItem, TurnRequest } from "./request.ts";
+import type { Scope } from "./scope.ts";
+import { type Layer, compose } from "./turn.ts";
+
+/** A request with only these items, under the provider preferences of the whole request. */
+export const onlyItems = ({ models, stream, provider }: TurnRequest, input: readonly InputItem[]): TurnRequest =>
+  bareRequest({ models, stream, input, ...(provider && { provider }) });
+
+/** Returns the items, redacted. @throws Fault as the guardrails do */
+export type AddedScanner = (
+  items: readonly InputItem[],
+  request: TurnRequest,
+  scope: Scope,
+) => Promise<readonly InputItem[]>;
+
+/** @param guards layers that only rewrite or refuse */
+export const scanAdded =
+  (guards: readonly Layer[]): AddedScanner =>
+  async (items, request, scope) => {
+    let scanned: readonly InputItem[] = items;
+    const last = compose(guards, ({ input }) => {
+      scanned = input;
+      return new WholeAnswer([]);
+    });
+    await readToEnd(last(onlyItems(request, items.map(asDeveloper)), scope));
+    return scanned.map((item, index) =>
+      item["role"] === undefined ? item : { ...item, role: items[index]?.["role"] },
+    );
+  };
+
+/** Web pages and tool outputs are scanned with the role developer: `user_only` rules skip them. */
+const asDeveloper = (item: InputItem): InputItem => (item["role"] === "user" ? { ...item, role: "developer" } : item);

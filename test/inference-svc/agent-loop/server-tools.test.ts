@@ -1,0 +1,433 @@
+/** The agent loop over scripted providers: which requests are sent in which order, and what a client gets. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
+import { type Engine, asking, functionTool, testConfig, itemsOf, newScope, openEngine, run } from "../asking.ts";
+import { type Filter, block, guardrailOf, redact } from "../features/guardrails/gating.ts";
+import { answering, calling, callingStream, datetime, hosted, toolCalls } from "../../support/tool-replies.ts";
+
+let acme: Upstream;
+let engine: Engine;
+
+beforeAll(async () => {
+  acme = await startUpstream();
+  engine = openEngine(testConfig({ url: acme.url }));
+});
+afterAll(async () => {
+  await engine?.upstreams.close();
+  await acme?.stop();
+});
+
+const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
+  run(engine.turn, asking({ tools: [datetime()], stream: false, ...fields }), asked);
+
+const sent = (index: number) =>
+  acme.requests.at(index)?.json as { messages: unknown[]; tools: unknown[]; tool_choice?: unknown };
+
+describe("an answer without a stream", () => {
+  test("runs a tool and answers", async () => {
+    acme.script([calling({ args: { timezone: "Europe/Oslo" } }), answering("It is Friday.")]);
+    const asked = newScope();
+    const { events, fault } = await turn({}, asked);
+    expect(fault).toBeUndefined();
+    expect(events).toMatchObject([
+      { type: "start", model: "acme/large-2" },
+      { type: "item.end", index: 0, item: { type: "service:datetime", status: "completed", timezone: "Europe/Oslo" } },
+      { type: "item.end", index: 1, item: { type: "message" } },
+      { type: "end", outcome: { status: "completed" } },
+    ]);
+    expect(sent(-2).tools).toMatchObject([{ type: "function", function: { name: "service_datetime" } }]);
+    expect(sent(-1).messages.slice(1)).toMatchObject([
+      { role: "assistant", tool_calls: [{ id: "call_0", function: { name: "service_datetime" } }] },
+      { role: "tool", tool_call_id: "call_0", content: expect.stringMatching(/"timezone":"Europe\/Oslo"/) },
+    ]);
+    expect(asked.scope.trace.usage).toMatchObject({
+      inputTokens: 24,
+      outputTokens: 6,
+      serverToolUse: { toolCallsRequested: 1, toolCallsExecuted: 1 },
+    });
+    expect(asked.scope.trace.stages).toEqual([
+      {
+        type: "server_tools",
+        name: "server-tools",
+        summary: "1 call: answer",
+        data: { mode: "sdk", tools: ["service:datetime"], steps: 1, stop_reason: "answer" },
+      },
+    ]);
+  });
+});
+
+describe("a stream", () => {
+  test("runs a tool and answers, with continuous numbers", async () => {
+    acme.script([callingStream("Let me look. ", {}), chatStream("It is ", "Friday.")]);
+    const { events, fault } = await turn({ stream: true, echoUpstreamBody: true });
+    expect(fault).toBeUndefined();
+    expect(events.filter(({ type }) => type === "start" || type === "debug")).toHaveLength(2);
+    expect(itemsOf(events)).toMatchObject([
+      { type: "message", phase: "commentary" },
+      { type: "service:datetime", status: "completed", timezone: "UTC" },
+      { type: "message" },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
+  });
+
+  test("calls of the client's functions come last, after Sluice's tools", async () => {
+    acme.script([callingStream("", { name: "weather", args: { city: "Oslo" } }, {})]);
+    const { events } = await turn({ stream: true, tools: [datetime(), functionTool({ name: "weather" })] });
+    expect(itemsOf(events)).toMatchObject([
+      { type: "service:datetime" },
+      { type: "function_call", name: "weather", call_id: "call_0", arguments: '{"city":"Oslo"}' },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
+  });
+
+  test("a provider failing after a tool run is not called again, nor is another", async () => {
+    acme.script([callingStream("", {}), { status: 503 }, chatStream("Late.")]);
+    const before = acme.requests.length;
+    const { events, fault, rejected } = await turn({ stream: true });
+    expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([502, false, false]);
+    expect(itemsOf(events)).toMatchObject([{ type: "service:datetime" }]);
+    expect(acme.requests.length - before).toBe(2);
+  });
+});
+
+describe("several calls", () => {
+  test("results are in the order of the calls, on both sides", async () => {
+    const zones = ["Europe/Oslo", "Asia/Tokyo", "America/Lima"];
+    acme.script([calling(...zones.map((timezone) => ({ args: { timezone } }))), answering("Three.")]);
+    const { events } = await turn();
+    const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item["timezone"]] : []));
+    expect(shown).toEqual([...zones, undefined]);
+    const outputs = sent(-1).messages.slice(2) as { content: string }[];
+    expect(outputs.map(({ content }) => JSON.parse(content).timezone)).toEqual(zones);
+  });
+
+  test.each([
+    ["unknown argument", { city: "Oslo" }, "city: unknown field"],
+    ["wrong type", { timezone: 7 }, "timezone: must be a string"],
+    ["no JSON", "{", "the arguments are not JSON"],
+    ["no object", "[]", "the arguments are not an object"],
+    ["bad zone", { timezone: "Mars/Base" }, "Mars/Base is no IANA time zone"],
+  ])("an impossible call is reported to the model: %s", async (_, args, error) => {
+    acme.script([calling({ args }), answering("Sorry.")]);
+    const { events, fault } = await turn();
+    expect(fault).toBeUndefined();
+    expect(sent(-1).messages.at(-1)).toMatchObject({ role: "tool", content: JSON.stringify({ error }) });
+    expect(events[1]).toMatchObject({ item: { type: "service:datetime", status: "incomplete", datetime: "", error } });
+  });
+
+  test("the same call is run twice, not three times", async () => {
+    const first = { timezone: "Europe/Oslo" };
+    acme.script([calling({ args: first }, { args: first }), calling({ args: first }), answering("Enough.")]);
+    const asked = newScope();
+    await turn({}, asked);
+    expect(sent(-1).messages.at(-1)).toMatchObject({ content: expect.stringMatching(/^{"error":"repeated/) });
+    expect(asked.scope.trace.toolCalls?.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "refused"]);
+    expect(asked.scope.trace.usage?.serverToolUse).toEqual({ toolCallsRequested: 3, toolCallsExecuted: 2 });
+  });
+});
+
+describe("the end", () => {
+  const endless = (zone: string) => calling({ args: { timezone: zone } });
+  const zones = Intl.supportedValuesOf("timeZone");
+  const stopOf = (asked: ReturnType<typeof newScope>) => asked.scope.trace.stages.at(-1)?.data;
+
+  test.each([
+    ["max_tool_calls", { maxToolCalls: 2 }, 2],
+    ["step_count_is", { stopServerToolsWhen: [{ type: "step_count_is", step_count: 3 }] }, 3],
+    ["has_tool_call", { stopServerToolsWhen: [{ type: "has_tool_call", tool_name: "datetime" }] }, 1],
+    ["max_tokens_used", { stopServerToolsWhen: [{ type: "max_tokens_used", max_tokens: 31 }] }, 3],
+    ["finish_reason_is", { stopServerToolsWhen: [{ type: "finish_reason_is", reason: "tool_calls" }] }, 1],
+    [
+      "step_count_is",
+      {
+        maxToolCalls: 1,
+        stopServerToolsWhen: [
+          { type: "has_tool_call", tool_name: "other" },
+          { type: "step_count_is", step_count: 2 },
+        ],
+      },
+      2,
+    ],
+  ] as const)("%s, then one last answer without tools", async (reason, fields, steps) => {
+    acme.script([...zones.slice(0, steps).map(endless), answering("All I know.")]);
+    const asked = newScope();
+    const { events, fault } = await turn(fields, asked);
+    expect(fault).toBeUndefined();
+    expect(events.filter((event) => event.type === "item.end")).toHaveLength(steps + 1);
+    expect(sent(-1)).toMatchObject({ tool_choice: "none", tools: [{ function: { name: "service_datetime" } }] });
+    expect(sent(-1).messages.at(-1)).toMatchObject({ role: "user", content: expect.stringMatching(/^No more tools/) });
+    expect(stopOf(asked)).toMatchObject({ steps, stop_reason: reason });
+  });
+
+  test("calls beyond the limit are not run, and further calls are ignored", async () => {
+    acme.script([calling(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
+    const asked = newScope();
+    const { events } = await turn({ maxToolCalls: 2 }, asked);
+    expect(asked.scope.trace.toolCalls?.map(({ outcome }) => outcome).toSorted()).toEqual([
+      "completed",
+      "completed",
+      "refused",
+    ]);
+    expect(sent(-1).messages).toContainEqual(
+      expect.objectContaining({ content: '{"error":"the limit of 2 tool calls is reached"}' }),
+    );
+    expect(events.filter((event) => event.type === "item.end")).toHaveLength(3);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
+  });
+
+  test.each([
+    [30, undefined],
+    [100, [{ type: "step_count_is", step_count: 1_000 }] as const],
+  ])("comes after at most %i without a fulfilled condition", async (most, conditions) => {
+    acme.script([...zones.slice(0, most).map(endless), answering("Never reached, or the last.")]);
+    const asked = newScope();
+    const before = acme.requests.length;
+    await turn(conditions ? { stopServerToolsWhen: conditions } : {}, asked);
+    const turns = conditions ? most : most + 1;
+    expect(acme.requests.length - before).toBe(turns);
+    expect(stopOf(asked)).toMatchObject({ stop_reason: conditions ? "max_turns" : "max_tool_calls" });
+  });
+
+  test("comes after two turns of only errors", async () => {
+    acme.script([calling({ args: "{" }), calling({ args: "[" }), answering("I cannot.")]);
+    const asked = newScope();
+    await turn({}, asked);
+    expect(stopOf(asked)).toMatchObject({ steps: 2, stop_reason: "errors" });
+  });
+
+  test("comes before a near deadline", async () => {
+    acme.script([calling({}), answering("In short.")]);
+    const asked = newScope();
+    await turn({}, { ...asked, scope: asked.scope.with({ deadline: performance.now() + 9_000 }) });
+    expect(stopOf(asked)).toMatchObject({ steps: 1, stop_reason: "deadline" });
+  });
+
+  test("a forced choice holds for the first answer", async () => {
+    acme.script([calling({}), answering("Done.")]);
+    await turn({ toolChoice: { type: "tool", tool: { type: "service:datetime" } } });
+    expect(sent(-2).tool_choice).toEqual({ type: "function", function: { name: "service_datetime" } });
+    expect(sent(-1).tool_choice).toBe("auto");
+  });
+
+  test("of a truncated answer runs nothing", async () => {
+    acme.script([chatAnswer({ role: "assistant", content: "So", tool_calls: toolCalls([{}]) }, "length")]);
+    const asked = newScope();
+    const { events } = await turn({}, asked);
+    expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "max_output_tokens" } });
+    expect(asked.scope.trace.toolCalls).toBeUndefined();
+  });
+});
+
+describe("an earlier run", () => {
+  const past = { id: "st_1", status: "completed", type: "service:datetime" };
+
+  test.each([[[datetime()]], [[]]])("becomes its call again", async (tools) => {
+    acme.script([answering("Friday.")]);
+    const input = [
+      { type: "message", role: "user", content: "What day is it?" },
+      { ...past, datetime: "2026-11-20T20:30:00+01:00", timezone: "Europe/Oslo" },
+    ];
+    const asked = newScope();
+    await turn({ input, tools }, asked);
+    expect(sent(-1).messages.slice(1)).toMatchObject([
+      {
+        role: "assistant",
+        tool_calls: [{ id: "st_1", function: { name: "service_datetime", arguments: '{"timezone":"Europe/Oslo"}' } }],
+      },
+      {
+        role: "tool",
+        tool_call_id: "st_1",
+        content: '{"datetime":"2026-11-20T20:30:00+01:00","timezone":"Europe/Oslo"}',
+      },
+    ]);
+    expect(asked.scope.trace.droppedFields).toEqual([]);
+  });
+});
+
+describe("guardrails of the key", () => {
+  const secret = "SECRET-7";
+  const models = [
+    {
+      id: "acme/large-2",
+      description: `What ${secret} is`,
+      endpoints: [{ provider: "acme", upstream_model: "large-2" }],
+    },
+  ];
+  const guarded = async (filters: readonly Filter[], appliesTo: AppliesTo, fields: Partial<TurnRequest> = {}) => {
+    const { turn: guardedTurn, upstreams } = openEngine(testConfig({ url: acme.url, models }));
+    const tools = [hosted("service:search_models"), datetime({ timezone: "Europe/Oslo" })];
+    const asked = newScope({ guardrail: guardrailOf(filters, { appliesTo }) });
+    const ending = await run(guardedTurn, asking({ tools, stream: false, ...fields }), asked);
+    await upstreams.close();
+    return { ...ending, stages: asked.scope.trace.stages };
+  };
+  const searching = calling({ name: "service_search_models", args: { query: "large" } });
+
+  test("a tool's result is redacted before the model reads it", async () => {
+    acme.script([searching, answering("One model.")]);
+    const { fault, stages } = await guarded([redact("SECRET-\\d", "[S]")], AppliesTo.INPUT);
+    expect(fault).toBeUndefined();
+    expect(acme.requests.at(-1)?.body).toContain("What [S] is");
+    expect(acme.requests.at(-1)?.body).not.toContain(secret);
+    expect(stages).toMatchObject([
+      { type: "guardrail", data: { action: "redacted" } },
+      { type: "server_tools", data: { stop_reason: "answer" } },
+    ]);
+  });
+
+  test("a tool's result is refused before the model reads it", async () => {
+    acme.script([searching, answering("Never asked.")]);
+    const before = acme.requests.length;
+    const { fault } = await guarded([block("SECRET-\\d")], AppliesTo.INPUT);
+    expect([fault?.status, acme.requests.length - before]).toEqual([403, 1]);
+  });
+
+  test("a tool's result does not reach the client", async () => {
+    acme.script([calling({}), answering("Noon.")]);
+    const { events } = await guarded([redact("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
+    expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
+  });
+
+  test("a block after output ends the stream as incomplete", async () => {
+    acme.script([callingStream("Let me look.", {}), chatStream("Noon.")]);
+    const { events, fault } = await guarded([block("Europe/\\w+")], AppliesTo.OUTPUT, { stream: true });
+    expect(fault).toBeUndefined();
+    expect(itemsOf(events)).toMatchObject([{ type: "message" }]);
+    expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "content_filter" } });
+  });
+
+  test("a block of an answer after a tool has run ends the stream as incomplete, too", async () => {
+    acme.script([callingStream("", {}), chatStream("The ", "secret.")]);
+    const { events, fault } = await guarded([block("secret")], AppliesTo.OUTPUT, { stream: true });
+    expect(fault).toBeUndefined();
+    expect(itemsOf(events).at(0)).toMatchObject({ type: "service:datetime" });
+    expect(JSON.stringify(events)).not.toContain("secret");
+    expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "content_filter" } });
+  });
+});
+
+describe("tools under the alignment plugin", () => {
+  const rules = ['Never mention "Tokyo".', 'Never mention "Friday".'];
+  const under = (stream: boolean, asked: ReturnType<typeof newScope>, settings: object = {}) =>
+    turn({ stream, plugins: { alignment: create(AlignmentPluginSchema, { rules, ...settings }) } }, asked);
+
+  test("do not run for a withheld answer, and every answer has its verdict", async () => {
+    acme.script([
+      calling({ args: { timezone: "Asia/Tokyo" } }),
+      calling({}),
+      answering("It is Friday."),
+      answering("It is a weekday."),
+    ]);
+    const asked = newScope();
+    const { events, fault } = await under(false, asked);
+    expect(fault).toBeUndefined();
+    expect(asked.scope.trace.toolCalls).toHaveLength(1);
+    const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
+    expect(shown).toMatchObject([{ type: "service:datetime" }, { content: [{ text: "It is a weekday." }] }]);
+    expect(events.at(-1)).toMatchObject({
+      outcome: {
+        alignment: {
+          calls: ["blocked", "allowed", "blocked", "allowed"].map((outcome, index) => ({ call: index + 1, outcome })),
+        },
+      },
+    });
+    // Each answer has separate retries.
+    expect(asked.scope.trace.attempts).toHaveLength(4);
+    const roles = (sent(-1).messages as { role: string }[]).map(({ role }) => role);
+    expect(roles).toEqual(["system", "user", "assistant", "tool", "user"]);
+  });
+
+  test("end an open stream when an answer is withheld for good", async () => {
+    acme.script([callingStream("", {}), chatStream("It is ", "Friday.")]);
+    const { events, fault, rejected } = await under(true, newScope(), { maxRetries: 0 });
+    expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([403, false, false]);
+    expect(itemsOf(events)).toMatchObject([{ type: "service:datetime" }]);
+  });
+});
+
+describe("a failing provider", () => {
+  const both = (backup: Upstream) =>
+    testConfig({
+      providers: [
+        { id: "acme", dialect: "chat", base_url: `${acme.url}/v1` },
+        { id: "backup", dialect: "chat", base_url: `${backup.url}/v1` },
+      ],
+      models: [
+        {
+          id: "acme/large-2",
+          endpoints: [
+            { provider: "acme", pricing: { prompt: "1", completion: "1" } },
+            { provider: "backup", pricing: { prompt: "1000", completion: "1000" } },
+          ],
+        },
+      ],
+    });
+
+  test("is replaced before any delivery or tool run", async () => {
+    const backup = await startUpstream([answering("From the other.")]);
+    const { turn: twice, upstreams } = openEngine(both(backup));
+    acme.script([calling({}), { status: 503 }]);
+    const asked = newScope();
+    const { events, fault } = await run(twice, asking({ tools: [datetime()], stream: false }), asked);
+    expect(fault).toBeUndefined();
+    expect(asked.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
+      ["acme", 200],
+      ["acme", 503],
+      ["backup", 200],
+    ]);
+    expect(events.filter(({ type }) => type === "item.end")).toHaveLength(2);
+    await upstreams.close();
+    await backup.stop();
+  });
+
+  test("is called first for the next answer", async () => {
+    const backup = await startUpstream([calling({}), answering("From the other.")]);
+    const { turn: twice, upstreams } = openEngine(both(backup));
+    acme.script([{ status: 503 }]);
+    const asked = newScope();
+    await run(twice, asking({ tools: [datetime()], stream: false }), asked);
+    expect(asked.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["acme", "backup", "backup"]);
+    await upstreams.close();
+    await backup.stop();
+  });
+});
+
+test("the built-in model calls a tool of Sluice, and answers", async () => {
+  const file = testConfig({
+    providers: [{ id: "sluice", dialect: "echo" }],
+    models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
+  });
+  const { turn: echoing, upstreams } = openEngine(file);
+  const { events, fault } = await run(echoing, asking({ models: ["sluice/echo"], tools: [datetime()], stream: false }));
+  await upstreams.close();
+  expect(fault).toBeUndefined();
+  const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
+  expect(shown).toMatchObject([
+    { type: "service:datetime", status: "completed", timezone: "UTC" },
+    { type: "message" },
+  ]);
+});
+
+test("the spelling and the names of the client are kept apart", async () => {
+  acme.script([calling({ name: "service_datetime__1" }), answering("Done.")]);
+  const tools = [functionTool({ name: "service_datetime" }), datetime({}, "acme:datetime")];
+  const { events } = await turn({ tools });
+  expect(events[1]).toMatchObject({ item: { type: "acme:datetime" } });
+});
+
+test("a client leaving during a later model call stops the call", async () => {
+  const never = new Promise<void>(() => {});
+  acme.script([calling({}), { chunks: [{ bytes: " ", after: never }] }]);
+  const asked = newScope();
+  const running = turn({}, asked);
+  await acme.nextRequest();
+  await acme.nextRequest();
+  const closed = acme.nextClose();
+  asked.abort.abort(new Error("left"));
+  await closed;
+  expect((await running).fault).toBeDefined();
+});

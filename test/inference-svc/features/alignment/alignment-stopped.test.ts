@@ -1,0 +1,197 @@
+/** Answers stopped early by the alignment plugin, because no continuation could keep a rule. */
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Message } from "@sluice/inference-svc/features/alignment/message.js";
+import { compile } from "@sluice/inference-svc/features/alignment/rules/compile.js";
+import fc from "fast-check";
+import { type Reply, chatChunk, chatStream } from "../../../support/providers/upstream.ts";
+import { functionTool, itemsOf, newScope } from "../../asking.ts";
+import { type Aligning, aligned, startAligning } from "./alignment.ts";
+
+/** An answer without an end. */
+const begun = (...deltas: readonly object[]): Reply => ({
+  chunks: [{ sse: deltas.map((delta) => chatChunk(delta)) }],
+  hang: true,
+});
+const words = (...said: readonly string[]): Reply => begun(...said.map((content) => ({ content })));
+const call = (name: string): Reply =>
+  begun({ tool_calls: [{ index: 0, id: "call_1", function: { name, arguments: '{"a' } }] });
+
+describe("an answer stopped over sockets", () => {
+  let installation: Aligning;
+  beforeEach(async () => {
+    installation = await startAligning();
+  });
+  afterEach(() => installation.stop());
+
+  test("cancels and charges the call, and the model is called again", async () => {
+    installation.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
+    const asked = newScope();
+    const closed = installation.acme.nextClose();
+    const ending = await aligned(installation, ["At most 9 words.", "No exclamation marks"], { stream: true }, asked);
+    await closed;
+    expect(itemsOf(ending.events)).toMatchObject([{ content: [{ text: "Prices are fixed." }] }]);
+    expect(ending.events).not.toContainEqual(expect.objectContaining({ delta: "Ten off! " }));
+    const [first] = installation.engine.closed;
+    expect([first?.status, installation.engine.closed.at(-1)?.status]).toEqual(["cancelled", "completed"]);
+    expect([first?.isEstimated, Number(first?.costUsd) > 0, first?.tokens?.output]).toEqual([true, true, 5]);
+    const sent = installation.acme.requests[1]?.json["messages"] as { content: string }[] | undefined;
+    expect(sent?.at(-1)?.content).toContain('{"role":"assistant","content":"Ten off! Call now"}');
+    expect(sent?.at(-1)?.content).toMatch(/\n1\. No exclamation marks$/);
+    const last = ending.events.at(-1);
+    expect(last).toMatchObject({
+      outcome: {
+        alignment: {
+          calls: [
+            {
+              outcome: "blocked",
+              rules: [
+                { probability: 0, broken: false },
+                { probability: 1, broken: true },
+              ],
+            },
+            { outcome: "allowed" },
+          ],
+        },
+      },
+    });
+  });
+
+  test.each([
+    ["a text", "No URLs", words("See https://a.b"), { type: "message", content: [{ text: "See https://a.b" }] }],
+    ["a call", "Never call refund", call("refund"), { type: "function_call", name: "refund", arguments: "" }],
+  ])("%s, still blocked, is 403 with its received part", async (_, rule, reply, item) => {
+    installation.acme.script([reply]);
+    const asked = newScope();
+    const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
+    const { fault, events } = await aligned(installation, [rule], fields, asked);
+    expect([fault?.status, events.map(({ type }) => type)]).toEqual([403, ["start"]]);
+    expect(fault?.metadata).toMatchObject({ alignment: { rejected: [{ ...item, status: "incomplete" }] } });
+    expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
+  });
+
+  test("and too long for evaluation is 503 at once, for any rules", async () => {
+    installation.acme.script([words("a".repeat(10_000), "b")]);
+    const closed = installation.acme.nextClose();
+    const asked = newScope();
+    const { fault } = await aligned(installation, ["At least 2 words."], { stream: true }, asked);
+    await closed;
+    expect(fault?.status).toBe(503);
+    expect(fault?.metadata).toMatchObject({ alignment: { calls: [{ outcome: "unavailable", reason: "cut" }] } });
+    expect(installation.acme.requests).toHaveLength(1);
+    expect(installation.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
+  });
+
+  test("with a leaving client ends the call", async () => {
+    installation.acme.script([words("Ten off")]);
+    const asked = newScope();
+    const arrived = installation.acme.nextRequest();
+    const ending = aligned(installation, ["No exclamation marks"], { stream: true }, asked);
+    await arrived;
+    const closed = installation.acme.nextClose();
+    asked.abort.abort(new Error("left"));
+    await closed;
+    expect((await ending).fault).toBeDefined();
+  });
+});
+
+const tools = new Set(["refund"]);
+const says = (content: string): Message => ({ role: "assistant", content });
+
+/** Rules, each with a text whose beginning breaks it for good, and the end of this beginning. */
+const rules: readonly (readonly [rule: string, text: string])[] = [
+  ["At most 2 words", "one two t"],
+  ["Use fewer than 5 characters", "12345"],
+  ["At most 2 paragraphs", "a\n\nb\n\nc"],
+  ["At most 1 line", "a\nb"],
+  ["Ask no questions", "So?"],
+  ["Never ask more than 1 question", "a? b?"],
+  ['Never mention "Acme"', "by Acme "],
+  ['Start with "Hello"', "Hi "],
+  ["No code blocks", "a\n```"],
+  ["No emojis", "\u{1f600}"],
+  ["No digits", "a1"],
+  ["No URLs", "https://a"],
+  ["Only use URLs of example.com", "https://a.test "],
+  ["Never use Cyrillic letters", "я"],
+  ["Only use Latin letters", "я"],
+  ['If the content is not null, start with "Hello"', "Hi "],
+];
+
+/** Words of the rules, and characters that change their neighbours. */
+const pieces = [
+  "Acme",
+  "acme",
+  "Hello",
+  "He",
+  "o",
+  "e",
+  "\u0301",
+  "\u0332",
+  "\u200b",
+  " ",
+  "\n",
+  "\n\n",
+  "?",
+  "!",
+  "-",
+  "\u2014",
+  "https://",
+  "http:",
+  "//",
+  "example.com",
+  ".",
+  "/",
+  "www.",
+  "a",
+  "1",
+  "`",
+  "```",
+  "ไทย",
+  "คำ",
+  "я",
+  "\u{1f600}",
+  "\u00a9",
+  "\ufe0f",
+  ")",
+  "](",
+  "<a",
+  "\u1100",
+  "\u1161",
+  "\u03a3",
+  "[",
+  "ﬁ",
+  "\u0345",
+];
+
+describe("a rule", () => {
+  test.each(rules)("%s is broken for good by %j, and not a character earlier", (rule, text) => {
+    const local = compile(rule, tools);
+    const before = text.slice(0, text.endsWith("\u{1f600}") ? -2 : -1);
+    expect([local?.isBrokenForGood?.(says(text)), local?.isBrokenForGood?.(says(before))]).toEqual([true, false]);
+  });
+
+  test.each([
+    "At least 2 words",
+    "At most 2 sentences",
+    'Always mention "Acme"',
+    'End with "Acme"',
+    "The content is valid JSON",
+    "Answer in Russian",
+  ])("%s can be kept until the end", (rule) => {
+    const local = compile(rule, tools);
+    expect(["a", "a b c. D e. F g. H", "", "{"].some((text) => local?.isBrokenForGood?.(says(text)))).toBe(false);
+  });
+
+  test.each(rules)("%s is never broken for good by the beginning of a text that keeps it", (rule) => {
+    const local = compile(rule, tools);
+    const piece = fc.constantFrom(...pieces);
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), fc.nat(), (said, at) => {
+        const text = Array.from(said.join(""));
+        const start = text.slice(0, at % (text.length + 1)).join("");
+        if (local?.isBrokenForGood?.(says(start))) expect(local.isBroken(says(text.join("")))).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

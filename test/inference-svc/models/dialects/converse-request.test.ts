@@ -1,0 +1,581 @@
+/**
+ * Requests in the form of Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html), with their dropped
+ * fields.
+ */
+import { describe, expect, test } from "@jest/globals";
+import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { functionTool } from "../../asking.js";
+import {
+  buildConverseBody,
+  converseWithBudget,
+  claude,
+  gptOss,
+  llama,
+  findConverseDropped,
+  mistral,
+  nova,
+  refuseConverseRequest,
+  translateToConverse,
+} from "./converse-translation.js";
+
+const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
+const calls = (call_id: string, json = "{}"): InputItem => ({
+  type: "function_call",
+  id: "fc_1",
+  call_id,
+  name: "f",
+  arguments: json,
+});
+const answers = (call_id: string, output: unknown): InputItem => ({ type: "function_call_output", call_id, output });
+const thinks = (fields: object): InputItem => ({
+  type: "reasoning",
+  id: "rs_1",
+  summary: [],
+  format: "anthropic-claude-v1",
+  ...fields,
+});
+const text = (words: string, more: object = {}) => ({ type: "input_text", text: words, ...more });
+const block = (words: string) => ({ text: words });
+const use = (toolUseId: string, input: object = {}) => ({ toolUse: { toolUseId, name: "f", input } });
+const result = (toolUseId: string, ...content: object[]) => ({ toolResult: { toolUseId, content } });
+const user = (...content: object[]) => ({ role: "user", content });
+const assistant = (...content: object[]) => ({ role: "assistant", content });
+const messagesOf = (input: readonly InputItem[], target = claude) => buildConverseBody({ input }, target).messages;
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
+const schema =
+  '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
+
+describe("the prompt and the roles", () => {
+  test("instructions and first system messages are the prompt; later system messages become the user's", () => {
+    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
+    const { body, losses } = translateToConverse({ instructions: "i", input });
+    expect(body.system).toEqual([block("i"), block("s"), block("d")]);
+    expect(body.messages).toEqual([user(block("u"), block("later"))]);
+    expect(losses).toEqual([
+      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
+    ]);
+  });
+
+  test("roles take turns, and blank texts are left out", () => {
+    const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", " "), say("assistant", "c")];
+    expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
+  });
+});
+
+describe("calls and results", () => {
+  const tools = [functionTool()];
+
+  test("results come first in the next message, with their images; numbers are not rounded", () => {
+    const input = [
+      say("user", "u"),
+      say("assistant", [{ type: "output_text", text: "Checking.", annotations: [] }]),
+      calls("a", '{"n":12345678901234567890}'),
+      calls("b"),
+      say("user", "meanwhile"),
+      answers("a", "1"),
+      answers("b", [text("2"), { type: "input_image", image_url: "data:image/jpg;base64,AA" }]),
+    ];
+    const { body, text: json } = translateToConverse({ input, tools });
+    expect(body.messages).toEqual([
+      user(block("u")),
+      assistant(block("Checking."), use("a", { n: expect.any(Number) }), use("b")),
+      user(
+        result("a", block("1")),
+        result("b", block("2"), { image: { format: "jpeg", source: { bytes: "AA" } } }),
+        block("meanwhile"),
+      ),
+    ]);
+    expect(json).toContain('{"n":12345678901234567890}');
+  });
+
+  test("an empty result, arguments other than an object, and unacceptable ids are adapted", () => {
+    const long = "c".repeat(65);
+    const input = [
+      say("user", "u"),
+      calls("call|1", '{"a":'),
+      answers("call|1", ""),
+      calls(long, ""),
+      answers(long, "x"),
+    ];
+    const [, first, second, third, fourth] = buildConverseBody({ input, tools }).messages as {
+      content: Record<string, unknown>[];
+    }[];
+    expect(first?.content[0]?.toolUse).toMatchObject({
+      toolUseId: expect.stringMatching(/^call_1_[0-9a-f]{8}$/),
+      input: { arguments: '{"a":' },
+    });
+    expect(second?.content[0]?.toolResult).toMatchObject({ content: [block("(no output)")] });
+    const called = third?.content[0]?.toolUse as { toolUseId: string } | undefined;
+    const toolUseId = called?.toolUseId;
+    expect(toolUseId).toHaveLength(64);
+    expect(fourth?.content[0]?.toolResult).toMatchObject({ toolUseId });
+  });
+
+  test("ids for Mistral have nine letters and digits", () => {
+    const ids = ["tooluse_bpe71yCf", "tooluse_bpe71yCg", "abcDEF123"];
+    const input = [say("user", "u"), ...ids.flatMap((id) => [calls(id), answers(id, "1")])];
+    const [, ...messages] = buildConverseBody({ input, tools }, mistral).messages as {
+      content: Record<string, unknown>[];
+    }[];
+    const blocks = messages.flatMap(({ content }) =>
+      content.map(({ toolUse, toolResult }) => (toolUse ?? toolResult) as { toolUseId: string }),
+    );
+    const sent = blocks.map(({ toolUseId }) => toolUseId);
+    expect(sent.filter((id) => /^[A-Za-z0-9]{9}$/.test(id))).toHaveLength(6);
+    expect([sent[0], sent[2], sent[4]]).toEqual([sent[1], sent[3], "abcDEF123"]);
+    expect(new Set(sent).size).toBe(3);
+  });
+
+  test("calls in the conversation bring their tools, even if no call is allowed", () => {
+    const input = [say("user", "u"), calls("a"), answers("a", "1")];
+    const bare = [{ toolSpec: { name: "f", inputSchema: { json: { type: "object" } } } }];
+    expect(translateToConverse({ input })).toMatchObject({
+      body: { toolConfig: { tools: bare }, additionalModelRequestFields: { tool_choice: { type: "none" } } },
+      losses: [],
+    });
+    expect(translateToConverse({ input }, nova)).toMatchObject({
+      body: { toolConfig: { tools: bare } },
+      losses: [
+        ["tool_choice", "the format requires the tools that the history calls, and cannot forbid calls of them"],
+      ],
+    });
+    const none = translateToConverse({ input, tools, toolChoice: "none" });
+    expect(none.body).toMatchObject({
+      toolConfig: { tools: [{ toolSpec: { name: "f" } }] },
+      additionalModelRequestFields: { tool_choice: { type: "none" } },
+    });
+  });
+});
+
+describe("reasoning in the input", () => {
+  const input = [
+    say("user", "u"),
+    thinks({ content: [{ type: "reasoning_text", text: "Hm" }], signature: "s" }),
+    thinks({ encrypted_content: "sealed" }),
+    thinks({ encrypted_content: "other", format: "openai-responses-v1" }),
+    thinks({ content: [{ type: "reasoning_text", text: "unsigned" }] }),
+    say("assistant", "a"),
+    thinks({ signature: "last" }),
+  ];
+
+  test("goes before its successor if it is signed, or sealed by the family", () => {
+    const { body, losses } = translateToConverse({ input });
+    expect(body.messages).toEqual([
+      user(block("u")),
+      assistant(
+        { reasoningContent: { reasoningText: { text: "Hm", signature: "s" } } },
+        { reasoningContent: { redactedContent: "sealed" } },
+        block("a"),
+      ),
+    ]);
+    expect(losses.map(([path]) => path)).toEqual(["input.3", "input.4", "input.6"]);
+  });
+
+  test("is not sent to another family", () => {
+    const { body, losses } = translateToConverse({ input }, gptOss);
+    expect(body.messages).toEqual([user(block("u")), assistant(block("a"))]);
+    expect(losses.map(([path]) => path)).toEqual(["input.1", "input.2", "input.3", "input.4", "input.6"]);
+  });
+});
+
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html, _DocumentBlock.html and _VideoBlock.html
+describe("images, videos and files", () => {
+  const pdf = "JVBERi0xLjQK";
+  const document = (format: string, name: string, bytes: string) => ({ document: { format, name, source: { bytes } } });
+  const xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+  test.each([
+    [
+      { type: "input_image", image_url: "data:image/webp;base64,AA" },
+      { image: { format: "webp", source: { bytes: "AA" } } },
+    ],
+    [
+      { type: "input_video", video_url: "data:video/quicktime;base64,AA" },
+      { video: { format: "mov", source: { bytes: "AA" } } },
+    ],
+    [
+      { type: "input_file", filename: "a.pdf", file_data: `data:application/pdf;base64,${pdf}` },
+      document("pdf", "a", pdf),
+    ],
+    [{ type: "input_file", file_data: pdf }, document("pdf", "document", pdf)],
+    [{ type: "input_file", filename: "b.DOCX", file_data: "UEsDBA" }, document("docx", "b", "UEsDBA")],
+    [
+      { type: "input_file", filename: "c.xlsx", file_data: `data:${xlsx};base64,UEsDBA` },
+      document("xlsx", "c", "UEsDBA"),
+    ],
+    [
+      { type: "input_file", filename: "log", file_data: "data:text/x-log;charset=utf-8;base64,SMOp" },
+      document("txt", "log", "SMOp"),
+    ],
+  ])("%j", (part, sent) => {
+    const { body, losses } = translateToConverse({ input: [say("user", [text("?"), part])] });
+    expect([body.messages, losses]).toEqual([[user(block("?"), sent)], []]);
+  });
+
+  test("names have only allowed characters, and are unique", () => {
+    const file = (filename: string) => ({ type: "input_file", filename, file_data: pdf });
+    const names = ["Bericht  Müller_1.pdf", "a.pdf", "a.pdf", `${"x".repeat(250)}.pdf`, "…"];
+    const { body, losses } = translateToConverse({ input: [say("user", [text("?"), ...names.map(file)])] });
+    const [message] = body.messages as { content: { document?: { name: string } }[] }[];
+    expect(message?.content.slice(1).map((part) => part.document?.name)).toEqual([
+      "Bericht M ller 1",
+      "a",
+      "a 2",
+      "x".repeat(200),
+      "document",
+    ]);
+    expect(losses.map(([path]) => path)).toEqual([1, 4, 5].map((at) => `input.0.content.${at}.filename`));
+  });
+
+  test.each([
+    [{ type: "input_image", image_url: "https://a.example/b.png" }, "images that are not data URLs"],
+    [{ type: "input_image", file_id: "file_1" }, "images that are not data URLs"],
+    [{ type: "input_image", image_url: "data:image/tiff;base64,AA" }, "images of type tiff"],
+    [{ type: "input_file", file_url: "https://a.example/b.pdf" }, "files without file_data"],
+    [{ type: "input_file", file_id: "file_1" }, "files without file_data"],
+    [{ type: "input_file", file_data: "data:application/zip;base64,AA" }, "files of type application/zip"],
+    [{ type: "input_file", file_data: "AA" }, "files of type unknown"],
+    [{ type: "input_audio", input_audio: { data: "AA", format: "mp3" } }, "audio"],
+    [{ type: "input_video", video_url: "https://a.example/v.mp4" }, "videos that are not data URLs"],
+    [{ type: "input_video", video_url: "data:video/ogg;base64,AA" }, "videos of type ogg"],
+    [{ type: "encrypted_content", encrypted_content: "x" }, "encrypted content"],
+  ])("%j is refused", (part, what) => {
+    const message = `no provider of this model takes ${what}`;
+    expect(refuseConverseRequest({ input: [say("user", [text("a"), part])] })).toEqual({
+      path: "input.0.content.1",
+      message,
+    });
+    expect(refuseConverseRequest({ input: [calls("a"), answers("a", [part])] })?.path).toBe("input.1.output.0");
+  });
+
+  test("a file needs a text in its message, or in a neighbouring one", () => {
+    const file = { type: "input_file", file_data: pdf };
+    const message = "no provider of this model takes a file without text beside it";
+    const input = [say("system", "s"), say("user", "u"), say("assistant", "a"), say("user", [file])];
+    expect(refuseConverseRequest({ input })).toEqual({ path: "input.3.content.0", message });
+    expect(refuseConverseRequest({ input: [...input, say("user", "?")] })).toBeUndefined();
+    expect(refuseConverseRequest({ input: [say("system", "s"), say("user", [file])] })?.path).toBe("input.1.content.0");
+  });
+
+  test("a screen without its image is refused", () => {
+    const shot = (image_url: string) => [
+      { type: "computer_call", id: "c", call_id: "a", action: { type: "screenshot" } },
+      { type: "computer_call_output", call_id: "a", output: { type: "computer_screenshot", image_url } },
+    ];
+    expect(refuseConverseRequest({ input: shot("https://a.example/b.png") })?.path).toBe("input.1.output");
+    expect(refuseConverseRequest({ input: shot("data:image/png;base64,AA") })).toBeUndefined();
+  });
+
+  test("details are declared as lost", () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
+    expect(findConverseDropped({ input: [say("user", [image])] })).toEqual(["input.0.content.0.detail"]);
+  });
+});
+
+describe("tools", () => {
+  const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
+  const strict: Target = { ...claude, supportedParameters: ["tools", "tool_choice", "structured_outputs"] };
+  const toolsOf = (request: Partial<TurnRequest>, at = claude) =>
+    (buildConverseBody(request, at).toolConfig as { tools: unknown[] } | undefined)?.tools;
+
+  test("functions are sent byte for byte, with the required type and without blanks", () => {
+    const { text: json, body } = translateToConverse(
+      { tools: [lookup, functionTool({ name: "a", description: " " })] },
+      strict,
+    );
+    expect(json).toContain(`"inputSchema":{"json":${schema}}`);
+    expect(body.toolConfig).toEqual({
+      tools: [
+        {
+          toolSpec: {
+            name: "lookup",
+            description: "Looks up",
+            inputSchema: { json: JSON.parse(schema) as unknown },
+            strict: true,
+          },
+        },
+        { toolSpec: { name: "a", inputSchema: { json: { type: "object" } } } },
+      ],
+    });
+  });
+
+  test("strict is sent only to endpoints with known support", () => {
+    const { body, losses } = translateToConverse({ tools: [lookup] });
+    expect(JSON.stringify(body.toolConfig)).not.toContain("strict");
+    expect(losses).toEqual([["tools.0.strict", "the endpoint is not known to enforce the schemas of calls"]]);
+  });
+
+  test("custom tools take one parameter; names of namespaces are flat", () => {
+    const custom = { type: "custom" as const, name: "patch", json: "{}" };
+    const crm = { type: "namespace" as const, name: "crm", description: "C", tools: [functionTool()], json: "{}" };
+    expect(toolsOf({ tools: [custom, crm] })).toMatchObject([
+      { toolSpec: { name: "patch", inputSchema: { json: { required: ["input"] } } } },
+      { toolSpec: { name: "crm__f", description: "Part of crm: C" } },
+    ]);
+  });
+
+  test.each([
+    ["auto", { auto: {} }],
+    ["required", { any: {} }],
+    [{ type: "tool" as const, tool: { type: "function", name: "lookup" } }, { tool: { name: "lookup" } }],
+  ] as const)("the choice %j", (toolChoice, sent) => {
+    const { toolConfig } = buildConverseBody({ tools: [lookup], toolChoice }, strict) as {
+      toolConfig: { toolChoice?: object };
+    };
+    expect(toolConfig.toolChoice).toEqual(sent);
+  });
+
+  test("the choice none removes the tools, unless tools were called before", () => {
+    expect(buildConverseBody({ tools: [functionTool()], toolChoice: "none" })).not.toHaveProperty("toolConfig");
+  });
+
+  test("one call at a time is possible only for Claude, in its own fields", () => {
+    const request = { tools: [functionTool()], parallelToolCalls: false, toolChoice: "required" as const };
+    const { body } = translateToConverse(request);
+    expect(body.toolConfig).not.toHaveProperty("toolChoice");
+    expect(body.additionalModelRequestFields).toEqual({
+      tool_choice: { type: "any", disable_parallel_tool_use: true },
+    });
+    expect(translateToConverse(request, nova)).toMatchObject({
+      body: { toolConfig: { toolChoice: { any: {} } } },
+      losses: [["parallel_tool_calls", "the format has no field for it"]],
+    });
+  });
+
+  test("a provider's own tools are refused", () => {
+    const search = { type: "hosted" as const, kind: "web_search", spelling: "web_search", json: "{}" };
+    const message = "no provider of this model runs tools of type web_search";
+    expect(refuseConverseRequest({ tools: [functionTool(), search] })).toEqual({ path: "tools.1", message });
+    expect(refuseConverseRequest({ toolChoice: { type: "tool", tool: { type: "web_search" } } })?.path).toBe(
+      "tool_choice",
+    );
+  });
+});
+
+describe("settings", () => {
+  test("a minimal request has a minimal body", () => {
+    expect(buildConverseBody({})).toEqual({ messages: [user(block("Hi"))] });
+  });
+
+  test("samplers of Claude: at most one of two, at most 1", () => {
+    expect(translateToConverse({ temperature: 1.5, topP: 0.5, topK: 5, maxOutputTokens: 10 })).toMatchObject({
+      body: { inferenceConfig: { temperature: 1, maxTokens: 10 }, additionalModelRequestFields: { top_k: 5 } },
+      losses: [["temperature"], ["top_p"]].map(([path]) => [path, expect.any(String)]),
+    });
+    const thinking = translateToConverse({ reasoning: { effort: "low" }, temperature: 0.5 });
+    expect(thinking.body).not.toHaveProperty("inferenceConfig");
+    expect(thinking.losses.map(([path]) => path)).toEqual(["temperature"]);
+  });
+
+  test("samplers of others", () => {
+    const request = { temperature: 0.5, topP: 0.5, topK: 5 };
+    const inferenceConfig = { temperature: 0.5, topP: 0.5 };
+    expect(translateToConverse(request, nova)).toMatchObject({
+      body: { inferenceConfig, additionalModelRequestFields: { inferenceConfig: { topK: 5 } } },
+      losses: [],
+    });
+    expect(buildConverseBody(request, llama)).toEqual({ messages: [user(block("Hi"))], inferenceConfig });
+    expect(findConverseDropped({ ...request, temperature: 2 }, llama)).toEqual(["temperature", "top_k"]);
+  });
+
+  test("structured outputs, with the schema as text", () => {
+    const textFormat = { type: "json_schema" as const, name: "n", schemaJson: schema, description: "d" };
+    expect(buildConverseBody({ textFormat }).outputConfig).toEqual({
+      textFormat: { type: "json_schema", structure: { jsonSchema: { schema, name: "n", description: "d" } } },
+    });
+    expect(translateToConverse({ textFormat: { type: "json_object" } })).toMatchObject({
+      body: { messages: [user(block("Hi"))] },
+      losses: [["text.format", "sent as an instruction: the format only enforces a JSON schema"]],
+    });
+  });
+
+  test("the tier", () => {
+    expect(buildConverseBody({}, { ...claude, tier: "flex" }).serviceTier).toEqual({ type: "flex" });
+    expect(findConverseDropped({}, { ...claude, tier: "scale" })).toEqual(["service_tier"]);
+  });
+
+  test("settings unknown to the format are declared", () => {
+    const request = {
+      verbosity: "low",
+      imageConfigJson: "{}",
+      promptCacheKey: "k",
+      maxToolCalls: 3,
+      topLogprobs: 2,
+      frequencyPenalty: 1,
+      presencePenalty: 1,
+      truncation: "auto" as const,
+      include: ["message.output_text.logprobs"],
+      reasoning: { context: "all_turns", mode: "pro" },
+    };
+    const paths = [
+      "frequency_penalty",
+      "image_config",
+      "include.0",
+      "max_tool_calls",
+      "presence_penalty",
+      "prompt_cache_key",
+      "reasoning.context",
+      "reasoning.mode",
+      "text.verbosity",
+      "top_logprobs",
+    ];
+    expect(findConverseDropped(request).sort()).toEqual(paths);
+    expect(findConverseDropped(request, llama).sort()).toEqual(paths);
+  });
+
+  test("images as an answer, and a history sealed by another provider, are refused", () => {
+    expect(refuseConverseRequest({ outputModalities: ["image"] })?.path).toBe("modalities");
+    expect(refuseConverseRequest({ input: [{ type: "compaction", encrypted_content: "x" }] })?.path).toBe("input.0");
+  });
+});
+
+// https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html
+describe("thought", () => {
+  const saidOf = (reasoning: object, at = claude, more: Partial<TurnRequest> = {}) => {
+    const { body, losses } = translateToConverse({ reasoning, ...more }, at);
+    const { additionalModelRequestFields: fields, outputConfig, inferenceConfig } = body;
+    return { fields, outputConfig, inferenceConfig, losses: losses.map(([path]) => path) };
+  };
+
+  test("Claude takes an effort, or a budget within the answer", () => {
+    expect(saidOf({ effort: "high" })).toEqual({
+      fields: { thinking: { type: "adaptive" } },
+      outputConfig: { effort: "high" },
+      losses: [],
+    });
+    expect(saidOf({ effort: "high" }, { ...converseWithBudget, maxOutputTokens: 10_000 })).toEqual({
+      fields: { thinking: { type: "enabled", budget_tokens: 8_000 } },
+      inferenceConfig: { maxTokens: 10_000 },
+      losses: [],
+    });
+  });
+
+  test("a required call excludes thinking", () => {
+    const tools = [functionTool()];
+    for (const toolChoice of ["required", { type: "tool", tool: { type: "function", name: "f" } }] as const) {
+      expect(saidOf({ effort: "high" }, claude, { tools, toolChoice })).toEqual({
+        outputConfig: { effort: "high" },
+        losses: ["reasoning"],
+      });
+      const single = saidOf({ effort: "high" }, claude, { tools, toolChoice, parallelToolCalls: false });
+      expect(single.fields).not.toHaveProperty("thinking");
+    }
+    expect(saidOf({ effort: "high" }, claude, { tools, toolChoice: "auto" }).losses).toEqual([]);
+  });
+
+  test("other models get the setting of their format, or none", () => {
+    expect(saidOf({ effort: "low" }, gptOss)).toEqual({ fields: { reasoning_effort: "low" }, losses: [] });
+    expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, nova)).toEqual({
+      fields: { reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } },
+      losses: ["reasoning.summary", "reasoning.max_tokens", "reasoning.effort"],
+    });
+    expect(saidOf({ effort: "high" }, nova, { maxOutputTokens: 100 })).toMatchObject({
+      fields: { reasoningConfig: { maxReasoningEffort: "medium" } },
+      losses: ["reasoning.effort"],
+    });
+    expect(saidOf({ effort: "none" }, nova).fields).toEqual({ reasoningConfig: { type: "disabled" } });
+    expect(saidOf({ effort: "low" }, llama)).toEqual({ losses: ["reasoning.effort"] });
+  });
+});
+
+// https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
+describe("cache points", () => {
+  const point = { cachePoint: { type: "default" } };
+  const hour = { cachePoint: { type: "default", ttl: "1h" } };
+  const marked = (words: string, ttl = "5m") => text(words, { cache_control: { type: "ephemeral", ttl } });
+  const cacheControl = { ttl: "5m" as const };
+  const tools = [functionTool()];
+
+  test("marks in the request follow their blocks, the longer lifetimes first", () => {
+    const input = [say("system", [marked("s", "1h")]), say("user", [marked("a"), text("b")])];
+    const { body } = translateToConverse({ input });
+    expect([body.system, body.messages]).toEqual([[block("s"), hour], [user(block("a"), point, block("b"))]]);
+  });
+
+  test("a mark within a tool's result follows the whole result", () => {
+    const input = [say("user", "u"), calls("a"), answers("a", [marked("1"), text("2")])];
+    const [, , message] = buildConverseBody({ input, tools }).messages as { content: object[] }[];
+    expect(message?.content).toEqual([result("a", block("1"), block("2")), point]);
+  });
+
+  test("for a whole request are at the end, and at the prompt or the tools", () => {
+    const { toolConfig, messages } = buildConverseBody({ cacheControl, tools }) as {
+      toolConfig: { tools: object[] };
+      messages: object;
+    };
+    expect(toolConfig.tools[1]).toEqual(point);
+    expect(messages).toEqual([user(block("Hi"), point)]);
+    expect(buildConverseBody({ cacheControl: { ttl: "1h" }, instructions: "i" }).system).toEqual([block("i"), hour]);
+  });
+
+  test("never follow a file converted to text", () => {
+    const csv = { type: "input_file", filename: "a.csv", file_data: "data:text/csv;base64,QQ" };
+    const control = { cache_control: { type: "ephemeral" } };
+    const { body, losses } = translateToConverse({
+      input: [say("user", [text("?"), { ...csv, ...control }])],
+      cacheControl,
+    });
+    expect(losses).toEqual([["input.0.content.1.cache_control", "a mark cannot follow a file of this type"]]);
+    const [message] = body.messages as { content: object[] }[];
+    expect(message?.content.slice(0, 2)).toEqual([block("?"), point]);
+    expect(message?.content).toHaveLength(3);
+    const pdf = { type: "input_file", file_data: "JVBERi0xLjQK", ...control };
+    const [whole] = buildConverseBody({ input: [say("user", [text("?"), pdf])] }).messages as { content: object[] }[];
+    expect(whole?.content[2]).toEqual(point);
+  });
+
+  test("those of tools and calls follow them, if the model accepts them there", () => {
+    const cacheControl = { type: "ephemeral" };
+    const marked = [functionTool({ cacheControl }), functionTool({ name: "g" })];
+    const input = [say("user", "Hi"), { ...calls("a"), cache_control: cacheControl }, answers("a", "1")];
+    const { toolConfig, messages } = buildConverseBody({ input, tools: marked }) as {
+      toolConfig: { tools: object[] };
+      messages: object[];
+    };
+    expect(toolConfig.tools).toEqual([{ toolSpec: expect.anything() }, point, { toolSpec: expect.anything() }]);
+    expect(messages[1]).toEqual(assistant(use("a"), point));
+    const atNova = translateToConverse({ input, tools: marked }, nova);
+    expect(atNova.body.toolConfig).toEqual({
+      tools: [{ toolSpec: expect.anything() }, { toolSpec: expect.anything() }],
+    });
+    expect(atNova.losses.map(([path]) => path)).toEqual(["tools.0.cache_control"]);
+    const atLlama = translateToConverse({ input, tools: marked }, llama);
+    expect(atLlama.losses.map(([path]) => path)).toEqual(["input.1.cache_control", "tools.0.cache_control"]);
+  });
+
+  test("Nova takes no cache points for tools, and none of an hour", () => {
+    const input = [say("user", [marked("Hi", "1h")])];
+    const { body, losses } = translateToConverse(
+      { input, cacheControl: { ttl: "1h" }, tools, instructions: "i" },
+      nova,
+    );
+    expect(body.toolConfig).toEqual({ tools: [{ toolSpec: expect.anything() }] });
+    expect([body.system, body.messages]).toEqual([[block("i"), point], [user(block("Hi"), point)]]);
+    expect(losses.map(([path]) => path)).toEqual(["input.0.content.0.cache_control.ttl", "cache_control.ttl"]);
+  });
+
+  test("are left out for models without known caching, unless the operator enables it", () => {
+    const input = [say("user", [marked("a"), text("b", { prompt_cache_breakpoint: {} })])];
+    const { body, losses } = translateToConverse({ input, cacheControl }, llama);
+    expect(body).toEqual({ messages: [user(block("a"), block("b"))] });
+    expect(losses.map(([path]) => path)).toEqual([
+      "input.0.content.0.cache_control",
+      "input.0.content.1.prompt_cache_breakpoint",
+      "cache_control",
+    ]);
+    const knows = { ...llama, supportedParameters: ["cache_control"] };
+    expect(buildConverseBody({ input }, knows).messages).toEqual([user(block("a"), point, block("b"), point)]);
+  });
+
+  test("a fifth is refused by name, for models with caching", () => {
+    const input = [
+      say(
+        "user",
+        ["1", "2", "3", "4", "5"].map((it) => marked(it)),
+      ),
+    ];
+    expect(refuseConverseRequest({ input })?.path).toBe("input.0.content.4.cache_control");
+    expect(refuseConverseRequest({ input }, llama)).toBeUndefined();
+  });
+});

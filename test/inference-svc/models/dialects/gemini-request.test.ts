@@ -1,0 +1,585 @@
+/** Requests in the form of Gemini (https://ai.google.dev/api/generate-content), with their dropped fields. */
+import { describe, expect, test } from "@jest/globals";
+import type { HostedTool, InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { functionTool } from "../../asking.js";
+import {
+  buildGeminiBody,
+  buildConfig,
+  findGeminiDropped,
+  older,
+  refuseGeminiRequest,
+  geminiTarget,
+  translateToGemini,
+} from "./gemini-translation.js";
+
+const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
+const calls = (call_id: string, json = "{}", name = "f"): InputItem => ({
+  type: "function_call",
+  id: `fc_${call_id}`,
+  call_id,
+  name,
+  arguments: json,
+});
+const answers = (call_id: string, output: unknown): InputItem => ({ type: "function_call_output", call_id, output });
+const thinks = (fields: object): InputItem => ({
+  type: "reasoning",
+  id: "rs_1",
+  summary: [],
+  format: "google-gemini-v1",
+  ...fields,
+});
+const text = (words: string, more: object = {}) => ({ type: "input_text", text: words, ...more });
+const user = (...parts: object[]) => ({ role: "user", parts });
+const model = (...parts: object[]) => ({ role: "model", parts });
+const functionCall = (id: string, args: object = {}, more: object = {}) => ({
+  functionCall: { id, name: "f", args },
+  ...more,
+});
+const functionResponse = (id: string, output: string) => ({
+  functionResponse: { id, name: "f", response: { output } },
+});
+/** Google's placeholder for calls of other models. */
+const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
+/** Stands before a conversation that begins with a call, because the provider refuses such a beginning. */
+const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });
+const contentsOf = (input: readonly InputItem[], at = older) =>
+  (buildGeminiBody({ input }, at).contents as object[]).filter((content) => JSON.stringify(content) !== opening);
+/** A number JavaScript would round, and white space JSON.stringify would not write. */
+const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
+
+test("a plain question is sent as only its contents", () => {
+  expect(translateToGemini({})).toMatchObject({ body: { contents: [user({ text: "Hi" })] }, losses: [] });
+  expect(Object.keys(buildGeminiBody({}))).toEqual(["contents"]);
+});
+
+describe("the instruction and the roles", () => {
+  test("instructions and first system messages are the instruction; later system messages become the user's", () => {
+    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
+    const { body, losses } = translateToGemini({ instructions: "i", input });
+    expect(body.systemInstruction).toEqual({ parts: [{ text: "i" }, { text: "s" }, { text: "d" }] });
+    expect(body.contents).toEqual([user({ text: "u" }, { text: "later" })]);
+    expect(losses).toEqual([
+      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
+    ]);
+  });
+
+  test("an instruction by itself is the question", () => {
+    const body = buildGeminiBody({ input: [say("system", "a"), say("developer", "b")] });
+    expect([body.systemInstruction, body.contents]).toEqual([{ parts: [{ text: "a" }] }, [user({ text: "b" })]]);
+  });
+
+  test("roles take turns, and empty texts are left out", () => {
+    const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", ""), say("assistant", "c")];
+    expect(contentsOf(input)).toEqual([user({ text: "a" }, { text: "b" }), model({ text: "c" })]);
+  });
+
+  test("an agent's message names its sender and recipient", () => {
+    const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] };
+    expect(contentsOf([item])).toEqual([user({ text: "Message from a to b:" }, { text: "Hi" })]);
+  });
+
+  test("text of an assistant is sent without its annotations", () => {
+    const part = { type: "output_text", text: "x", annotations: [{ type: "url_citation" }] };
+    const { body, losses } = translateToGemini({
+      input: [say("user", "u"), { ...say("assistant", [part]), phase: "commentary" }],
+    });
+    expect(body.contents).toEqual([user({ text: "u" }), model({ text: "x" })]);
+    expect(losses.map(([path]) => path)).toEqual(["input.1.phase", "input.1.content.0.annotations"]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/function-calling
+describe("calls and answers", () => {
+  test("answers come right after the calls, under their names, with their images", () => {
+    const input = [
+      say("user", "u"),
+      say("assistant", "Checking."),
+      calls("a", '{"n":12345678901234567890}'),
+      calls("b"),
+      say("user", "meanwhile"),
+      answers("a", "1"),
+      answers("b", [text("2"), { type: "input_image", image_url: "data:image/png;base64,AA" }, text("3")]),
+    ];
+    const { body, text: json } = translateToGemini({ input }, older);
+    expect(body.contents).toEqual([
+      user({ text: "u" }),
+      model({ text: "Checking." }, functionCall("a", { n: expect.any(Number) }), functionCall("b")),
+      user(functionResponse("a", "1"), functionResponse("b", "2\n3"), {
+        inlineData: { mimeType: "image/png", data: "AA" },
+      }),
+      user({ text: "meanwhile" }),
+    ]);
+    expect(json).toContain('"args":{"n":12345678901234567890}');
+  });
+
+  test("each round of calls keeps its answers together, in any order of arrival", () => {
+    const input = [calls("a"), calls("b"), answers("a", "1"), calls("c"), answers("c", "3"), answers("b", "2")];
+    expect(contentsOf(input)).toEqual([
+      model(functionCall("a"), functionCall("b")),
+      user(functionResponse("a", "1"), functionResponse("b", "2")),
+      model(functionCall("c")),
+      user(functionResponse("c", "3")),
+    ]);
+  });
+
+  test("text of the user after the answers is a separate message", () => {
+    expect(contentsOf([calls("a"), answers("a", ""), say("user", "u"), say("user", "v")])).toEqual([
+      model(functionCall("a")),
+      user(functionResponse("a", "")),
+      user({ text: "u" }, { text: "v" }),
+    ]);
+  });
+
+  test("arguments other than an object are wrapped", () => {
+    expect(contentsOf([calls("a", '{"a":'), answers("a", "x"), calls("b", ""), answers("b", "y")])).toEqual([
+      model(functionCall("a", { arguments: '{"a":' })),
+      user(functionResponse("a", "x")),
+      model(functionCall("b")),
+      user(functionResponse("b", "y")),
+    ]);
+  });
+
+  test("calls of custom tools, of tools of a namespace, and of unknown tools are sent", () => {
+    const input: InputItem[] = [
+      { type: "custom_tool_call", id: "c", call_id: "a", name: "patch", input: "x" },
+      { type: "function_call", id: "d", call_id: "b", name: "find", namespace: "crm", arguments: "{}" },
+      { type: "shell_call", id: "s", call_id: "s", action: { commands: ["ls"] } },
+      { type: "shell_call_output", call_id: "s", output: "o" },
+      { type: "web_search_call", id: "w", status: "completed" },
+    ];
+    const { body, losses } = translateToGemini({ input }, older);
+    expect(body.contents).toEqual([
+      JSON.parse(opening),
+      model(
+        { functionCall: { id: "a", name: "patch", args: { input: "x" } } },
+        { functionCall: { id: "b", name: "crm__find", args: {} } },
+        { functionCall: { id: "s", name: "shell", args: { commands: ["ls"] } } },
+      ),
+      user({ functionResponse: { id: "s", name: "shell", response: { output: "o" } } }),
+      model({ text: "[Web search.]" }),
+    ]);
+    expect(losses.map(([path]) => path)).toEqual(["input.0"]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/thought-signatures
+describe("signatures", () => {
+  const conversation = (...thoughts: InputItem[]) => [say("user", "u"), ...thoughts, calls("a"), answers("a", "1")];
+  const answered = user(functionResponse("a", "1"));
+
+  test("stay on their part: a call, or a text", () => {
+    expect(contentsOf(conversation(thinks({ signature: "S" })), geminiTarget)).toEqual([
+      user({ text: "u" }),
+      model(functionCall("a", {}, { thoughtSignature: "S" })),
+      answered,
+    ]);
+    const said = [say("user", "u"), thinks({ encrypted_content: "S" }), say("assistant", "x"), say("user", "v")];
+    expect(contentsOf(said)).toEqual([
+      user({ text: "u" }),
+      model({ text: "x", thoughtSignature: "S" }),
+      user({ text: "v" }),
+    ]);
+  });
+
+  test("a signature without a successor is a separate part, unchanged", () => {
+    const alone = (value: string) => ({ text: "", thoughtSignature: value });
+    const said = [say("assistant", "x"), thinks({ encrypted_content: "S" }), say("user", "v")];
+    expect(contentsOf(said)).toEqual([model({ text: "x" }, alone("S")), user({ text: "v" })]);
+    const two = [say("assistant", "x"), thinks({ signature: "S" }), thinks({ signature: "T" }), calls("a")];
+    expect(contentsOf(two)).toEqual([
+      model({ text: "x" }, alone("S"), functionCall("a", {}, { thoughtSignature: "T" })),
+    ]);
+    expect(findGeminiDropped({ input: [say("user", "u"), thinks({ signature: "S" }), say("user", "v")] })).toEqual([
+      "input.1",
+    ]);
+  });
+
+  test("of parallel calls the first is signed; signatures of another family are left out", () => {
+    const input = [say("user", "u"), thinks({ signature: "S", format: "anthropic-claude-v1" }), calls("a"), calls("b")];
+    const { body, losses } = translateToGemini({ input });
+    expect(body.contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, unsigned), functionCall("b"))]);
+    expect(losses).toEqual([["input.1", "the provider only reads reasoning of its own models"]]);
+  });
+
+  test("unsigned reasoning is left out; models before 3 take unsigned calls", () => {
+    const input = conversation(thinks({ summary: [{ type: "summary_text", text: "hm" }] }));
+    const { body, losses } = translateToGemini({ input }, older);
+    expect([body.contents, losses]).toEqual([[user({ text: "u" }), model(functionCall("a")), answered], []]);
+  });
+
+  test.each([
+    ["gemini-3-pro-preview", true],
+    ["gemini-10-flash", true],
+    ["gemini-flash-latest", true],
+    ["models/gemini-3.6-flash", true],
+    ["gemini-2.5-pro", false],
+    ["gemma-4-27b-it", false],
+  ])("%s requires signed calls: %s", (upstreamModel, wanted) => {
+    const contents = contentsOf(conversation(), { ...geminiTarget, upstreamModel });
+    expect(contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, wanted ? unsigned : {})), answered]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/file-input-methods
+describe("media", () => {
+  const partsOf = (...content: object[]) => (contentsOf([say("user", content)]) as { parts: unknown[] }[])[0]?.parts;
+
+  test("bytes are sent inline, and addresses for the provider to fetch", () => {
+    expect(
+      partsOf(
+        { type: "input_image", image_url: "data:image/jpeg;base64,AA", detail: "auto" },
+        { type: "input_image", image_url: "https://a.example/cat.PNG?x=1", detail: "auto" },
+        { type: "input_image", image_url: "https://a.example/cat", detail: "auto" },
+        { type: "input_file", file_data: "data:application/pdf;base64,JVBERAA" },
+        { type: "input_file", file_data: "JVBERAA" },
+        { type: "input_file", file_data: "data:application/json;charset=utf-8;base64,e30=" },
+        { type: "input_file", file_url: "https://a.example/a.pdf" },
+        { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
+        { type: "input_video", video_url: "data:video/mp4;base64,AA" },
+        { type: "input_video", video_url: "https://www.youtube.com/watch?v=1" },
+      ),
+    ).toEqual([
+      { inlineData: { mimeType: "image/jpeg", data: "AA" } },
+      { fileData: { mimeType: "image/png", fileUri: "https://a.example/cat.PNG?x=1" } },
+      { fileData: { fileUri: "https://a.example/cat" } },
+      { inlineData: { mimeType: "application/pdf", data: "JVBERAA" } },
+      { inlineData: { mimeType: "application/pdf", data: "JVBERAA" } },
+      { inlineData: { mimeType: "text/plain", data: "e30=" } },
+      { fileData: { mimeType: "application/pdf", fileUri: "https://a.example/a.pdf" } },
+      { inlineData: { mimeType: "audio/wav", data: "AA" } },
+      { inlineData: { mimeType: "video/mp4", data: "AA" } },
+      { fileData: { fileUri: "https://www.youtube.com/watch?v=1" } },
+    ]);
+  });
+
+  test("texts about them are declared as lost; an instruction holds only text", () => {
+    const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
+    const file = { type: "input_file", file_data: "JVBERAA", filename: "a.pdf" };
+    const video = { type: "input_video", video_url: "https://a.example/a.mp4", processing: "static" };
+    const { body, losses } = translateToGemini({ input: [say("system", [image]), say("user", [file, video])] });
+    expect(body.systemInstruction).toBeUndefined();
+    expect(losses.map(([path]) => path)).toEqual([
+      "input.0.content.0.detail",
+      "input.0.role",
+      "input.1.content.0.filename",
+      "input.1.content.1.processing",
+    ]);
+  });
+
+  test("a screenshot is shown next to its answer", () => {
+    const input: InputItem[] = [
+      { type: "computer_call", id: "c", call_id: "c", action: { type: "screenshot" } },
+      { type: "computer_call_output", call_id: "c", output: { image_url: "data:image/png;base64,AA" } },
+    ];
+    expect((contentsOf(input) as { parts: object[] }[])[1]?.parts).toEqual([
+      { functionResponse: { id: "c", name: "computer", response: { output: "" } } },
+      { inlineData: { mimeType: "image/png", data: "AA" } },
+    ]);
+  });
+
+  test.each<[object, string]>([
+    [{ type: "input_image", file_id: "f" }, "no provider of this model takes images by file_id"],
+    [{ type: "input_file", file_id: "f" }, "no provider of this model takes files by file_id"],
+    [{ type: "input_file", file_data: "AAAA" }, "no provider of this model takes files of type unknown"],
+    [
+      { type: "input_file", file_data: "data:application/zip;base64,AA" },
+      "no provider of this model takes files of type application/zip",
+    ],
+    [
+      { type: "input_video", video_url: "file:///etc/passwd" },
+      "no provider of this model takes videos that are neither data URLs nor http URLs",
+    ],
+    [{ type: "encrypted_content", encrypted_content: "x" }, "no provider of this model takes encrypted content"],
+  ])("%j is refused", (part, message) => {
+    const path = "input.0.content.1";
+    expect(refuseGeminiRequest({ input: [say("user", [text("x"), part])] })).toEqual({ path, message });
+  });
+
+  test("sealed history is refused, and a screenshot by id", () => {
+    const sealed = { type: "compaction", encrypted_content: "x" };
+    expect(refuseGeminiRequest({ input: [sealed] })?.path).toBe("input.0");
+    const shot = { type: "computer_call_output", call_id: "c", output: { file_id: "f" } };
+    expect(refuseGeminiRequest({ input: [shot] })?.path).toBe("input.0.output");
+  });
+});
+
+describe("tools", () => {
+  const weather = functionTool({ name: "get_weather", description: "Tells", parametersJson: schema });
+
+  test("functions are sent with their schemas unchanged", () => {
+    const { body, text: json } = translateToGemini({ tools: [weather, functionTool({ name: "now" })] });
+    expect(body.tools).toEqual([
+      {
+        functionDeclarations: [
+          { name: "get_weather", description: "Tells", parametersJsonSchema: expect.any(Object) },
+          { name: "now" },
+        ],
+      },
+    ]);
+    expect(body.toolConfig).toBeUndefined();
+    expect(json).toContain(`"parametersJsonSchema":${schema}`);
+  });
+
+  test("custom tools and namespaces as functions", () => {
+    const tools: TurnRequest["tools"] = [
+      { type: "custom", name: "patch", description: "d", json: '{"type":"custom","name":"patch"}' },
+      { type: "namespace", name: "crm", description: "Customers", tools: [functionTool({ name: "find" })], json: "{}" },
+    ];
+    const { tools: sent } = buildGeminiBody({ tools }) as { tools: { functionDeclarations: { name: string }[] }[] };
+    expect(sent[0]?.functionDeclarations).toMatchObject([
+      { name: "patch", parametersJsonSchema: { required: ["input"] } },
+      { name: "crm__find", description: "Part of crm: Customers" },
+    ]);
+  });
+
+  const tools = [weather, functionTool({ name: "now" })];
+  const named = { type: "function", name: "now" };
+  test.each<[string, TurnRequest["toolChoice"], unknown]>([
+    ["nothing", undefined, undefined],
+    ["auto", "auto", undefined],
+    ["none", "none", { mode: "NONE" }],
+    ["required", "required", { mode: "ANY" }],
+    ["a function", { type: "tool", tool: named }, { mode: "ANY", allowedFunctionNames: ["now"] }],
+    ["some", { type: "allowed_tools", mode: "auto", tools: [named] }, undefined],
+    ["one of some", { type: "allowed_tools", mode: "required", tools: [named] }, { mode: "ANY" }],
+  ])("the choice of %s", (_, toolChoice, wanted) => {
+    const { body, losses } = translateToGemini({ tools, ...(toolChoice !== undefined && { toolChoice }) });
+    expect([
+      (body.toolConfig as { functionCallingConfig?: unknown } | undefined)?.functionCallingConfig,
+      losses,
+    ]).toEqual([wanted, []]);
+    const [{ functionDeclarations }] = body.tools as [{ functionDeclarations: object[] }];
+    expect(functionDeclarations).toHaveLength(typeof toolChoice === "object" && "tools" in toolChoice ? 1 : 2);
+  });
+
+  test("the choice of a namespace", () => {
+    const crm = { type: "namespace" as const, name: "crm", description: "", tools: [weather], json: "{}" };
+    const body = buildGeminiBody({
+      tools: [crm, ...tools],
+      toolChoice: { type: "tool", tool: { type: "namespace", name: "crm" } },
+    });
+    expect(body.toolConfig).toEqual({ functionCallingConfig: { mode: "ANY" } });
+    expect(body.tools).toMatchObject([{ functionDeclarations: [{ name: "crm__get_weather" }] }]);
+  });
+
+  test("a strict function holds the model to the schemas", () => {
+    const strict = [functionTool({ strict: true })];
+    expect(buildGeminiBody({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
+    expect(buildGeminiBody({ tools: strict, toolChoice: "required" }).toolConfig).toEqual({
+      functionCallingConfig: { mode: "ANY" },
+    });
+  });
+
+  test("one call at a time cannot be requested", () => {
+    expect(findGeminiDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
+    expect(findGeminiDropped({ tools, parallelToolCalls: true })).toEqual([]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/google-search, https://ai.google.dev/gemini-api/docs/url-context
+describe("tools of the provider", () => {
+  const hosted = (kind: string, more: object = {}): HostedTool => ({
+    type: "hosted",
+    kind,
+    spelling: kind,
+    json: JSON.stringify({ type: kind, ...more }),
+  });
+  const listing = (...names: string[]) => ({ ...geminiTarget, nativeTools: new Set(names) });
+
+  test("a search is sent under any of its names; page fetches if the operator lists the tool", () => {
+    expect(buildGeminiBody({ tools: [hosted("web_search_preview")] }).tools).toEqual([{ googleSearch: {} }]);
+    const both = [hosted("web_search"), hosted("service:web_fetch"), hosted("service:web_search")];
+    const all = listing("web_search", "service:web_fetch", "service:web_search");
+    expect(buildGeminiBody({ tools: both }, all).tools).toEqual([{ googleSearch: {} }, { urlContext: {} }]);
+    expect(refuseGeminiRequest({ tools: both })).toEqual({
+      path: "tools.1",
+      message: "no provider of this model runs tools of type service:web_fetch",
+    });
+    expect(refuseGeminiRequest({ tools: [hosted("web_search")] }, listing("service:web_fetch"))?.path).toBe("tools.0");
+  });
+
+  test("unsupported settings of a search are declared; domain filters are refused", () => {
+    const search = hosted("web_search", { search_context_size: "high", max_uses: 2, filters: {}, user_location: null });
+    expect(findGeminiDropped({ tools: [search] })).toEqual(["tools.0.search_context_size", "tools.0.max_uses"]);
+    const filtered = hosted("web_search", { filters: { allowed_domains: ["a.example"] } });
+    expect(refuseGeminiRequest({ tools: [filtered] })?.path).toBe("tools.0.filters.allowed_domains");
+    const pages = hosted("service:web_fetch", { parameters: { max_uses: 1, blocked_domains: ["a.example"] } });
+    expect(refuseGeminiRequest({ tools: [pages] }, listing("service:web_fetch"))?.path).toBe(
+      "tools.0.parameters.blocked_domains",
+    );
+    const limited = hosted("service:web_fetch", { parameters: { max_uses: 1 } });
+    expect(findGeminiDropped({ tools: [limited] }, listing("service:web_fetch"))).toEqual([
+      "tools.0.parameters.max_uses",
+    ]);
+  });
+
+  test("are refused together with functions, when required, and when calls are forbidden", () => {
+    const search = hosted("web_search");
+    expect(refuseGeminiRequest({ tools: [functionTool(), search] })?.path).toBe("tools.1");
+    expect(findGeminiDropped({ tools: [search], toolChoice: "required" })).toEqual(["tool_choice"]);
+    expect(findGeminiDropped({ tools: [search], toolChoice: { type: "tool", tool: { type: "web_search" } } })).toEqual([
+      "tool_choice",
+    ]);
+    expect(buildGeminiBody({ tools: [search], toolChoice: "none" }).tools).toBeUndefined();
+  });
+
+  test("other tools are refused", () => {
+    expect(refuseGeminiRequest({ tools: [hosted("code_interpreter")] })).toEqual({
+      path: "tools.0",
+      message: "no provider of this model runs tools of type code_interpreter",
+    });
+    expect(
+      refuseGeminiRequest({ tools: [functionTool()], toolChoice: { type: "tool", tool: { type: "mcp" } } })?.path,
+    ).toBe("tool_choice");
+    expect(findGeminiDropped({ tools: [functionTool(), hosted("tool_search")] })).toEqual(["tools.1"]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/generate-content/thinking
+describe("thought", () => {
+  const thinkingOf = (reasoning: TurnRequest["reasoning"], at = geminiTarget) => {
+    const { config, losses } = translateToGemini({ ...(reasoning && { reasoning }) }, at);
+    return [config?.thinkingConfig, losses.map(([path, reason]) => `${path}: ${reason}`)];
+  };
+  const shows = { includeThoughts: true };
+
+  test.each<[string, object, string[]]>([
+    ["low", { thinkingLevel: "LOW", ...shows }, []],
+    ["medium", { thinkingLevel: "MEDIUM", ...shows }, []],
+    ["high", { thinkingLevel: "HIGH", ...shows }, []],
+    ["max", { thinkingLevel: "HIGH", ...shows }, ["reasoning.effort: sent as high"]],
+    ["minimal", { thinkingLevel: "LOW", ...shows }, ["reasoning.effort: sent as low"]],
+    ["none", { thinkingLevel: "LOW" }, ["reasoning.effort: sent as low"]],
+  ])("an effort of %s is a level", (effort, wanted, losses) => {
+    expect(thinkingOf({ effort })).toEqual([wanted, losses]);
+  });
+
+  test("the minimal level is sent only if the operator declares it for the model", () => {
+    const least = { ...geminiTarget, supportedParameters: ["reasoning", "thinking.minimal"] };
+    expect(thinkingOf({ effort: "minimal" }, least)).toEqual([{ thinkingLevel: "MINIMAL", ...shows }, []]);
+    expect(thinkingOf({ effort: "none" }, least)).toEqual([
+      { thinkingLevel: "MINIMAL" },
+      ["reasoning.effort: sent as minimal"],
+    ]);
+  });
+
+  test.each<[string, string, object, number]>([
+    ["gemini-2.5-flash", "none", { thinkingBudget: 0 }, 0],
+    ["gemini-2.5-pro", "none", { thinkingBudget: 128 }, 1],
+    ["gemini-2.5-flash", "minimal", { thinkingBudget: 1_024, ...shows }, 0],
+    ["gemini-2.5-flash", "medium", { thinkingBudget: 8_192, ...shows }, 0],
+    ["gemini-2.5-pro", "high", { thinkingBudget: 24_576, ...shows }, 0],
+    ["gemini-2.5-flash", "xhigh", { thinkingBudget: 24_576, ...shows }, 1],
+  ])("for %s an effort of %s is a budget", (upstreamModel, effort, wanted, losses) => {
+    const { config, losses: lost } = translateToGemini({ reasoning: { effort } }, { ...geminiTarget, upstreamModel });
+    expect([config?.thinkingConfig, lost.length]).toEqual([wanted, losses]);
+  });
+
+  test("a budget fits the model, or is declared", () => {
+    const lite = { ...geminiTarget, upstreamModel: "gemini-2.5-flash-lite" };
+    expect(thinkingOf({ maxTokens: 1 }, lite)).toEqual([
+      { thinkingBudget: 512, ...shows },
+      ["reasoning.max_tokens: sent as a budget of 512: the model takes 512 to 24576"],
+    ]);
+    expect(thinkingOf({ maxTokens: 5_000, effort: "high" }, older)).toEqual([
+      { thinkingBudget: 5_000, ...shows },
+      ["reasoning.effort: reasoning.max_tokens counts instead"],
+    ]);
+    expect(thinkingOf({ maxTokens: 5_000 })).toEqual([shows, ["reasoning.max_tokens: the endpoint takes no budget"]]);
+  });
+
+  test("a summary is shown; its only kind is declared, as are other settings", () => {
+    expect(thinkingOf(undefined)).toEqual([undefined, []]);
+    expect(thinkingOf({ summary: "auto" })).toEqual([shows, []]);
+    expect(thinkingOf({ summary: "detailed", context: "all_turns", mode: "pro" })).toEqual([
+      shows,
+      [
+        "reasoning.context: the format has no field for it",
+        "reasoning.mode: the format has no field for it",
+        "reasoning.summary: there is only one kind of summary",
+      ],
+    ]);
+    expect(thinkingOf({ summary: "auto" }, older)).toEqual([shows, []]);
+  });
+
+  test("an effort changed in the conversation counts from there on", () => {
+    const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
+    expect(buildConfig({ input, reasoning: { effort: "high" } })?.thinkingConfig).toEqual({
+      thinkingLevel: "LOW",
+      ...shows,
+    });
+  });
+});
+
+describe("settings", () => {
+  test("samplers and the limit", () => {
+    const settings = { temperature: 1.5, topP: 0.9, topK: 40, maxOutputTokens: 100 };
+    expect(translateToGemini(settings)).toMatchObject({ config: settings, losses: [] });
+  });
+
+  test("settings rejected by most models are sent if the operator declares them for the endpoint", () => {
+    const settings = { frequencyPenalty: 1, presencePenalty: 0.5, topLogprobs: 3 };
+    expect(translateToGemini(settings)).toMatchObject({
+      config: undefined,
+      losses: [["frequency_penalty"], ["presence_penalty"], ["top_logprobs"]].map(([path]) => [
+        path,
+        "the endpoint does not support it",
+      ]),
+    });
+    const knows = { ...geminiTarget, supportedParameters: ["frequency_penalty", "presence_penalty", "top_logprobs"] };
+    expect(buildConfig(settings, knows)).toEqual({
+      frequencyPenalty: 1,
+      presencePenalty: 0.5,
+      responseLogprobs: true,
+      logprobs: 3,
+    });
+    const included = { include: ["x", "message.output_text.logprobs"] };
+    expect(findGeminiDropped(included)).toEqual(["include.1"]);
+    expect(buildConfig(included, knows)).toEqual({ responseLogprobs: true });
+  });
+
+  // https://ai.google.dev/gemini-api/docs/structured-output
+  test("the form of the answer", () => {
+    const format = { type: "json_schema" as const, name: "n", schemaJson: schema, strict: true };
+    const { config, text: json } = translateToGemini({ textFormat: format });
+    expect(config?.responseMimeType).toBe("application/json");
+    expect(json).toContain(`"responseJsonSchema":${schema}`);
+    expect(findGeminiDropped({ textFormat: { ...format, description: "d" } })).toEqual(["text.format.description"]);
+    expect(buildConfig({ textFormat: { type: "json_object" } })).toEqual({ responseMimeType: "application/json" });
+    expect(buildConfig({ textFormat: { type: "text" } })).toBeUndefined();
+  });
+
+  // https://ai.google.dev/gemini-api/docs/image-generation
+  test("images", () => {
+    const imageConfigJson = '{"aspect_ratio":"16:9","image_size":"2K","quality":"high"}';
+    const { config, losses } = translateToGemini({ outputModalities: ["image", "text"], imageConfigJson });
+    expect(config).toEqual({
+      responseModalities: ["IMAGE", "TEXT"],
+      imageConfig: { aspectRatio: "16:9", imageSize: "2K" },
+    });
+    expect(losses.map(([path]) => path)).toEqual(["image_config.quality"]);
+    expect(buildConfig({ outputModalities: ["text"] })).toBeUndefined();
+    expect(findGeminiDropped({ imageConfigJson })).toEqual(["image_config"]);
+  });
+
+  test("the vendor's service tiers are sent", () => {
+    expect(buildGeminiBody({}, { ...geminiTarget, tier: "flex" }).serviceTier).toBe("flex");
+    expect(buildGeminiBody({}, { ...geminiTarget, tier: "priority" }).serviceTier).toBe("priority");
+    expect(findGeminiDropped({}, { ...geminiTarget, tier: "scale" })).toEqual(["service_tier"]);
+  });
+
+  test("all other settings are declared", () => {
+    const marked = { input: [say("user", [text("x", { cache_control: { type: "ephemeral" } })])] };
+    expect(findGeminiDropped(marked)).toEqual(["input.0.content.0.cache_control"]);
+    expect(
+      findGeminiDropped({
+        verbosity: "low",
+        promptCacheKey: "k",
+        promptCacheOptionsJson: '{"ttl":"24h"}',
+        maxToolCalls: 3,
+        cacheControl: { ttl: "5m" },
+        truncation: "auto",
+      }),
+    ).toEqual(["text.verbosity", "prompt_cache_key", "prompt_cache_options", "max_tool_calls", "cache_control"]);
+  });
+});

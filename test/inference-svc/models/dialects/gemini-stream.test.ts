@@ -1,0 +1,558 @@
+/**
+ * Answers of Gemini servers as output items. The fixtures are made by hand after the examples of
+ * https://ai.google.dev/gemini-api/docs/text-generation and the pages of the features.
+ */
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { providerFault } from "@sluice/inference-svc/models/upstream/failure.js";
+import { readGoogleError } from "@sluice/inference-svc/models/upstream/translate/google-error.js";
+import { GeminiTranslator } from "@sluice/inference-svc/models/upstream/gemini/stream.js";
+import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
+import { asking, functionTool, testConfig, maskIds, openEngine, run } from "../../asking.js";
+import { call, chunk, last, readGemini, geminiTarget, geminiTextPart, thought } from "./gemini-translation.js";
+
+const faultOf = (act: () => unknown): Fault => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+};
+
+const outputTextPart = (words: string, ...annotations: unknown[]) => ({
+  type: "output_text",
+  text: words,
+  annotations,
+  logprobs: [],
+});
+const said = (...content: unknown[]) => ({
+  type: "message",
+  id: "masked",
+  role: "assistant",
+  status: "completed",
+  content,
+});
+const reasoned = (summary: string | undefined, more: object = {}) => ({
+  type: "reasoning",
+  id: "masked",
+  status: "completed",
+  summary: summary === undefined ? [] : [{ type: "summary_text", text: summary }],
+  content: [],
+  format: "google-gemini-v1",
+  signature: null,
+  ...more,
+});
+const called = (name: string, json: string, more: object = {}) => ({
+  type: "function_call",
+  id: "masked",
+  call_id: "masked",
+  name,
+  arguments: json,
+  status: "completed",
+  ...more,
+});
+
+const everything = [
+  chunk([thought("Let me ")]),
+  chunk([thought("think. ☕")]),
+  chunk([geminiTextPart("Okay, ")]),
+  chunk([geminiTextPart("checking the “weather” …")]),
+  chunk([call("get_weather", { town: "Zürich" }, { thoughtSignature: "AbC=" }), call("now")]),
+  last([geminiTextPart("")]),
+];
+
+describe("text", () => {
+  test("a stream and the whole answer give the same items", () => {
+    const streamed = readGemini([chunk([geminiTextPart("One, ")]), last([geminiTextPart("two.")])]);
+    const whole = readGemini([last([geminiTextPart("One, two.")])]);
+    expect(maskIds(streamed.items)).toEqual([said(outputTextPart("One, two."))]);
+    expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(streamed.items), streamed.outcome]);
+    expect(streamed.events.map(({ type }) => type)).toEqual([
+      "item.start",
+      "text.delta",
+      "text.delta",
+      "item.end",
+      "end",
+    ]);
+  });
+
+  test("an empty answer is a failure, after reasoning too", () => {
+    const saysWhy = "The provider ended the answer with the reason STOP: the answer is empty";
+    expect(faultOf(() => readGemini([last()])).message).toBe(saysWhy);
+    expect(faultOf(() => readGemini([chunk([thought("hm")]), last()])).message).toBe(saysWhy);
+  });
+
+  test("a call without a name is none", () => {
+    expect(maskIds(readGemini([last([call("f", {}), { functionCall: {} }])]).items)).toEqual([called("f", "{}")]);
+  });
+
+  test("unknown parts are skipped", () => {
+    const later = [{ hologram: 1 }, { executableCode: { code: "1" } }, geminiTextPart("a")];
+    expect(maskIds(readGemini([last(later)]).items)).toEqual([said(outputTextPart("a"))]);
+  });
+
+  test("of several candidates the first counts", () => {
+    const candidates = [1, 0].map((index) => ({
+      index,
+      content: { parts: [geminiTextPart(`${index}`), call("f", { index })] },
+    }));
+    const { items } = readGemini([{ candidates }, last()]);
+    expect(maskIds(items)).toEqual([said(outputTextPart("0")), called("f", '{"index":0}')]);
+  });
+
+  // https://ai.google.dev/api/generate-content#LogprobsResult
+  test("log probabilities come on request", () => {
+    const logprobsResult = {
+      chosenCandidates: [{ token: "Hé", tokenId: 1, logProbability: -0.5 }],
+      topCandidates: [{ candidates: [{ token: "Hé", logProbability: -0.5 }] }],
+    };
+    const chunks = [chunk([thought("x"), geminiTextPart("Hé"), geminiTextPart("!")], { logprobsResult }), last()];
+    const entry = { token: "Hé", bytes: [72, 195, 169], logprob: -0.5 };
+    expect(maskIds(readGemini(chunks, { topLogprobs: 1 }).items[1])).toEqual(
+      said({ ...outputTextPart("Hé!"), logprobs: [{ ...entry, top_logprobs: [entry] }] }),
+    );
+    expect(maskIds(readGemini(chunks).items[1])).toEqual(said(outputTextPart("Hé!")));
+  });
+});
+
+describe("calls, thoughts and their order", () => {
+  test("thoughts, text and two calls of one chunk", () => {
+    const { items, outcome } = readGemini(everything);
+    expect(maskIds(items)).toEqual([
+      reasoned("Let me think. ☕"),
+      said(outputTextPart("Okay, checking the “weather” …")),
+      reasoned(undefined, { signature: "AbC=" }),
+      called("get_weather", '{"town":"Zürich"}'),
+      called("now", "{}"),
+    ]);
+    expect(items.slice(3).map((item) => item.call_id)).toEqual(["id_get_weather", "id_now"]);
+    expect(outcome.status).toBe("completed");
+  });
+
+  test("the bytes may be cut anywhere", () => {
+    const bytes = Buffer.from(everything.map((each) => `data: ${JSON.stringify(each)}\r\n\r\n`).join(""));
+    const readBytes = (pieces: readonly Uint8Array[]): TurnEvent[] => {
+      const given: TurnEvent[] = [];
+      const translator = new GeminiTranslator(asking(), geminiTarget, (event) => given.push(event));
+      const scanner = new EventScanner((name, data) => translator.event(name, data));
+      for (const piece of pieces) scanner.feed(piece);
+      scanner.flush();
+      translator.close();
+      return given;
+    };
+    const whole = maskIds(readBytes([bytes]));
+    for (let at = 1; at < bytes.length; at++) {
+      expect(maskIds(readBytes([bytes.subarray(0, at), bytes.subarray(at)]))).toEqual(whole);
+    }
+    expect(maskIds(readBytes([...bytes].map((byte) => Uint8Array.of(byte))))).toEqual(whole);
+  });
+
+  test("a signature on a call right after its reasoning is the reasoning's", () => {
+    const { items } = readGemini([chunk([thought("hm")]), last([call("f", {}, { thoughtSignature: "S" })])]);
+    expect(maskIds(items)).toEqual([reasoned("hm", { signature: "S" }), called("f", "{}")]);
+  });
+
+  test("numbers are not rounded, and arguments are on one line", () => {
+    const pretty = JSON.stringify(last([geminiTextPart("x"), call("f", { n: "N", "a b": 1 }), call("g")]), null, 2);
+    const { items } = readGemini([pretty.replace('"N"', "12345678901234567890")]);
+    expect(maskIds(items.slice(1))).toEqual([called("f", '{"n":12345678901234567890,"a b":1}'), called("g", "{}")]);
+  });
+
+  test("a call without an id or arguments gets them", () => {
+    const { items } = readGemini([last([{ functionCall: { name: "f" } }, { functionCall: { name: "f" } }])]);
+    expect(items.map((item) => item.arguments)).toEqual(["{}", "{}"]);
+    const ids = items.map((item) => item.call_id);
+    expect(ids).toEqual([expect.stringMatching(/^call_/), expect.stringMatching(/^call_/)]);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test("calls come back under the names and in the form of the tools", () => {
+    const tools = [
+      { type: "custom" as const, name: "patch", json: '{"type":"custom","name":"patch"}' },
+      {
+        type: "namespace" as const,
+        name: "crm",
+        description: "Customers",
+        tools: [functionTool({ name: "find" })],
+        json: "{}",
+      },
+    ];
+    const { items } = readGemini([last([call("patch", { input: "aé\n" }), call("patch"), call("crm__find")])], {
+      tools,
+    });
+    const patch = { type: "custom_tool_call", id: "masked", call_id: "masked", name: "patch", status: "completed" };
+    expect(maskIds(items)).toEqual([
+      { ...patch, input: "aé\n" },
+      { ...patch, input: "" },
+      called("find", "{}", { namespace: "crm" }),
+    ]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/thought-signatures
+describe("signatures of text", () => {
+  const sealed = { include: ["reasoning.encrypted_content"] };
+  const encrypted = reasoned(undefined, { encrypted_content: "sluice:google-gemini-v1:signature:S" });
+
+  test.each([
+    ["on the text", [last([geminiTextPart("Hi", { thoughtSignature: "S" })])]],
+    [
+      "on an empty text after it",
+      [chunk([geminiTextPart("Hi")]), last([geminiTextPart("", { thoughtSignature: "S" })])],
+    ],
+  ])("%s: an item after it, if sealed reasoning is requested", (_, chunks) => {
+    expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
+    expect(maskIds(readGemini(chunks).items)).toEqual([said(outputTextPart("Hi"))]);
+  });
+
+  test("text going on after a signature is one message", () => {
+    const chunks = [chunk([geminiTextPart("H", { thoughtSignature: "S" })]), last([geminiTextPart("i")])];
+    expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
+  });
+
+  test("after the reasoning, or on the reasoning itself: the reasoning's", () => {
+    const after = [chunk([thought("hm")]), last([geminiTextPart("Hi", { thoughtSignature: "S" })])];
+    const itself = [chunk([thought("hm", { thoughtSignature: "S" })]), last([geminiTextPart("Hi")])];
+    const wanted = [reasoned("hm", { signature: "S" }), said(outputTextPart("Hi"))];
+    expect([maskIds(readGemini(after).items), maskIds(readGemini(itself).items)]).toEqual([wanted, wanted]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/google-search
+describe("web search", () => {
+  const words = "“Spain” won. It beat England.";
+  const metadata = {
+    webSearchQueries: ["who won euro 2024", "euro 2024 final"],
+    searchEntryPoint: { renderedContent: "<div></div>" },
+    groundingChunks: [
+      { web: { uri: "https://a.example/1", title: "a.example" } },
+      { web: { uri: "https://b.example/2" } },
+      { maps: { uri: "https://maps.example/" } },
+    ],
+    groundingSupports: [
+      { segment: { startIndex: 0, endIndex: 16, text: "“Spain” won." }, groundingChunkIndices: [0, 2] },
+      { segment: { startIndex: 17, endIndex: 33, text: "It beat England." }, groundingChunkIndices: [0, 1, 9] },
+    ],
+  };
+  const citation = (url: string, title: string, start_index: number, end_index: number) => ({
+    type: "url_citation",
+    url,
+    title,
+    start_index,
+    end_index,
+  });
+  const searchItem = (sources?: unknown) => ({
+    type: "web_search_call",
+    id: "masked",
+    status: "completed",
+    action: {
+      type: "search",
+      query: "who won euro 2024",
+      queries: ["who won euro 2024", "euro 2024 final"],
+      ...(sources !== undefined && { sources }),
+    },
+  });
+  const streamed = [
+    chunk([geminiTextPart(words.slice(0, 9))], { groundingMetadata: { webSearchQueries: metadata.webSearchQueries } }),
+    last([geminiTextPart(words.slice(9))], "STOP", { groundingMetadata: { ...metadata, webSearchQueries: [] } }),
+  ];
+
+  test("citations count characters even if the provider counts bytes, and the search has its progress", () => {
+    const { items, events, outcome } = readGemini(streamed);
+    expect(maskIds(items)).toEqual([
+      said(
+        outputTextPart(
+          words,
+          citation("https://a.example/1", "a.example", 0, 12),
+          citation("https://a.example/1", "a.example", 13, 29),
+          citation("https://b.example/2", "", 13, 29),
+        ),
+      ),
+      searchItem(),
+    ]);
+    expect(events.flatMap((event) => (event.type === "native" ? [[event.name, event.index]] : []))).toEqual([
+      ["response.web_search_call.in_progress", 1],
+      ["response.web_search_call.searching", 1],
+      ["response.web_search_call.completed", 1],
+    ]);
+    expect(outcome.usage?.serverToolUse).toEqual({ webSearchRequests: 2 });
+  });
+
+  test("sources come on request, in streams and whole answers", () => {
+    const include = ["web_search_call.action.sources"];
+    const found = ["https://a.example/1", "https://b.example/2"].map((url) => ({ type: "url", url }));
+    const items = maskIds(readGemini(streamed, { include }).items);
+    expect((items as unknown[])[1]).toEqual(searchItem(found));
+    const whole = last([geminiTextPart(words)], "STOP", { groundingMetadata: metadata });
+    expect(maskIds(readGemini([whole], { include }).items)).toEqual(items);
+  });
+
+  test.each<[string, object, number, number]>([
+    ["their words decide", { startIndex: 2, endIndex: 9, text: "England" }, 21, 28],
+    ["no words: the place as it is", { startIndex: 17 }, 13, 29],
+    ["nowhere: the whole text", { startIndex: 1, endIndex: 5, text: "France" }, 0, 29],
+  ])("is cited correctly with the provider's different offsets: %s", (_, segment, start, end) => {
+    const groundingMetadata = {
+      groundingChunks: [{ web: { uri: "https://a.example/" } }],
+      groundingSupports: [{ segment, groundingChunkIndices: [0] }],
+    };
+    const { items } = readGemini([last([geminiTextPart(words)], "STOP", { groundingMetadata })]);
+    expect(maskIds(items)).toEqual([said(outputTextPart(words, citation("https://a.example/", "", start, end)))]);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/image-generation
+describe("images", () => {
+  test("come between texts; images of the reasoning are left out", () => {
+    const image = (data: string, more: object = {}) => ({ inlineData: { mimeType: "image/png", data }, ...more });
+    const parts = [
+      image("NO", { thought: true }),
+      geminiTextPart("Here: "),
+      image("QUJD", { thoughtSignature: "S" }),
+      geminiTextPart("!"),
+    ];
+    const { items } = readGemini([last([...parts, { inlineData: { mimeType: "audio/wav", data: "NO" } }])]);
+    expect(maskIds(items.slice(-3))).toEqual([
+      said(outputTextPart("Here: ")),
+      { type: "image_generation_call", id: "masked", status: "completed", result: "QUJD" },
+      said(outputTextPart("!")),
+    ]);
+  });
+});
+
+// https://ai.google.dev/api/generate-content#FinishReason
+describe("ends", () => {
+  test.each([
+    ["STOP", "completed", undefined],
+    ["OF_TOMORROW", "completed", undefined],
+    ["MAX_TOKENS", "incomplete", "max_output_tokens"],
+    ["CONTINUATION", "incomplete", "max_output_tokens"],
+    ["SAFETY", "incomplete", "content_filter"],
+    ["RECITATION", "incomplete", "content_filter"],
+    ["BLOCKLIST", "incomplete", "content_filter"],
+    ["PROHIBITED_CONTENT", "incomplete", "content_filter"],
+    ["SPII", "incomplete", "content_filter"],
+    ["IMAGE_SAFETY", "incomplete", "content_filter"],
+  ])("%s is %s", (finishReason, status, reason) => {
+    const { items, outcome } = readGemini([chunk([geminiTextPart("Hi")]), last([], finishReason)]);
+    expect([outcome.status, outcome.reason, items[0]?.status]).toEqual([status, reason, status]);
+  });
+
+  test.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "NO_IMAGE", "MISSING_THOUGHT_SIGNATURE"])(
+    "%s is a failure",
+    (finishReason) => {
+      expect(faultOf(() => readGemini([last([], finishReason)])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    },
+  );
+
+  test("the reason of a failure is named, with the provider's message", () => {
+    const candidate = { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed function call: f(" };
+    const fault = faultOf(() => readGemini([{ candidates: [candidate] }]));
+    expect([fault.message, fault.cause]).toEqual([
+      "The provider ended the answer with the reason MALFORMED_FUNCTION_CALL: Malformed function call: f(",
+      new Error("finish reason MALFORMED_FUNCTION_CALL"),
+    ]);
+  });
+
+  test("reasoning cut by the limit is incomplete", () => {
+    const { items } = readGemini([chunk([thought("hm")]), last([], "MAX_TOKENS")]);
+    expect(maskIds(items)).toEqual([reasoned("hm", { status: "incomplete" })]);
+  });
+
+  test("usage: tool results are input, reasoning is output, the last figures count", () => {
+    const usageMetadata = {
+      promptTokenCount: 100,
+      cachedContentTokenCount: 80,
+      toolUsePromptTokenCount: 20,
+      candidatesTokenCount: 5,
+      thoughtsTokenCount: 30,
+      totalTokenCount: 155,
+      serviceTier: "priority",
+    };
+    const { outcome } = readGemini([
+      chunk([geminiTextPart("Hi")]),
+      chunk([], { finishReason: "STOP" }, { usageMetadata }),
+    ]);
+    expect(outcome).toEqual({
+      status: "completed",
+      usage: { inputTokens: 120, cachedTokens: 80, cacheWriteTokens: 0, outputTokens: 35, reasoningTokens: 30 },
+      serviceTier: "priority",
+    });
+    expect(
+      readGemini([
+        chunk([geminiTextPart("Hi")], { finishReason: "STOP" }, { usageMetadata: { serviceTier: "standard" } }),
+      ]).outcome,
+    ).toEqual({
+      status: "completed",
+      usage: { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+      serviceTier: "default",
+    });
+    const uncounted = { candidates: [{ content: { parts: [geminiTextPart("Hi")] }, finishReason: "STOP" }] };
+    expect(readGemini([uncounted]).outcome.usage).toBeUndefined();
+  });
+
+  test("a stream stopping without its reason is no answer", () => {
+    expect(faultOf(() => readGemini([chunk([geminiTextPart("Hi")])])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(faultOf(() => readGemini([{ candidates: [] }])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(faultOf(() => readGemini(["[]"])).reason).toBe(FaultReason.PROVIDER_FAILED);
+  });
+
+  test("a blocked prompt is refused", () => {
+    const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 3 } };
+    const fault = faultOf(() => readGemini([blocked]));
+    expect([fault.reason, fault.message]).toEqual([
+      FaultReason.CONTENT_POLICY,
+      "The provider blocked the prompt: PROHIBITED_CONTENT",
+    ]);
+    expect(readGemini([{ promptFeedback: { safetyRatings: [] } }, last([geminiTextPart("Hi")])]).items).toHaveLength(1);
+  });
+});
+
+// https://ai.google.dev/gemini-api/docs/troubleshooting
+describe("errors", () => {
+  const error = (code: number, status: string, more: object = {}) => ({
+    error: { code, message: "Why", status, ...more },
+  });
+  const info = (type: string, fields: object) => ({ "@type": `type.googleapis.com/google.rpc.${type}`, ...fields });
+
+  test.each([
+    ["INVALID_ARGUMENT", 400, FaultReason.INVALID_REQUEST],
+    ["FAILED_PRECONDITION", 400, FaultReason.PROVIDER_FAILED],
+    ["UNAUTHENTICATED", 401, FaultReason.PROVIDER_FAILED],
+    ["PERMISSION_DENIED", 403, FaultReason.PROVIDER_FAILED],
+    ["NOT_FOUND", 404, FaultReason.NO_ENDPOINTS],
+    ["RESOURCE_EXHAUSTED", 429, FaultReason.RATE_LIMITED],
+    ["CANCELLED", 499, FaultReason.PROVIDER_FAILED],
+    ["INTERNAL", 500, FaultReason.PROVIDER_FAILED],
+    ["UNAVAILABLE", 503, FaultReason.PROVIDER_OVERLOADED],
+    ["DEADLINE_EXCEEDED", 504, FaultReason.PROVIDER_TIMEOUT],
+    ["OF_TOMORROW", 429, FaultReason.RATE_LIMITED],
+  ])("%s means the same as an answer and within a stream", (status, code, reason) => {
+    const answered = providerFault(readGoogleError(code, error(code, status)));
+    const listed = providerFault(readGoogleError(code, [error(code, status)]));
+    const inside = faultOf(() => readGemini([chunk([geminiTextPart("Hi")]), error(code, status)]));
+    expect([answered.reason, listed.reason, inside.reason]).toEqual([reason, reason, reason]);
+  });
+
+  test("an error without a body, and a proxy's error, follow their status", () => {
+    expect(providerFault(readGoogleError(503, undefined)).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(providerFault(readGoogleError(429, { message: "slow down" })).reason).toBe(FaultReason.RATE_LIMITED);
+  });
+
+  test("the retry hint is kept", () => {
+    const hint = (retryDelay: string) =>
+      readGoogleError(
+        429,
+        error(429, "RESOURCE_EXHAUSTED", { details: [info("Help", {}), info("RetryInfo", { retryDelay })] }),
+      ).retryAfterMs;
+    expect([hint("34.0748s"), hint("8s"), hint("soon"), hint("9999999s")]).toEqual([
+      34_075,
+      8_000,
+      undefined,
+      86_400_000,
+    ]);
+    const details = [info("RetryInfo", { retryDelay: "2s" })];
+    expect(faultOf(() => readGemini([error(429, "RESOURCE_EXHAUSTED", { details })])).retryAfterMs).toBe(2_000);
+  });
+
+  test("a too long prompt is the caller's error; key and billing errors are the operator's", () => {
+    const message = "The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).";
+    const long = error(400, "INVALID_ARGUMENT", { message });
+    expect(providerFault(readGoogleError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
+    const details = [info("ErrorInfo", { reason: "API_KEY_INVALID", domain: "googleapis.com" })];
+    const key = providerFault(readGoogleError(400, error(400, "INVALID_ARGUMENT", { details })));
+    expect([key.reason, key.attemptStatus]).toEqual([FaultReason.PROVIDER_FAILED, 401]);
+    const unpaid = error(429, "RESOURCE_EXHAUSTED", { message: "Your prepayment credits are depleted." });
+    expect(providerFault(readGoogleError(429, unpaid)).reason).toBe(FaultReason.PROVIDER_FAILED);
+  });
+});
+
+describe("Gemini over a socket", () => {
+  const upstreams: Upstream[] = [];
+  const closers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    await Promise.all(closers.splice(0).map((close) => close()));
+    await Promise.all(upstreams.splice(0).map((upstream) => upstream.stop()));
+  });
+
+  interface Settings {
+    readonly model?: string;
+    readonly query?: string;
+    readonly keys?: readonly string[];
+  }
+
+  async function open(replies: readonly Reply[], settings: Settings = {}): Promise<[Upstream, Turn]> {
+    const { model = "gemini-3.6-flash", query = "", keys = ["upstream-key"] } = settings;
+    const upstream = await startUpstream(replies);
+    upstreams.push(upstream);
+    const base_url = `${upstream.url}/v1beta${query}`;
+    const engine = openEngine(
+      testConfig({
+        providers: ["one", "two"].map((id) => ({ id, dialect: "gemini", base_url, api_keys: keys })),
+        models: [
+          { id: "acme/large-2", endpoints: ["one", "two"].map((provider) => ({ provider, upstream_model: model })) },
+        ],
+      }),
+    );
+    closers.push(() => engine.upstreams.close());
+    return [upstream, engine.turn];
+  }
+  const answer = [chunk([geminiTextPart("Hi")]), last()];
+
+  test("the key is a header, and the model and the stream are in the path", async () => {
+    const [upstream, turn] = await open([
+      { chunks: [{ sse: answer }] },
+      { chunks: [{ json: last([geminiTextPart("Hi")]) }] },
+    ]);
+    await run(turn, asking());
+    const { events } = await run(turn, asking({ stream: false }));
+    expect(events.at(-1)?.type).toBe("end");
+    expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "POST /v1beta/models/gemini-3.6-flash:streamGenerateContent?alt=sse",
+      "POST /v1beta/models/gemini-3.6-flash:generateContent",
+    ]);
+    expect(upstream.requests[0]?.headers).toMatchObject({ "x-goog-api-key": "upstream-key" });
+    expect(upstream.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test("a model of a collection, and a query of the base URL, are kept", async () => {
+    const [upstream, turn] = await open([{ chunks: [{ sse: answer }] }], {
+      model: "tunedModels/mine",
+      query: "?zone=a",
+    });
+    await run(turn, asking());
+    expect(upstream.requests[0]?.path).toBe("/v1beta/tunedModels/mine:streamGenerateContent?alt=sse&zone=a");
+  });
+
+  const overloaded = { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } };
+  test.each<[string, boolean, Reply]>([
+    ["as an answer", true, { status: 503, chunks: [{ json: overloaded }] }],
+    ["as an answer", false, { status: 503, chunks: [{ json: overloaded }] }],
+    ["inside of a stream", true, { chunks: [{ sse: [overloaded] }] }],
+    ["by a stream that stops", true, { chunks: [{ sse: [chunk([])] }] }],
+  ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
+    const good: Reply = stream ? { chunks: [{ sse: answer }] } : { chunks: [{ json: last([geminiTextPart("Hi")]) }] };
+    const [upstream, turn] = await open([failure, good]);
+    const { events, fault } = await run(turn, asking({ stream }));
+    expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
+  });
+
+  test("a key refused with 400 rests", async () => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }];
+    const refused = { error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details } };
+    const good: Reply = { chunks: [{ sse: answer }] };
+    const [upstream, turn] = await open([{ status: 400, chunks: [{ json: refused }] }, good], { keys: ["a", "b"] });
+    for (let count = 0; count < 3; count++) expect((await run(turn, asking())).fault).toBeUndefined();
+    expect(upstream.requests.map(({ headers }) => headers["x-goog-api-key"])).toEqual(["a", "b", "b", "b"]);
+  });
+
+  test("a stream cut after text is a failure without a retry", async () => {
+    const [upstream, turn] = await open([{ chunks: [{ sse: [chunk([geminiTextPart("Hi")])] }], cut: true }]);
+    const { fault, rejected } = await run(turn, asking());
+    expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);
+  });
+});

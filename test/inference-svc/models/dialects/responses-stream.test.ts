@@ -1,0 +1,410 @@
+/** Answers of Responses servers, in order and out of order, as output items. */
+import { describe, expect, test } from "@jest/globals";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { added, completed, itemDone, messageItem, opened, read, textDelta } from "../../features/guardrails/reading.js";
+
+const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
+  try {
+    read(events);
+  } catch (error) {
+    if (error instanceof Fault) return [error.reason, error.message];
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+};
+
+describe("items", () => {
+  test("gaps and reordering of the provider's numbers are closed in the order of beginning", () => {
+    const { items, events } = read([
+      added(4, opened("b")),
+      textDelta(4, "B"),
+      itemDone(4, messageItem("b", "B")),
+      added(1, opened("a")),
+      textDelta(1, "A"),
+      itemDone(1, messageItem("a", "A")),
+      completed([messageItem("a", "A"), messageItem("b", "B")]),
+    ]);
+    expect(items).toEqual([messageItem("b", "B"), messageItem("a", "A")]);
+    expect(events.filter((event) => event.type === "item.start").map((event) => event.index)).toEqual([0, 1]);
+  });
+
+  test("an unfinished one is finished by the terminal response", () => {
+    const { items, events } = read([added(0, opened("a")), textDelta(0, "Hal"), completed([messageItem("a", "Half")])]);
+    expect(items).toEqual([messageItem("a", "Half")]);
+    expect(events).toContainEqual({ type: "text.delta", index: 0, part: 0, delta: "f" });
+  });
+
+  test("one without a beginning comes with all its deltas", () => {
+    const { items, events } = read([completed([messageItem("a", "One", "Two")])]);
+    expect(items).toEqual([messageItem("a", "One", "Two")]);
+    expect(events.map((event) => event.type)).toEqual(["item.start", "text.delta", "text.delta", "item.end", "end"]);
+  });
+
+  test("the streamed text counts if neither the item nor the terminal response has any", () => {
+    expect(read([added(0, opened("a")), textDelta(0, "Hi"), completed([])]).items).toEqual([messageItem("a", "Hi")]);
+  });
+
+  test("another id in the terminal response is no second item", () => {
+    const { items } = read([added(0, opened("a")), textDelta(0, "Hi"), completed([messageItem("other", "Hi")])]);
+    expect(items).toEqual([messageItem("a", "Hi")]);
+  });
+
+  test("a delta without an announcement begins its item", () => {
+    expect(read([textDelta(0, "Hi"), completed([messageItem("a", "Hi")])]).items).toMatchObject([
+      { type: "message", content: [{ text: "Hi" }] },
+    ]);
+  });
+
+  test("a finished text different from its deltas does not change them", () => {
+    expect(
+      read([
+        added(0, opened("a")),
+        textDelta(0, "Hello"),
+        itemDone(0, messageItem("a", "Goodbye")),
+        completed([messageItem("a", "Goodbye")]),
+      ]).items,
+    ).toEqual([messageItem("a", "Hello")]);
+  });
+
+  test("unknown fields stay", () => {
+    const item = { ...messageItem("a", "Hi"), phase: "final_answer" };
+    const { items, events } = read([
+      added(0, { ...opened("a"), phase: "final_answer" }),
+      itemDone(0, item),
+      completed([item]),
+    ]);
+    expect(items).toEqual([item]);
+    expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...opened("a"), phase: "final_answer" } });
+  });
+
+  test("annotations come by event, and from the item", () => {
+    const citation = (url: string) => ({ type: "url_citation", url, title: "", start_index: 0, end_index: 1 });
+    const item = messageItem("a", "Hi");
+    const content = [
+      { ...item.content[0], annotations: [citation("https://a.example/"), citation("https://b.example/")] },
+    ];
+    const { items, events } = read([
+      added(0, opened("a")),
+      textDelta(0, "Hi"),
+      {
+        type: "response.output_text.annotation.added",
+        output_index: 0,
+        content_index: 0,
+        annotation_index: 0,
+        annotation: citation("https://a.example/"),
+      },
+      itemDone(0, { ...item, content }),
+      completed([]),
+    ]);
+    expect(items).toEqual([{ ...item, content }]);
+    expect(events.filter((event) => event.type === "annotation")).toHaveLength(2);
+  });
+
+  test("log probabilities come only on request", () => {
+    const logprobs = [{ token: "Hi", logprob: -0.1, bytes: [], top_logprobs: [] }];
+    const events = [
+      added(0, opened("a")),
+      { ...textDelta(0, "Hi"), logprobs },
+      itemDone(0, messageItem("a", "Hi")),
+      completed([]),
+    ];
+    expect(JSON.stringify(read(events).events)).not.toContain("-0.1");
+    expect(read(events, { include: ["message.output_text.logprobs"] }).items).toEqual([
+      { ...messageItem("a", "Hi"), content: [{ ...messageItem("a", "Hi").content[0], logprobs }] },
+    ]);
+  });
+
+  test("reasoning of Open Responses, with a format", () => {
+    const item = {
+      type: "reasoning",
+      id: "r",
+      status: "completed",
+      summary: [],
+      content: [{ type: "reasoning_text", text: "Hm" }],
+      format: "xai-responses-v1",
+      signature: "s",
+    };
+    const { items } = read([
+      added(0, { type: "reasoning", id: "r", summary: [] }),
+      { type: "response.reasoning.delta", output_index: 0, content_index: 0, delta: "Hm" },
+      itemDone(0, item),
+      completed([]),
+    ]);
+    expect(items).toEqual([item]);
+  });
+
+  test("function calls in parallel, arguments only in the item", () => {
+    const call = (id: string, json: string) => ({
+      type: "function_call",
+      id,
+      call_id: `c_${id}`,
+      name: "f",
+      arguments: json,
+      status: "completed",
+    });
+    const { items, events } = read([
+      added(0, { ...call("a", ""), status: "in_progress" }),
+      added(1, { ...call("b", ""), status: "in_progress" }),
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":' },
+      { type: "response.function_call_arguments.delta", output_index: 1, delta: "{}" },
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: "1}" },
+      itemDone(0, call("a", '{"x":1}')),
+      itemDone(1, call("b", "{}")),
+      completed([]),
+    ]);
+    expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
+    const order = events.flatMap((event) => ("index" in event && event.index !== undefined ? [event.index] : []));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+  });
+});
+
+describe("repeated, late, early or missing events of a provider", () => {
+  const call = { type: "custom_tool_call", id: "x", call_id: "c", name: "f", input: "abc", status: "completed" };
+  const running = { ...call, input: "", status: "in_progress" };
+  const inputDelta = (more: object = {}) => ({
+    type: "response.custom_tool_call_input.delta",
+    output_index: 0,
+    delta: "abc",
+    ...more,
+  });
+  const typesOf = (events: readonly { readonly type: string }[]) => events.map((event) => event.type);
+  const once = ["item.start", "arguments.delta", "item.end", "end"];
+
+  test.each<[string, unknown[]]>([
+    [
+      "a text in its delta and in its end",
+      [
+        added(0, running),
+        inputDelta(),
+        { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
+        itemDone(0, call),
+        completed([call]),
+      ],
+    ],
+    [
+      "a text in its last event only",
+      [
+        added(0, running),
+        { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
+        itemDone(0, {}),
+        completed([]),
+      ],
+    ],
+    ["a text in its item only", [added(0, running), itemDone(0, call), completed([])]],
+    ["a text in its announcement only", [added(0, { ...running, input: "abc" }), itemDone(0, {}), completed([])]],
+    ["an item that was not announced", [itemDone(0, call), completed([])]],
+    ["an item in the terminal response only", [completed([call])]],
+    ["an event before its item, by number", [inputDelta(), added(0, running), itemDone(0, call), completed([])]],
+    ["an event before its item, by id", [inputDelta({ output_index: undefined, item_id: "x" }), completed([call])]],
+    ["an event after its item", [added(0, running), itemDone(0, call), inputDelta(), completed([call])]],
+    ["a beginning twice", [added(0, running), inputDelta(), added(0, running), itemDone(0, call), completed([call])]],
+    ["a beginning after its end", [itemDone(0, call), added(0, running), completed([call])]],
+    ["an end twice", [added(0, running), itemDone(0, call), itemDone(0, call), completed([call])]],
+    [
+      "a status that was forgotten",
+      [added(0, running), itemDone(0, { ...call, status: "in_progress" }), completed([])],
+    ],
+    [
+      "an id that changes on the way",
+      [
+        added(0, running),
+        inputDelta({ item_id: "y" }),
+        itemDone(0, { ...call, id: "y" }),
+        completed([{ ...call, id: "z" }]),
+      ],
+    ],
+  ])("%s", (_, events) => {
+    const given = read(events);
+    expect(given.items).toEqual([call]);
+    expect(typesOf(given.events)).toEqual(once);
+  });
+
+  test("may have the number 0 for every item", () => {
+    const second = { ...call, id: "x2", call_id: "c2" };
+    const events = [
+      added(0, running),
+      added(0, { ...second, input: "" }),
+      inputDelta({ item_id: "x" }),
+      inputDelta({ item_id: "x2", delta: "abc" }),
+      itemDone(0, call),
+      itemDone(0, second),
+      itemDone(0, messageItem("m", "Hi")),
+      completed([]),
+    ];
+    expect(read(events).items).toEqual([call, second, messageItem("m", "Hi")]);
+  });
+
+  test("without their item are no part of the answer", () => {
+    const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
+    expect(typesOf(read([progress, added(0, running), itemDone(0, call), completed([])]).events)).toEqual(once);
+  });
+
+  test.each([
+    "response.created",
+    "response.in_progress",
+    "response.queued",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.reasoning_part.added",
+    "response.reasoning_summary_part.done",
+    "keepalive",
+    "__proto__",
+    "response.x\n",
+    'response.a.b"',
+    "response.A.b",
+    "response.completed.",
+    "codex.rate.limits",
+  ])("like %j are not passed on", (type) => {
+    const events = [
+      added(0, running),
+      { type, output_index: 0, item_id: "x" },
+      { type },
+      itemDone(0, call),
+      completed([]),
+    ];
+    expect(typesOf(read(events).events)).toEqual(once);
+  });
+
+  test("of a part of an unknown kind keep its place", () => {
+    const audio = { type: "output_audio", data: "AA", transcript: "Hi" };
+    const [text] = messageItem("a", "One").content;
+    const item = (...content: unknown[]) => ({ ...messageItem("a"), content });
+    const streamed = [added(0, opened("a")), textDelta(0, "One"), itemDone(0, item(text, audio)), completed([])];
+    expect(read(streamed).items).toEqual([item(text, audio)]);
+    expect(read([itemDone(0, item(audio, text)), completed([])]).items).toEqual([item(audio, text)]);
+  });
+});
+
+describe("the end", () => {
+  test("incomplete", () => {
+    const { events, items } = read([
+      added(0, opened("a")),
+      textDelta(0, "Once"),
+      {
+        type: "response.incomplete",
+        response: { status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [] },
+      },
+    ]);
+    expect(events.at(-1)).toEqual({
+      type: "end",
+      outcome: { status: "incomplete", reason: "content_filter", serviceTier: "default" },
+    });
+    expect(items[0]?.status).toBe("incomplete");
+  });
+
+  test.each<[string, unknown, FaultReason]>([
+    [
+      "failed",
+      { type: "response.failed", response: { status: "failed", error: { code: "server_error", message: "x" } } },
+      FaultReason.PROVIDER_FAILED,
+    ],
+    [
+      "rate limit",
+      { type: "response.failed", response: { error: { code: "rate_limit_exceeded", message: "x" } } },
+      FaultReason.RATE_LIMITED,
+    ],
+    ["flat error", { type: "error", code: "invalid_prompt", message: "x" }, FaultReason.INVALID_PROMPT],
+    [
+      "nested error",
+      { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
+      FaultReason.PROVIDER_OVERLOADED,
+    ],
+    [
+      "whole failed",
+      { object: "response", status: "failed", error: { code: "server_error", message: "x" }, output: [] },
+      FaultReason.PROVIDER_FAILED,
+    ],
+    ["error body in a 200", { error: { code: 429, message: "x" } }, FaultReason.RATE_LIMITED],
+    [
+      "an image that cannot be read",
+      {
+        type: "response.failed",
+        response: { status: "failed", error: { code: "invalid_image_format", message: "x" } },
+      },
+      FaultReason.INVALID_REQUEST,
+    ],
+    [
+      "a policy",
+      { type: "response.failed", response: { error: { code: "image_content_policy_violation", message: "x" } } },
+      FaultReason.CONTENT_POLICY,
+    ],
+    [
+      "a store that is late",
+      { type: "response.failed", response: { error: { code: "vector_store_timeout", message: "x" } } },
+      FaultReason.PROVIDER_TIMEOUT,
+    ],
+    ["cancelled", { type: "response.cancelled", response: { status: "cancelled" } }, FaultReason.PROVIDER_FAILED],
+    [
+      "a third name of an error",
+      { type: "response.error", error: { code: "rate_limit_exceeded" } },
+      FaultReason.RATE_LIMITED,
+    ],
+    ["queued", { object: "response", status: "queued", output: [] }, FaultReason.PROVIDER_FAILED],
+    ["neither a status nor output", { object: "response", output: [] }, FaultReason.PROVIDER_FAILED],
+    [
+      "a status that is no word",
+      { object: "response", status: 1, output: [messageItem("a", "Hi")] },
+      FaultReason.PROVIDER_FAILED,
+    ],
+    ["an item without a type", added(0, {}), FaultReason.PROVIDER_FAILED],
+    ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
+  ])("%s", (_, event, reason) => {
+    expect(reasonOf([event])[0]).toBe(reason);
+    // No earlier event makes it a success.
+    expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi"), itemDone(0, messageItem("a", "Hi")), event])[0]).toBe(
+      reason,
+    );
+  });
+
+  test("has the figures of the provider's tools, if it gives any", () => {
+    const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+    const use = { web_search_requests: 1, tool_calls_requested: 2, tool_calls_executed: "many" };
+    const outcomeOf = (figures: object) => read([completed([], { usage: figures })]).events.at(-1);
+    const tokens = { inputTokens: 3, outputTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+    expect(outcomeOf(usage)).toMatchObject({ outcome: { usage: tokens } });
+    expect(outcomeOf({ ...usage, server_tool_use_details: use })).toMatchObject({
+      outcome: { usage: { serverToolUse: { webSearchRequests: 1, toolCallsRequested: 2, toolCallsExecuted: 0 } } },
+    });
+    expect(outcomeOf({ ...usage, server_tool_use_details: { tool_calls_executed: 1 } })).toEqual({
+      type: "end",
+      outcome: {
+        status: "completed",
+        serviceTier: "default",
+        usage: { ...tokens, serverToolUse: { toolCallsExecuted: 1 } },
+      },
+    });
+  });
+
+  test("is taken from the event's name for a response without a status", () => {
+    expect(read([{ type: "response.completed", response: { output: [messageItem("a", "Hi")] } }]).items).toEqual([
+      messageItem("a", "Hi"),
+    ]);
+  });
+
+  test.each<[string, object, object]>([
+    ["completed", {}, { status: "completed" }],
+    ["completed", { status: null, error: null, incomplete_details: null }, { status: "completed" }],
+    [
+      "incomplete",
+      { incomplete_details: { reason: "content_filter" } },
+      { status: "incomplete", reason: "content_filter" },
+    ],
+    [
+      "incomplete",
+      { output: [{ ...messageItem("a", "Hi"), status: "incomplete" }] },
+      { status: "incomplete", reason: "max_output_tokens" },
+    ],
+  ])("is %s by the content of a whole answer without a status", (_, more, outcome) => {
+    const answer = { object: "response", output: [messageItem("a", "Hi")], ...more };
+    const { items, events } = read([answer]);
+    expect(items).toMatchObject([{ content: [{ text: "Hi" }] }]);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome });
+  });
+
+  test("missing is a lost connection", () => {
+    expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi")])).toEqual([
+      FaultReason.PROVIDER_FAILED,
+      "Provider connection lost",
+    ]);
+  });
+});

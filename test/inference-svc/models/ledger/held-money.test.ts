@@ -1,0 +1,49 @@
+/** The queue of calls that wait for reserved money: which calls ask, in which order, and for how long. */
+import { expect, test } from "@jest/globals";
+import { HeldMoney } from "@sluice/inference-svc/models/ledger/held-money.js";
+import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
+
+const owner = { keyHash: "key", workspaceId: "workspace" };
+const held = { held: true };
+const signal = undefined;
+
+test("freed money goes to calls of running turns first, then to new turns in their order", async () => {
+  const line = new HeldMoney<{ readonly held: boolean }>();
+  const served: string[] = [];
+  let free = 0;
+  const wait = (name: string, isBegun: boolean) =>
+    line.wait("key", { isBegun, signal }, held, async () => {
+      if (free === 0) return held;
+      free--;
+      served.push(name);
+      return { held: false };
+    });
+  const waiting = [wait("new 1", false), wait("new 2", false), wait("begun 1", true), wait("begun 2", true)];
+  free = 4;
+  line.wake(owner);
+  expect(await Promise.all(waiting)).toEqual(Array.from({ length: 4 }, () => ({ held: false })));
+  expect(served).toEqual(["begun 1", "begun 2", "new 1", "new 2"]);
+});
+
+test("a waiting call retries by itself, and is refused when its time is over", async () => {
+  const line = new HeldMoney<{ readonly held: boolean }>();
+  let asked = 0;
+  const ask = () => Promise.resolve({ held: ++asked < 3 });
+  expect(await line.wait("key", { isBegun: false, signal }, held, ask)).toEqual({ held: false });
+  const never = () => Promise.resolve(held);
+  expect(await line.wait("key", { isBegun: false, signal }, held, never)).toEqual(held);
+});
+
+test("beyond 32 new turns in the queue the next is refused at once, and a cancelled turn leaves the queue", async () => {
+  const line = new HeldMoney<{ readonly held: boolean }>();
+  const abort = new TurnAbort();
+  let asked = 0;
+  const ask = () => Promise.resolve({ held: ++asked < 1_000 });
+  const waiting = Array.from({ length: 32 }, () => line.wait("key", { isBegun: false, signal: abort }, held, ask));
+  expect(await line.wait("key", { isBegun: false, signal }, held, ask)).toBe(held);
+  abort.abort(undefined);
+  expect(await Promise.all(waiting)).toEqual(Array.from({ length: 32 }, () => held));
+  expect(await line.wait("key", { isBegun: false, signal }, held, () => Promise.resolve({ held: false }))).toEqual({
+    held: false,
+  });
+});

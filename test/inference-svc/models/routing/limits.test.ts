@@ -1,0 +1,260 @@
+/** Rate limits, refused keys, missing money, and outages: what is retried, when, and how often at most. */
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
+import { RetryBudget } from "@sluice/inference-svc/models/routing/attempt/retry-budget.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
+import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+
+let one: Upstream;
+let two: Upstream;
+let engine: Engine;
+/** Milliseconds by which keys rest and attempts are counted; only pauses take real time. */
+let clock: { now: number };
+
+beforeEach(async () => {
+  [one, two] = await Promise.all([startUpstream([chatStream("one")]), startUpstream([chatStream("two")])]);
+  clock = { now: 1_000_000 };
+  const provider = (id: string, upstream: Upstream, more: object = {}) => ({
+    id,
+    dialect: "chat",
+    base_url: `${upstream.url}/v1`,
+    ...more,
+  });
+  engine = openEngine(
+    testConfig({
+      providers: [
+        provider("keyed", one, { api_keys: ["a", "b"] }),
+        provider("single", one, { api_keys: ["a"] }),
+        provider("plain", one),
+        provider("other", two),
+        provider("third", two),
+      ],
+      models: [
+        { id: "keyed", endpoints: [{ provider: "keyed" }] },
+        { id: "keyed-too", endpoints: [{ provider: "keyed" }] },
+        { id: "single", endpoints: [{ provider: "single" }] },
+        { id: "plain", endpoints: [{ provider: "plain" }] },
+        { id: "both", endpoints: [{ provider: "single" }, { provider: "other" }] },
+        { id: "three", endpoints: [{ provider: "plain" }, { provider: "other" }, { provider: "third" }] },
+      ],
+    }),
+    new EndpointRecords(() => clock.now),
+  );
+});
+afterEach(async () => {
+  await engine.upstreams.close();
+  await Promise.all([one.stop(), two.stop()]);
+});
+
+const error = (status: number, headers: Record<string, string> = {}, body: object = { error: {} }): Reply => ({
+  status,
+  headers,
+  chunks: [{ json: body }],
+});
+const limited = (seconds?: number) => error(429, seconds === undefined ? {} : { "retry-after": String(seconds) });
+const ask = (model: string, asked = newScope()) => run(engine.turn, asking({ models: [model] }), asked);
+const keysAt = (upstream: Upstream) => upstream.requests.map(({ headers }) => headers.authorization?.at(-1));
+
+describe("429", () => {
+  test("another key is used at once, and the limited key rests for the given time", async () => {
+    one.script([limited(30), chatStream("one")]);
+    expect((await ask("keyed")).fault).toBeUndefined();
+    for (let index = 0; index < 3; index++) await ask("keyed");
+    expect(keysAt(one)).toEqual(["a", "b", "b", "b", "b"]);
+    clock.now += 30_000;
+    await ask("keyed");
+    await ask("keyed");
+    expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
+  });
+
+  test("a limit holds for one model", async () => {
+    one.script([limited(30), chatStream("one")]);
+    await ask("keyed");
+    one.script([chatStream("one")]);
+    await ask("keyed-too");
+    await ask("keyed-too");
+    expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
+  });
+
+  test("another endpoint is called at once, and the limited one not before its time", async () => {
+    one.script([limited(30), chatStream("one")]);
+    const asked = newScope();
+    await ask("both", asked);
+    expect(asked.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
+      ["single", 429],
+      ["other", 200],
+    ]);
+    await ask("both");
+    expect([one.requests.length, two.requests.length]).toEqual([1, 2]);
+    clock.now += 30_000;
+    await ask("both");
+    expect([one.requests.length, two.requests.length]).toEqual([2, 2]);
+  });
+
+  test("without an alternative a short time is waited for, once", async () => {
+    one.script([limited(), chatStream("one")]);
+    const at = performance.now();
+    const ending = ask("plain");
+    expect((await ending).fault).toBeUndefined();
+    expect(performance.now() - at).toBeGreaterThan(990);
+    clock.now += 1_000;
+    one.script([limited()]);
+    const { fault } = await ask("plain");
+    expect([fault?.status, fault?.retryAfterMs, one.requests.length]).toEqual([429, 1_000, 4]);
+  });
+
+  test.each<[string, Reply, number]>([
+    ["a longer one is passed on", limited(11), 11_000],
+    ["at most five minutes", limited(3_600), 300_000],
+    ["in milliseconds", error(429, { "retry-after-ms": "20500.5" }), 20_501],
+  ])("%s", async (_, reply, retryAfterMs) => {
+    one.script([reply]);
+    const { fault } = await ask("single");
+    expect([fault?.reason, fault?.retryAfterMs, one.requests.length]).toEqual([
+      FaultReason.RATE_LIMITED,
+      retryAfterMs,
+      1,
+    ]);
+    clock.now += 500;
+    const again = await ask("single");
+    // The second request made no call, so the time left continues to run.
+    expect([again.fault?.status, again.fault?.retryAfterMs, one.requests.length]).toEqual([429, retryAfterMs - 500, 1]);
+  });
+
+  test("with several limits has the shortest remaining time", async () => {
+    one.script([limited(90)]);
+    two.script([limited(30)]);
+    expect((await ask("both")).fault?.retryAfterMs).toBe(30_000);
+  });
+
+  test("a deadline before the end of the wait is not waited for", async () => {
+    one.script([limited(9)]);
+    const { scope, abort } = newScope();
+    const at = performance.now();
+    const { fault } = await run(engine.turn, asking({ models: ["plain"] }), {
+      scope: scope.with({ deadline: clock.now + 8_000 }),
+      abort,
+    });
+    expect([fault?.status, one.requests.length]).toEqual([429, 1]);
+    expect(performance.now() - at).toBeLessThan(6_000);
+  });
+
+  test("a client's end during the wait is handled at once", async () => {
+    one.script([limited(10)]);
+    const asked = newScope();
+    const ending = ask("plain", asked);
+    await one.nextRequest();
+    setTimeout(() => asked.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED)), 50);
+    expect((await ending).fault?.reason).toBe(FaultReason.DEADLINE_EXCEEDED);
+    expect(one.requests).toHaveLength(1);
+  });
+});
+
+describe("keys", () => {
+  const spent = { error: { code: "insufficient_quota", message: "You exceeded your current quota" } };
+
+  test.each<[string, Reply, number]>([
+    ["401", error(401), 60_000],
+    ["403", error(403), 60_000],
+    ["402", error(402), 300_000],
+    ["402 that says when", error(402, { "retry-after": "120" }), 120_000],
+    ["nothing left to spend", error(429, {}, spent), 300_000],
+  ])("%s: the key rests, the operator gets a log line, the next key is used", async (_, reply, restMs) => {
+    one.script([reply, chatStream("one")]);
+    expect((await ask("keyed")).fault).toBeUndefined();
+    expect(engine.errors).toEqual([expect.objectContaining({ provider: "keyed", key: 0, rests_ms: restMs })]);
+    clock.now += restMs - 1;
+    await ask("keyed");
+    await ask("keyed");
+    expect(keysAt(one)).toEqual(["a", "b", "b", "b"]);
+    clock.now += 1;
+    await ask("keyed");
+    await ask("keyed");
+    expect(keysAt(one).slice(-2)).toContain("a");
+  });
+
+  test("a spent account is not waited for, and has no retry hint", async () => {
+    one.script([error(429, {}, spent)]);
+    const { fault } = await ask("single");
+    expect([fault?.status, fault?.shouldRetry, fault?.retryAfterMs, one.requests.length]).toEqual([502, false, 0, 1]);
+  });
+
+  test("a spending limit with its end time is a rate limit", async () => {
+    one.script([error(429, { "retry-after": "60" }, spent)]);
+    const { fault } = await ask("single");
+    expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 60_000]);
+  });
+
+  test("a refused key is used again if no other is left", async () => {
+    one.script([error(401), chatStream("one")]);
+    expect((await ask("single")).fault?.status).toBe(502);
+    expect((await ask("single")).fault).toBeUndefined();
+  });
+
+  test("an endpoint with a refused key comes after endpoints with accepted keys", async () => {
+    one.script([error(401), chatStream("one")]);
+    await ask("both");
+    await ask("both");
+    expect([one.requests.length, two.requests.length]).toEqual([1, 2]);
+  });
+
+  test("the content policy's 403 is not about the key", async () => {
+    one.script([error(403, {}, { error: { code: "content_policy_violation" } })]);
+    expect((await ask("single")).fault?.reason).toBe(FaultReason.CONTENT_POLICY);
+    expect(engine.errors).toEqual([]);
+  });
+});
+
+describe("the retry budget", () => {
+  const failures = (budget: RetryBudget, count: number) => {
+    for (let index = 0; index < count; index++) budget.beginRetry(false)(true, clock.now);
+  };
+
+  test.each([
+    [true, 10],
+    [false, 3],
+  ])("in use %s: %i failed retries in ten seconds, or a fifth of the requests", (inUse, few) => {
+    const budget = new RetryBudget();
+    failures(budget, few - 1);
+    expect(budget.allows(inUse, clock.now)).toBe(true);
+    failures(budget, 1);
+    expect(budget.allows(inUse, clock.now)).toBe(false);
+    for (let index = 0; index < 100; index++) budget.countRequest(clock.now);
+    expect(budget.allows(inUse, clock.now)).toBe(true);
+    failures(budget, 20 - few);
+    expect(budget.allows(inUse, clock.now)).toBe(false);
+    clock.now += 10_000;
+    expect(budget.allows(inUse, clock.now)).toBe(true);
+  });
+
+  test("successful retries cost nothing; probably failing retries are counted in advance", () => {
+    const budget = new RetryBudget();
+    for (let index = 0; index < 100; index++) budget.beginRetry(false)(false, clock.now);
+    expect(budget.allows(false, clock.now)).toBe(true);
+    const ends = Array.from({ length: 3 }, () => budget.beginRetry(true));
+    expect(budget.allows(false, clock.now)).toBe(false);
+    ends[0]!(false, clock.now);
+    expect(budget.allows(false, clock.now)).toBe(true);
+  });
+
+  test("with all providers failing for a minute, calls hardly exceed requests", async () => {
+    for (const upstream of [one, two]) upstream.script([error(500)]);
+    const attempts = () => one.requests.length + two.requests.length;
+    let early = 0;
+    for (let second = 0; second < 60; second++) {
+      for (let index = 0; index < 10; index++) {
+        expect((await ask("three")).fault?.status).toBeGreaterThanOrEqual(500);
+        clock.now += 100;
+      }
+      if (second === 9) early = attempts();
+    }
+    expect(attempts() - early).toBeLessThanOrEqual(1.2 * 500);
+    // When a provider is back, the next request finds it.
+    two.script([chatStream("two")]);
+    const back = [];
+    for (let index = 0; index < 10; index++) back.push((await ask("three")).fault);
+    expect(back).toContain(undefined);
+    expect(back.at(-1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,121 @@
+/** Sharing of load: by price, by session, and with as little movement as possible. */
+import { describe, expect, test } from "@jest/globals";
+import { sessionSeed } from "@sluice/inference-svc/models/routing/choose/rendezvous.js";
+import { deciding, openDecider, priced } from "../../features/routers/deciding.js";
+
+const models = ["acme/large-2"];
+const prices = { one: 1, two: 2, three: 3, five: 5 };
+const endpoints = Object.entries(prices).map(([name, price]) => priced(name, price));
+const sessions = 60_000;
+
+const all = openDecider([{ id: "acme/large-2", endpoints }]);
+const without = openDecider([
+  { id: "acme/large-2", endpoints: endpoints.filter(({ upstream_model: name }) => name !== "two") },
+]);
+
+test("60,000 sessions are shared by price, and a removed endpoint moves only its sessions", () => {
+  const counts: Record<string, number> = {};
+  let moved = 0;
+  for (let session = 0; session < sessions; session++) {
+    const request = { models, sessionId: `s${session}` };
+    const [first = ""] = all.order(request);
+    counts[first] = (counts[first] ?? 0) + 1;
+    if (first !== "two" && without.order(request)[0] !== first) moved++;
+  }
+  const total = Object.values(prices).reduce((sum, price) => sum + price ** -2, 0);
+  for (const [name, price] of Object.entries(prices)) {
+    const share = (counts[name] ?? 0) / sessions;
+    const ideal = price ** -2 / total;
+    process.stdout.write(`price ${price}: share ${share.toFixed(4)}, ideal ${ideal.toFixed(4)}\n`);
+    expect(Math.abs(share - ideal)).toBeLessThan(0.005);
+  }
+  expect(moved).toBe(0);
+}, 300_000);
+
+test("fifty endpoints of one price get fifty equal shares, under any names", () => {
+  const fifty = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, 1));
+  const decider = openDecider([{ id: "acme/large-2", endpoints: fifty }]);
+  const counts = new Map<string, number>();
+  for (let session = 0; session < 10_000; session++) {
+    const [first = ""] = decider.order({ models, sessionId: `s${session}` });
+    counts.set(first, (counts.get(first) ?? 0) + 1);
+  }
+  const chiSquare = fifty
+    .map(({ upstream_model: name }) => ((counts.get(name) ?? 0) - 200) ** 2 / 200)
+    .reduce((sum, term) => sum + term, 0);
+  // 49 degrees of freedom: one fair draw in ten thousand is above. Sessions and secret are fixed, so it is always the same draw.
+  expect(chiSquare).toBeLessThan(96);
+}, 300_000);
+
+describe("a session", () => {
+  const of = (fields: Parameters<typeof deciding>[0], keyHash?: string) => all.order({ models, ...fields }, keyHash);
+  const many = Array.from({ length: 200 }, (_, index) => `s${index}`);
+  const firsts = (fieldsOf: (name: string) => Parameters<typeof deciding>[0], keyHash?: string) =>
+    many.map((name) => of(fieldsOf(name), keyHash)[0]);
+
+  test("stays for any request, with its whole order", () => {
+    for (const sessionId of many) {
+      expect(of({ sessionId, temperature: 1 })).toEqual(of({ sessionId, promptCacheKey: "other" }));
+    }
+  });
+
+  test("without a name is the prompt_cache_key", () => {
+    const named = firsts((sessionId) => ({ sessionId }));
+    expect(firsts((promptCacheKey) => ({ promptCacheKey }))).toEqual(named);
+    expect(new Set(named).size).toBeGreaterThan(1);
+  });
+
+  test("is identified by the conversation's beginning, with any continuation", () => {
+    const said = (role: string, content: unknown) => ({ type: "message", role, content });
+    const begun = (name: string) => [
+      said("developer", "Be brief."),
+      said("user", [{ type: "input_text", text: name }]),
+    ];
+    const gone = firsts((name) => ({ input: begun(name) }));
+    expect(new Set(gone).size).toBeGreaterThan(1);
+    const on = firsts((name) => ({ input: [...begun(name), said("assistant", "Yes."), said("user", "And?")] }));
+    expect(on).toEqual(gone);
+    expect(firsts((name) => ({ instructions: "Be long.", input: begun(name) }))).not.toEqual(gone);
+  });
+
+  test("without a beginning goes anywhere", () => {
+    const input = [{ type: "function_call_output", call_id: "c", output: "x" }];
+    expect(new Set(firsts(() => ({ input }))).size).toBeGreaterThan(1);
+  });
+
+  test("of one key differs from another key's: no two share a seed", () => {
+    expect(firsts((sessionId) => ({ sessionId }), "key-1")).not.toEqual(
+      firsts((sessionId) => ({ sessionId }), "key-2"),
+    );
+    const seeds = new Set<string>();
+    for (const keyHash of ["key-1", "key-2"]) {
+      for (const model of ["a/x", "a/y"]) {
+        for (const secret of ["one", "two"]) {
+          for (let index = 0; index < 2_000; index++) {
+            const { high, low } = sessionSeed(secret, keyHash, model, `s${index}`);
+            seeds.add(`${high} ${low}`);
+          }
+        }
+      }
+    }
+    expect(seeds.size).toBe(16_000);
+  });
+});
+
+test("unpriced endpoints follow priced endpoints, in the order of the configuration; without prices this order holds", () => {
+  const mixed = [priced("x", undefined), priced("free", 0), priced("y", undefined), priced("dear", 9)];
+  const decider = openDecider([
+    { id: "mixed", endpoints: mixed },
+    { id: "plain", endpoints: ["p", "q", "r"].map((name) => priced(name, undefined)) },
+    { id: "free", endpoints: ["f", "g"].map((name) => priced(name, 0)) },
+  ]);
+  for (let session = 0; session < 100; session++) {
+    const sessionId = `s${session}`;
+    expect(decider.order({ models: ["mixed"], sessionId })).toEqual(["free", "dear", "x", "y"]);
+    expect(decider.order({ models: ["plain"], sessionId })).toEqual(["p", "q", "r"]);
+  }
+  const free = new Set(
+    Array.from({ length: 50 }, (_, index) => decider.order({ models: ["free"], sessionId: `s${index}` })[0]),
+  );
+  expect(free.size).toBe(2);
+});

@@ -1,0 +1,260 @@
+/** Answers of OpenAI-compatible servers of all vendors: no text is lost or invented, and the end is right. */
+import { describe, expect, test } from "@jest/globals";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Chunk, chatChunk } from "../../../support/providers/upstream.js";
+import { ask, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
+import { itemsOf } from "../../asking.js";
+
+describe("the finish reason", () => {
+  test.each<[string, "completed" | "max_output_tokens" | "content_filter" | FaultReason]>([
+    ["stop", "completed"],
+    ["eos_token", "completed"],
+    ["end_turn", "completed"],
+    ["STOP", "completed"],
+    ["length", "max_output_tokens"],
+    ["MAX_TOKENS", "max_output_tokens"],
+    ["model_length", "max_output_tokens"],
+    ["model_context_window_exceeded", "max_output_tokens"],
+    ["content_filter", "content_filter"],
+    ["content_filter: RECITATION", "content_filter"],
+    ["SAFETY", "content_filter"],
+    ["sensitive", "content_filter"],
+    ["abort", FaultReason.PROVIDER_FAILED],
+    ["network_error", FaultReason.PROVIDER_FAILED],
+    ["insufficient_system_resource", FaultReason.PROVIDER_OVERLOADED],
+    ["function_call_filter: MALFORMED_FUNCTION_CALL", FaultReason.PROVIDER_FAILED],
+  ])("%s", async (finish, expected) => {
+    const ending = await ask(stream(hi, chatChunk({}, finish), "[DONE]"));
+    if (typeof expected === "number") expect(ending.fault?.reason).toBe(expected);
+    else expect(outcomeOf(ending).reason ?? outcomeOf(ending).status).toBe(expected);
+    if (typeof expected === "number")
+      expect(readItems(await ask(stream(chatChunk({}, finish), "[DONE]"), { fallback: true }))).toEqual(["Good."]);
+  });
+});
+
+describe("a chat server's answer", () => {
+  test("of Mistral has reasoning in a part of the content", async () => {
+    const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+    const streamed = await ask(
+      stream(
+        chatChunk({ role: "assistant", content: "" }),
+        chatChunk({ content: [thinking("They want ")] }),
+        chatChunk({ content: [thinking("the time.")] }),
+        chatChunk({ content: [{ type: "text", text: "It is " }] }),
+        chatChunk({ content: "noon." }),
+        stop,
+        "[DONE]",
+      ),
+    );
+    expect(readItems(streamed)).toEqual([{ thought: "They want the time." }, "It is noon."]);
+    const content = [
+      { type: "thinking", thinking: "Hm." },
+      { type: "text", text: "Noon." },
+      { type: "reference", reference_ids: [1] },
+    ];
+    const reply = { chunks: [{ json: { choices: [{ message: { content }, finish_reason: "stop" }] } }] };
+    expect(readItems(await ask(reply))).toEqual([{ thought: "Hm." }, "Noon."]);
+  });
+
+  test("of Azure has filter results first, and in chunks without text", async () => {
+    const filter = { hate: { filtered: false, severity: "safe" } };
+    const ending = await ask(
+      stream(
+        {
+          choices: [],
+          created: 0,
+          id: "",
+          model: "",
+          object: "",
+          prompt_filter_results: [{ prompt_index: 0, content_filter_results: filter }],
+        },
+        hi,
+        {
+          choices: [
+            {
+              index: 0,
+              finish_reason: null,
+              content_filter_offsets: { check_offset: 0 },
+              content_filter_results: filter,
+            },
+          ],
+        },
+        chatChunk({}, "content_filter"),
+        { choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
+        "[DONE]",
+      ),
+    );
+    expect([readItems(ending), outcomeOf(ending).reason]).toEqual([["Hi"], "content_filter"]);
+  });
+
+  test("of Google numbers every call 0, without ids", async () => {
+    const piece = (name: string, json: string) => ({
+      index: 0,
+      id: "",
+      type: "function",
+      function: { name, arguments: json },
+    });
+    const calls = [
+      { call: "f", arguments: '{"a":1}' },
+      { call: "f", arguments: '{"a":2}' },
+      { call: "g", arguments: "{}" },
+    ];
+    const pieces = [piece("f", '{"a":1}'), piece("f", '{"a":2}'), piece("g", "{}")];
+    expect(readItems(await ask(stream(chatChunk({ tool_calls: pieces }), chatChunk({}, "tool_calls"))))).toEqual(calls);
+    const apart = pieces.map((one) => chatChunk({ tool_calls: [one] }));
+    expect(readItems(await ask(stream(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
+  });
+
+  test("with a name in every piece of a call is one call", async () => {
+    const piece = (json: string) =>
+      chatChunk({ tool_calls: [{ index: 0, id: "", function: { name: "f", arguments: json } }] });
+    const ending = await ask(stream(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")));
+    expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":{}}' }]);
+  });
+
+  test("with two calls of one id has two calls", async () => {
+    const piece = (index: number) => ({ index, id: "call_1", function: { name: "f", arguments: "{}" } });
+    const ending = await ask(stream(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")));
+    const ids = itemsOf(ending.events).map((item) => item.call_id);
+    expect([ids[0], new Set(ids).size]).toEqual(["call_1", 2]);
+  });
+
+  test("with a finish reason in every chunk goes on while text comes", async () => {
+    const word: Chunk = { afterMs: 400, sse: [chatChunk({ content: "x" }, "stop")] };
+    const ending = await ask(
+      { chunks: [word, word, word, word, { sse: ["[DONE]"] }] },
+      { timeouts: { idle_ms: 1_000 } },
+    );
+    expect(readItems(ending)).toEqual(["xxxx"]);
+  });
+
+  test("of Perplexity and xAI has its sources next to the choices", async () => {
+    const text = "\u{1f600} It rains [2], and will [1][9].";
+    const sources = { citations: ["https://a.example/", "https://b.example/"] };
+    const titled = {
+      search_results: [
+        { url: "https://a.example/", title: "A" },
+        { url: "https://b.example/", title: "B" },
+      ],
+    };
+    const cited = async (...chunks: readonly unknown[]) => {
+      const [item] = itemsOf((await ask(stream(...chunks, "[DONE]"))).events);
+      return (item?.content as { annotations: unknown }[] | undefined)?.[0]?.annotations;
+    };
+    expect(
+      await cited(chatChunk({ content: text }, null, sources), chatChunk({}, "stop", { ...sources, ...titled })),
+    ).toEqual([
+      { type: "url_citation", url: "https://b.example/", title: "B", start_index: 11, end_index: 14 },
+      { type: "url_citation", url: "https://a.example/", title: "A", start_index: 25, end_index: 28 },
+    ]);
+    expect(
+      await cited(chatChunk({ content: "\u{1f600}!" }), chatChunk({}, "stop"), {
+        choices: [],
+        citations: ["https://a.example/"],
+      }),
+    ).toEqual([{ type: "url_citation", url: "https://a.example/", title: "", start_index: 0, end_index: 2 }]);
+    expect(await cited(chatChunk({ content: "Hi [1]" }), chatChunk({}, "stop", { citations: [] }))).toEqual([]);
+  });
+});
+
+describe("figures", () => {
+  const none = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  test.each<[string, object, object]>([
+    [
+      "OpenAI",
+      {
+        prompt_tokens: 9,
+        completion_tokens: 5,
+        total_tokens: 14,
+        prompt_tokens_details: { cached_tokens: 4 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+      { inputTokens: 9, outputTokens: 5, cachedTokens: 4, reasoningTokens: 2 },
+    ],
+    [
+      "xAI: thoughts beside the answer",
+      {
+        prompt_tokens: 32,
+        completion_tokens: 9,
+        total_tokens: 135,
+        completion_tokens_details: { reasoning_tokens: 94 },
+      },
+      { inputTokens: 32, outputTokens: 103, reasoningTokens: 94 },
+    ],
+    [
+      "Google: thoughts in the total only",
+      { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 },
+      { inputTokens: 20, outputTokens: 603, reasoningTokens: 405 },
+    ],
+    [
+      "DeepSeek",
+      {
+        prompt_tokens: 9,
+        completion_tokens: 5,
+        total_tokens: 14,
+        prompt_cache_hit_tokens: 4,
+        prompt_cache_miss_tokens: 5,
+      },
+      { inputTokens: 9, outputTokens: 5, cachedTokens: 4 },
+    ],
+    [
+      "Moonshot",
+      { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14, cached_tokens: 9 },
+      { inputTokens: 9, outputTokens: 5, cachedTokens: 9 },
+    ],
+    [
+      "SGLang",
+      { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14, reasoning_tokens: 3, prompt_tokens_details: null },
+      { inputTokens: 9, outputTokens: 5, reasoningTokens: 3 },
+    ],
+    [
+      "LiteLLM",
+      {
+        prompt_tokens: 9,
+        completion_tokens: 5,
+        total_tokens: 14,
+        prompt_tokens_details: { cached_tokens: 2, cache_creation_tokens: 3 },
+      },
+      { inputTokens: 9, outputTokens: 5, cachedTokens: 2, cacheWriteTokens: 3 },
+    ],
+    [
+      "strings",
+      { prompt_tokens: "9", completion_tokens: "5", total_tokens: "14" },
+      { inputTokens: 9, outputTokens: 5 },
+    ],
+    [
+      "a total that is less",
+      { prompt_tokens: 9, completion_tokens: 5, total_tokens: 5 },
+      { inputTokens: 9, outputTokens: 5 },
+    ],
+  ])("of %s", async (_, usage, expected) => {
+    const ending = await ask(stream(hi, stop, { choices: [], usage }, "[DONE]"));
+    expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
+    expect(outcomeOf(ending).usage?.estimated).toBeUndefined();
+  });
+
+  test.each<[string, readonly unknown[]]>([
+    [
+      "in the last delta",
+      [hi, chatChunk({ content: "" }, "stop", { usage: { prompt_tokens: 9, completion_tokens: 5 } })],
+    ],
+    [
+      "in the choice",
+      [
+        hi,
+        {
+          choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: { prompt_tokens: 9, completion_tokens: 5 } }],
+        },
+      ],
+    ],
+    [
+      "before the end, with null afterwards",
+      [
+        chatChunk({ content: "Hi" }, null, { usage: { prompt_tokens: 9, completion_tokens: 5 } }),
+        chatChunk({}, "stop", { usage: null }),
+      ],
+    ],
+  ])("%s", async (_, events) => {
+    expect(outcomeOf(await ask(stream(...events, "[DONE]"))).usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
+  });
+});

@@ -1,0 +1,101 @@
+/** How servers end their answers: a certainly whole answer is accepted, a possibly truncated one is a failure. */
+import { describe, expect, test } from "@jest/globals";
+import { chatChunk } from "../../../support/providers/upstream.js";
+import { type AskOptions, ask, bytes, hi, outcomeOf, readItems, stop } from "./odd-server.js";
+
+const event = (value: unknown): string => `data: ${typeof value === "string" ? value : JSON.stringify(value)}\n\n`;
+const done = event("[DONE]");
+const counted = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
+const called = (json: string) =>
+  chatChunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "f", arguments: json } }] });
+const wholeChat = (more: object, message: object = { role: "assistant", content: "Hi" }) =>
+  JSON.stringify({ choices: [{ index: 0, message, ...more }], usage: counted(3, 1) });
+const gemini = (more: object = {}) =>
+  JSON.stringify({ candidates: [{ content: { role: "model", parts: [{ text: "Hi" }] }, ...more }] });
+const claude = (more: object = {}) =>
+  JSON.stringify({ type: "message", role: "assistant", content: [{ type: "text", text: "Hi" }], ...more });
+
+const typeOf = (text: string): string => (text.startsWith("{") ? "application/json" : "text/event-stream");
+
+describe("a certainly whole answer is complete", () => {
+  test.each<[string, string, AskOptions]>([
+    ["[DONE] without a finish reason", event(hi) + done, {}],
+    [
+      "[DONE] after usage, without a finish reason",
+      event(hi) + event({ choices: [], usage: counted(3, 1) }) + done,
+      {},
+    ],
+    ["[DONE] without a line feed", `${event(hi)}data: [DONE]`, {}],
+    ["a last event without a line feed", `${event(hi)}data: ${JSON.stringify(stop)}`, {}],
+    ["a JSON body whose finish reason is absent", wholeChat({}), {}],
+    ["a JSON body whose finish reason is null", wholeChat({ finish_reason: null }), {}],
+    ["a JSON body whose finish reason is empty", wholeChat({ finish_reason: "" }), {}],
+    ["a JSON body of Gemini without a finish reason", gemini(), { dialect: "gemini" }],
+    ["a JSON body of Anthropic with null", claude({ stop_reason: null }), { dialect: "messages" }],
+    ["a JSON body of Anthropic without a reason", claude(), { dialect: "messages" }],
+  ])("%s", async (_, text, options) => {
+    const ending = await ask(bytes(text, typeOf(text)), options);
+    expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
+  });
+
+  test("a whole call, then [DONE] without a finish reason", async () => {
+    const ending = await ask(bytes(event(called('{"a":1}')) + done));
+    expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":1}' }]);
+    expect(outcomeOf(ending).status).toBe("completed");
+  });
+});
+
+describe("a possibly truncated or empty answer is a failure", () => {
+  test.each<[string, string, string, AskOptions]>([
+    ["the end of the connection alone", event(hi), "Provider connection lost", {}],
+    ["half of a last event", `${event(hi)}data: {"choices":[{"delta":`, "Provider connection lost", {}],
+    ["half of a call, then [DONE]", event(called('{"a":')) + done, "Provider connection lost", {}],
+    ["[DONE] after a role alone", event(chatChunk({ role: "assistant" })) + done, "Provider returned error", {}],
+    ["[DONE] alone", done, "Provider returned error", {}],
+    ["an object without an answer", '{"detail":"Not Found"}', "Provider returned error", {}],
+    ["no choices", '{"choices":[]}', "Provider returned error", {}],
+    ["a message without content", wholeChat({}, { content: null }), "Provider returned error", {}],
+    ["Gemini's stream without a reason", event(gemini()), "Provider connection lost", { dialect: "gemini" }],
+  ])("%s", async (_, text, message, options) => {
+    const { fault } = await ask(bytes(text, typeOf(text)), options);
+    expect(fault?.message).toBe(message);
+  });
+});
+
+// Reported of SGLang and of servers with Anthropic's format: the last report of a stream is all zeros.
+test.each([
+  [
+    "chat",
+    event(hi) +
+      event(stop) +
+      event({ choices: [], usage: counted(9, 5) }) +
+      event({ choices: [], usage: counted(0, 0) }) +
+      done,
+  ],
+  [
+    "messages",
+    [
+      { type: "message_start", message: { content: [], usage: { input_tokens: 9, output_tokens: 1 } } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "Hi" } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { input_tokens: 0, output_tokens: 5 } },
+      { type: "message_stop" },
+    ]
+      .map(event)
+      .join(""),
+  ],
+  [
+    "gemini",
+    [{}, { finishReason: "STOP" }]
+      .map((more, index) =>
+        event({
+          ...(JSON.parse(gemini(more)) as object),
+          usageMetadata: index === 0 ? { promptTokenCount: 9, candidatesTokenCount: 5 } : { promptTokenCount: 0 },
+        }),
+      )
+      .join(""),
+  ],
+])("zeros at the end of a stream of %s take no count back", async (dialect, text) => {
+  const outcome = outcomeOf(await ask(bytes(text), { dialect }));
+  expect(outcome.usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
+});

@@ -1,0 +1,145 @@
+/** How an overloaded process reads an answer: in the turn of the key. */
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { Call } from "@sluice/inference-svc/models/upstream/transport/call.js";
+import { serverSentEvents } from "@sluice/inference-svc/models/upstream/transport/sse.js";
+import { Exchange, type Wire } from "@sluice/inference-svc/models/upstream/transport/exchange.js";
+import { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
+import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
+import { type Engine, asking, testConfig, openEngine, run, untilOpen } from "../../asking.js";
+
+/** Work of another key waits from this call on, so nothing is read at once. */
+const occupy = () => eventLoop.wait("another key", () => {});
+
+/** The connection's end of a call. */
+class Flow implements Wire {
+  paused = false;
+  closed = false;
+  send(): void {}
+  close(): void {
+    this.closed = true;
+  }
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+}
+
+/** An exchange with the head of an answer. Each event has a word. */
+function openExchange() {
+  const words: string[] = [];
+  let done = false;
+  const signal = new TurnAbort();
+  const call: Call = {
+    timeouts: { headers_ms: 60_000, first_event_ms: 60_000, idle_ms: 60_000 },
+    attemptDeadline: { withinMs: Number.POSITIVE_INFINITY, last: true },
+    keyHash: "key",
+    signal,
+    held: heldBytes.open("key", () => {}),
+    stream: true,
+    framing: serverSentEvents,
+    fault: () => Fault.from(new Error("no")),
+    reported: () => {},
+    abandoned: () => {},
+  };
+  const exchange = new Exchange(call, { head: "", body: "" }, (emit) => ({
+    get done() {
+      return done;
+    },
+    finished: false,
+    usage: undefined,
+    event(_name: string | undefined, data: string) {
+      const { delta } = JSON.parse(data) as { delta: string };
+      words.push(delta);
+      emit({ type: "text.delta", index: 0, part: 0, delta });
+    },
+    close() {
+      done = true;
+      emit({ type: "end", outcome: { status: "completed", serviceTier: "default" } });
+    },
+    cut() {},
+  }));
+  const flow = new Flow();
+  const answer = exchange.start(flow);
+  exchange.onRequestStart();
+  exchange.onResponseStart(new ResponseHead("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"));
+  const say = (word: string) => {
+    const data = word === "[DONE]" ? word : JSON.stringify({ delta: word });
+    const bytes = Buffer.from(`data: ${data}\n\n`);
+    exchange.onResponseData(bytes);
+    // The next read overwrites the bytes of the last one.
+    bytes.fill("x");
+  };
+  return { exchange, flow, signal, answer, say, words };
+}
+
+describe("in a busy process", () => {
+  test.each([
+    ["what was received is read later", 10_000, false],
+    ["and of much the provider is stopped meanwhile", 20_000, true],
+  ])("%s", async (_, length, stopped) => {
+    const { flow, signal, answer, say, words } = openExchange();
+    const said = ["a", "b", "c"].map((letter) => letter.repeat(length));
+    occupy();
+    for (const word of said) say(word);
+    expect([flow.paused, words]).toEqual([stopped, []]);
+    await untilOpen(answer);
+    expect([flow.paused, words]).toEqual([false, said]);
+    signal.abort(new Error("over"));
+  });
+
+  test("the end of an already read body frees its connection", async () => {
+    const { exchange, flow, answer, say } = openExchange();
+    occupy();
+    for (const word of ["a", "[DONE]"]) say(word);
+    await untilOpen(answer);
+    while (eventLoop.waiting > 0) await new Promise(setImmediate);
+    expect([flow.paused, flow.closed]).toEqual([false, false]);
+    exchange.onResponseEnd();
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(flow.closed).toBe(false);
+  });
+
+  test("reading follows the consumer, to the end of the body", async () => {
+    const { exchange, flow, answer, say, words } = openExchange();
+    say("first");
+    const batches = answer[Symbol.asyncIterator]();
+    await batches.next();
+    occupy();
+    for (let count = 0; count < 10; count++) say("x".repeat(20_000));
+    exchange.onResponseEnd();
+    for (let waits = true; waits; await new Promise(setImmediate)) waits = eventLoop.waiting > 0;
+    expect([words.length, flow.closed]).toEqual([3, false]);
+    let said = 0;
+    for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
+      for (const event of next.value) if (event.type === "text.delta") said += event.delta.length;
+    }
+    expect(said).toBe(200_000);
+  });
+});
+
+describe("over a real connection", () => {
+  let upstream: Upstream;
+  let engine: Engine;
+  afterEach(async () => {
+    await engine?.upstreams.close();
+    await upstream?.stop();
+  });
+
+  test("an answer is whole, in a busy process, too", async () => {
+    const words = Array.from({ length: 2_000 }, (_, index) => `word ${index} `);
+    upstream = await startUpstream([chatStream(...words)]);
+    engine = openEngine(testConfig({ url: upstream.url }));
+    const occupied = setInterval(occupy);
+    const { events } = await run(engine.turn, asking());
+    clearInterval(occupied);
+    const said = events.map((event) => (event.type === "text.delta" ? event.delta : "")).join("");
+    expect(said).toBe(words.join(""));
+    expect(events.at(-1)?.type).toBe("end");
+  });
+});

@@ -1,0 +1,190 @@
+/** Random histories, as clients and other gateways leave them, must reach each vendor in a form that it accepts. */
+import { describe, expect, test } from "@jest/globals";
+import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
+import fc from "../../../support/properties.ts";
+import {
+  cohereLimits,
+  findChatViolations,
+  mistralLimits,
+  openAiLimits,
+} from "../../../support/providers/rules/chat.ts";
+import { findConverseViolations } from "../../../support/providers/rules/converse.ts";
+import { findGeminiViolations } from "../../../support/providers/rules/gemini.ts";
+import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
+import { findResponsesViolations } from "../../../support/providers/rules/responses.ts";
+import { asking, functionTool } from "../../asking.js";
+import { buildChatBody, otherChat, vendorChat } from "../dialects/chat-translation.js";
+import { buildCohereBody } from "../dialects/cohere-translation.js";
+import {
+  buildConverseBody,
+  claude,
+  findConverseDropped,
+  llama,
+  nova,
+  refuseConverseRequest,
+} from "../dialects/converse-translation.js";
+import { refuseGeminiRequest, translateToGemini } from "../dialects/gemini-translation.js";
+import { buildMessagesBody, refuseMessagesRequest } from "../dialects/messages-translation.js";
+
+const words = fc.constantFrom("Hi", "", " ", "\n", "Sure: ", "<thinking>\n", "All done.");
+const mark = fc.constantFrom({}, {}, {}, { cache_control: { type: "ephemeral" } });
+const toolNames = fc.constantFrom(
+  "f",
+  "x<|channel|>json",
+  "$READFILE",
+  "default_api:Bash",
+  "search.evidence",
+  "",
+  "n".repeat(200),
+);
+const callIds = fc.constantFrom("call_1", "toolu_2", "call|fc", "functions.f:0", "x".repeat(90), "a b");
+
+const partsOf = (type: string) => fc.array(fc.record({ type: fc.constant(type), text: words }), { maxLength: 2 });
+const contentOf = (type: string) => fc.oneof(words, partsOf(type));
+
+const prompt = fc.record({
+  type: fc.constant("message"),
+  role: fc.constantFrom("user", "user", "system", "developer"),
+  content: contentOf("input_text"),
+});
+const answer = fc.record({
+  type: fc.constant("message"),
+  role: fc.constant("assistant"),
+  content: contentOf("output_text"),
+});
+/** Calls of one answer with their results, in any order. */
+const exchange = fc
+  .uniqueArray(callIds, { minLength: 1, maxLength: 3 })
+  .chain((ids) =>
+    fc.tuple(fc.constant(ids), toolNames, fc.shuffledSubarray(ids, { minLength: ids.length }), words, mark),
+  )
+  .map(([ids, name, order, output, marked]) => [
+    ...ids.map((id) => ({ type: "function_call", call_id: id, name, arguments: "{}" })),
+    ...order.map((id, index) => ({
+      type: "function_call_output",
+      call_id: id,
+      output: [{ type: "input_text", text: output, ...(index === 0 && marked) }],
+    })),
+  ]);
+
+/**
+ * At most four exchanges, because a fifth mark is refused. Each has separate ids. A conversation without any text keeps the provider's own
+ * 400, so each ends with or has one.
+ */
+const histories = fc
+  .array(
+    fc.oneof(
+      prompt.map((item) => [item]),
+      answer.map((item) => [item]),
+      exchange,
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((turns) => turns.flatMap((items, turn) => items.map((item) => withOwnId(item, turn))))
+  .filter((input) => /Hi|Sure|think|done/.test(JSON.stringify(input)));
+
+function withOwnId(item: InputItem, turn: number): InputItem {
+  return typeof item.call_id === "string" ? { ...item, call_id: `${item.call_id}${turn}` } : item;
+}
+
+const tools = [functionTool({ name: "f", parametersJson: '{"type":"object","properties":{}}' })];
+
+const mistralChat = { ...otherChat, upstreamModel: "mistral-large-latest" };
+const openAi = { ...otherChat, original: true, reasoningFormat: "openai-responses-v1" };
+const responsesOf = (request: Partial<TurnRequest>) =>
+  JSON.parse(responsesBody(asking(request), openAi, () => undefined)) as Record<string, unknown>;
+
+type Request = Partial<TurnRequest>;
+const vendors: readonly (readonly [string, (request: Request) => readonly string[]])[] = [
+  ["Anthropic", (request) => findMessagesViolations(buildMessagesBody(request))],
+  ["Bedrock", (request) => findConverseViolations(buildConverseBody(request))],
+  ["OpenAI's chat completions", (request) => findChatViolations(buildChatBody(request, vendorChat), openAiLimits)],
+  ["OpenAI's responses", (request) => findResponsesViolations(responsesOf(request))],
+  ["Mistral", (request) => findChatViolations(buildChatBody(request, mistralChat), mistralLimits)],
+  ["Google", (request) => findGeminiViolations(translateToGemini(request).body)],
+  ["Cohere", (request) => findChatViolations(buildCohereBody(request), cohereLimits)],
+];
+
+/** `HISTORIES=100000 npm test -- vendor-rules/histories` is the long form, of some minutes. */
+const numRuns = Number(process.env["HISTORIES"] ?? 1_000);
+
+describe("a random history", () => {
+  test.each(vendors)(
+    "reaches %s in an acceptable form",
+    (_vendor, violationsOf) => {
+      fc.assert(
+        fc.property(histories, (input) => {
+          expect(violationsOf({ input, tools })).toEqual([]);
+        }),
+        { numRuns, seed: 35 },
+      );
+    },
+    600_000,
+  );
+});
+
+describe("a request of nothing but blanks is refused by name", () => {
+  const blanks = [
+    { type: "message", role: "user", content: " " },
+    { type: "message", role: "user", content: [{ type: "input_text", text: "" }] },
+  ];
+  test.each([
+    ["messages", refuseMessagesRequest],
+    ["converse", refuseConverseRequest],
+    ["gemini", refuseGeminiRequest],
+  ])("%s", (_format, refuse) => {
+    const refusal = { path: "input", message: "must have a text that is not blank" };
+    for (const input of [blanks, blanks.slice(0, 1)]) expect(refuse({ input })).toEqual(refusal);
+    expect(refuse({ input: blanks, instructions: "Say hi." })).toBeUndefined();
+  });
+});
+
+test("a failed tool's result is marked at Bedrock for models with support, and is named elsewhere", () => {
+  const input = [
+    { type: "message", role: "user", content: "Read it." },
+    { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+    { type: "function_call_output", call_id: "call_1", output: "ENOENT", status: "incomplete" },
+  ];
+  for (const target of [claude, nova])
+    expect(JSON.stringify(buildConverseBody({ input, tools }, target))).toContain('"status":"error"');
+  expect(JSON.stringify(buildConverseBody({ input, tools }, llama))).not.toContain('"status"');
+  expect(findConverseDropped({ input, tools }, llama)).toContain("input.2.status");
+});
+
+test("pictures in results follow all results at Google, and stay in the result at Mistral", () => {
+  const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=", detail: "auto" };
+  const input = [
+    { type: "message", role: "user", content: "Look." },
+    ...["call_1", "call_2"].map((id) => ({ type: "function_call", call_id: id, name: "f", arguments: "{}" })),
+    { type: "function_call_output", call_id: "call_1", output: [{ type: "input_text", text: "A" }, picture] },
+    { type: "function_call_output", call_id: "call_2", output: "B" },
+  ];
+  expect(findGeminiViolations(translateToGemini({ input, tools }).body)).toEqual([]);
+  const body = buildChatBody({ input, tools }, mistralChat);
+  expect(findChatViolations(body, mistralLimits)).toEqual([]);
+  expect(body.messages).toMatchObject([
+    {},
+    {},
+    { role: "tool", content: [{ type: "text" }, { type: "image_url" }] },
+    {},
+  ]);
+});
+
+test("ids of other vendors are not sent to OpenAI, with a note in the receipt", () => {
+  const losses: string[] = [];
+  const input = [
+    { type: "message", id: "lc_run--0197", role: "assistant", content: "Hi" },
+    { type: "message", id: "msg_1", role: "assistant", content: "Hi" },
+    { type: "function_call", id: "call_b5022d86", call_id: "call_1", name: "f", arguments: "{}" },
+    { type: "custom_tool_call", id: "fc_7d85", call_id: "call_2", name: "ap", input: "x" },
+  ];
+  const text = responsesBody(asking({ input }), openAi, (path) => void losses.push(path));
+  expect((JSON.parse(text) as { input: { id?: string }[] }).input.map(({ id }) => id)).toEqual([
+    undefined,
+    "msg_1",
+    undefined,
+    undefined,
+  ]);
+  expect(losses).toEqual(["input.0.id", "input.2.id", "input.3.id"]);
+});

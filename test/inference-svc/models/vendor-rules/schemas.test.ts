@@ -1,0 +1,369 @@
+/** Schemas of tools and answers must reach each vendor in an acceptable form, and unchanged if they already have it. */
+import { describe, expect, test } from "@jest/globals";
+import type { TextFormat } from "@sluice/inference-svc/turn/request.js";
+import fc from "../../../support/properties.ts";
+import { findConverseViolations } from "../../../support/providers/rules/converse.ts";
+import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
+import {
+  checkClaudeStrict,
+  checkClaudeTool,
+  checkGemini,
+  checkGeminiTool,
+  checkOpenaiStrict,
+  checkOpenaiTool,
+} from "../../../support/providers/rules/schemas.ts";
+import { type BodyPart, violationsOf } from "../../../support/providers/rules/violations.ts";
+import { functionTool } from "../../asking.js";
+import { translateChat, vendorChat, otherChat } from "../dialects/chat-translation.js";
+import { translateToCohere } from "../dialects/cohere-translation.js";
+import { claude, translateToConverse } from "../dialects/converse-translation.js";
+import { translateToGemini } from "../dialects/gemini-translation.js";
+import {
+  messagesBlock,
+  messagesStart,
+  messagesStop,
+  readMessages,
+  translateToMessages,
+} from "../dialects/messages-translation.js";
+
+type Check = (schema: BodyPart, path: string, report: (path: string, problem: string) => void) => void;
+type Losses = readonly (readonly string[])[];
+
+interface Sent {
+  readonly schema: BodyPart | undefined;
+  readonly strict: unknown;
+  readonly losses: Losses;
+}
+
+interface Format {
+  readonly tool: (json: string, strict: boolean | undefined) => Sent;
+  readonly answer: (json: string, strict: boolean | undefined) => Sent;
+  readonly checkTool: Check;
+  readonly checkStrictTool: Check;
+  readonly checkAnswer: Check;
+}
+
+const enforcing = { ...claude, supportedParameters: ["structured_outputs", "tools"] };
+const toolOf = (parametersJson: string, strict: boolean | undefined) => ({
+  tools: [functionTool({ name: "f", parametersJson, ...(strict !== undefined && { strict }) })],
+});
+const formatOf = (schemaJson: string, strict: boolean | undefined): { readonly textFormat: TextFormat } => ({
+  textFormat: { type: "json_schema", name: "n", schemaJson, ...(strict !== undefined && { strict }) },
+});
+const at = (body: unknown, ...path: (string | number)[]): unknown =>
+  path.reduce<unknown>((value, step) => (value as Record<string | number, unknown> | undefined)?.[step], body);
+const read = (
+  body: unknown,
+  losses: Losses,
+  schemaAt: readonly (string | number)[],
+  strictAt: readonly (string | number)[],
+) => ({
+  schema: at(body, ...schemaAt) as BodyPart | undefined,
+  strict: at(body, ...strictAt),
+  losses,
+});
+const both =
+  (...checks: readonly Check[]): Check =>
+  (schema, path, report) => {
+    for (const check of checks) check(schema, path, report);
+  };
+
+const formats: Readonly<Record<string, Format>> = {
+  Anthropic: {
+    tool: (json, strict) => {
+      const { body, losses } = translateToMessages(toolOf(json, strict));
+      return read(body, losses, ["tools", 0, "input_schema"], ["tools", 0, "strict"]);
+    },
+    answer: (json, strict) => {
+      const { body, losses } = translateToMessages(formatOf(json, strict));
+      return read(body, losses, ["output_config", "format", "schema"], []);
+    },
+    checkTool: checkClaudeTool,
+    checkStrictTool: both(checkClaudeTool, checkClaudeStrict),
+    checkAnswer: checkClaudeStrict,
+  },
+  Bedrock: {
+    tool: (json, strict) => {
+      const { body, losses } = translateToConverse(toolOf(json, strict), enforcing);
+      const spec = ["toolConfig", "tools", 0, "toolSpec"];
+      return read(body, losses, [...spec, "inputSchema", "json"], [...spec, "strict"]);
+    },
+    answer: (json, strict) => {
+      const { body, losses } = translateToConverse(formatOf(json, strict), enforcing);
+      const text = String(at(body, "outputConfig", "textFormat", "structure", "jsonSchema", "schema"));
+      return { schema: JSON.parse(text) as BodyPart, strict: undefined, losses };
+    },
+    checkTool: checkClaudeTool,
+    checkStrictTool: both(checkClaudeTool, checkClaudeStrict),
+    checkAnswer: checkClaudeStrict,
+  },
+  OpenAI: {
+    tool: (json, strict) => {
+      const { body, losses } = translateChat(toolOf(json, strict), vendorChat);
+      return read(body, losses, ["tools", 0, "function", "parameters"], ["tools", 0, "function", "strict"]);
+    },
+    answer: (json, strict) => {
+      const { body, losses } = translateChat(formatOf(json, strict), vendorChat);
+      return read(
+        body,
+        losses,
+        ["response_format", "json_schema", "schema"],
+        ["response_format", "json_schema", "strict"],
+      );
+    },
+    checkTool: checkOpenaiTool,
+    checkStrictTool: both(checkOpenaiTool, checkOpenaiStrict),
+    checkAnswer: (schema, path, report) => {
+      if (schema.type !== "object") report(path, "is no object");
+    },
+  },
+  Gemini: {
+    tool: (json, strict) => {
+      const { body, losses } = translateToGemini(toolOf(json, strict));
+      return read(body, losses, ["tools", 0, "functionDeclarations", 0, "parametersJsonSchema"], []);
+    },
+    answer: (json, strict) => {
+      const { body, losses } = translateToGemini(formatOf(json, strict));
+      return read(body, losses, ["generationConfig", "responseJsonSchema"], []);
+    },
+    checkTool: checkGeminiTool,
+    checkStrictTool: checkGeminiTool,
+    checkAnswer: checkGemini,
+  },
+  Cohere: {
+    tool: (json, strict) => {
+      const { body, losses } = translateToCohere(toolOf(json, strict));
+      return read(body, losses, ["tools", 0, "function", "parameters"], []);
+    },
+    answer: (json, strict) => {
+      const { body, losses } = translateToCohere(formatOf(json, strict));
+      return read(body, losses, ["response_format", "json_schema"], []);
+    },
+    checkTool: checkOpenaiRoot,
+    checkStrictTool: checkOpenaiRoot,
+    checkAnswer: () => undefined,
+  },
+};
+
+function checkOpenaiRoot(schema: BodyPart, path: string, report: (path: string, problem: string) => void): void {
+  if (schema.type !== "object") report(path, "is no object");
+  for (const keyword of ["anyOf", "oneOf", "allOf"]) if (keyword in schema) report(path, `has ${keyword}`);
+}
+
+const names = fc.constantFrom(
+  "a",
+  "b",
+  "route",
+  "file",
+  "$filter",
+  "filter[id]",
+  "Account Number",
+  "minimum",
+  "type",
+  "x".repeat(80),
+  "é",
+);
+const leafTypes = fc.constantFrom("string", "integer", "number", "boolean", "null", "any", null, ["string", "null"]);
+const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 3 });
+
+const { schema: schemas } = fc.letrec<{ schema: object; leaf: object; object: object; array: object }>((tie) => ({
+  leaf: fc.record(
+    {
+      type: leafTypes,
+      description: fc.constantFrom("D", "", null),
+      minimum: fc.constantFrom(1, 0.5, null),
+      maximum: fc.constant(9),
+      exclusiveMinimum: fc.constantFrom(true, false, 3),
+      multipleOf: fc.constant(2),
+      minLength: fc.constant(1),
+      maxLength: fc.constant(20),
+      pattern: fc.constantFrom("^a+$", "^(?!b)", "\\bword\\b"),
+      format: fc.constantFrom("date", "uri-reference", "email"),
+      enum: fc.constantFrom(["x", "y"], [1, 2]),
+      default: fc.constantFrom("x", null, { type: "object" }),
+      $ref: fc.constant("#/$defs/D"),
+      required: fc.constant(true),
+      nullable: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  ),
+  array: fc.record(
+    {
+      type: fc.constant("array"),
+      items: fc.oneof(tie("schema"), fc.array(tie("schema"), { maxLength: 2 })),
+      minItems: fc.constantFrom(0, 1, 2),
+      maxItems: fc.constant(3),
+      uniqueItems: fc.constant(true),
+      contains: tie("leaf"),
+    },
+    { requiredKeys: ["type"] },
+  ),
+  object: fc.record(
+    {
+      type: fc.constantFrom("object", "object", "object", undefined, null, ["object", "null"]),
+      properties: fc.dictionary(names, tie("schema"), { maxKeys: 3 }),
+      required: fc.array(names, { maxLength: 2 }),
+      additionalProperties: fc.oneof(fc.boolean(), tie("leaf")),
+      description: fc.constant("O"),
+      $defs: fc.record({ D: tie("leaf") }),
+      anyOf: fc.array(tie("schema"), { maxLength: 2 }),
+      oneOf: fc.array(tie("schema"), { maxLength: 2 }),
+      allOf: fc.array(tie("schema"), { maxLength: 2 }),
+      not: tie("leaf"),
+      if: tie("leaf"),
+      dependentRequired: fc.constant({ a: ["b"] }),
+      patternProperties: fc.constant({ "^x": { type: "string", maxLength: 3 } }),
+      minProperties: fc.constant(1),
+      $ref: fc.constant("#/$defs/D"),
+    },
+    { requiredKeys: [] },
+  ),
+  schema: fc.oneof({ maxDepth: 2, depthIdentifier: "schema" }, tie("leaf"), tie("object"), tie("array")),
+}));
+const roots = fc.oneof(
+  { weight: 4, arbitrary: schemas },
+  { weight: 1, arbitrary: fc.constant({ type: "object", properties: {} }) },
+);
+/** The same for every format, because making them takes most of the time. */
+const samples = fc.sample(fc.tuple(roots, optional(fc.boolean())), 500);
+
+const isRepaired = ({ losses }: Sent): boolean =>
+  losses.some(([path, reason]) => path?.endsWith("strict") === false && reason?.startsWith("repaired:"));
+
+/** @returns the faults of a sent schema */
+function* faultsOf(sent: Sent, again: Sent, check: Check): Generator<string> {
+  yield* violationsOf((report) => check(sent.schema!, "schema", report));
+  if (JSON.stringify(again.schema) !== JSON.stringify(sent.schema)) yield "changes when it is sent again";
+  if (isRepaired(again)) yield "is named as repaired although it fits";
+}
+
+describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, answer, ...checks }) => {
+  const { checkTool, checkStrictTool, checkAnswer } = checks;
+
+  test("of tools have an acceptable form, stay unchanged when sent again, and are named when they change", () => {
+    const faults = samples.flatMap(([root, strict]) => {
+      const json = JSON.stringify(root);
+      const sent = tool(json, strict);
+      const isFit = violationsOf((report) =>
+        (strict === true ? checkStrictTool : checkTool)(root as BodyPart, "schema", report),
+      );
+      const isSame = isRepaired(sent) || isFit.length > 0 || JSON.stringify(sent.schema) === json;
+      const wrong = [
+        ...faultsOf(
+          sent,
+          tool(JSON.stringify(sent.schema), strict),
+          sent.strict === true ? checkStrictTool : checkTool,
+        ),
+        ...(isSame ? [] : ["was changed without a word"]),
+      ];
+      return wrong.length > 0 ? [{ json, strict, wrong }] : [];
+    });
+    expect(faults.sort((one, other) => one.json.length - other.json.length).slice(0, 1)).toEqual([]);
+  }, 120_000);
+
+  test("of answers have an acceptable form, and stay unchanged when sent again", () => {
+    const faults = samples.flatMap(([root, strict]) => {
+      const json = JSON.stringify(root);
+      const sent = answer(json, strict);
+      const check = sent.strict === true && vendor === "OpenAI" ? checkOpenaiStrict : checkAnswer;
+      const wrong = [...faultsOf(sent, answer(JSON.stringify(sent.schema), strict), check)];
+      return wrong.length > 0 ? [{ json, strict, wrong }] : [];
+    });
+    expect(faults.sort((one, other) => one.json.length - other.json.length).slice(0, 1)).toEqual([]);
+  }, 120_000);
+});
+
+const honest =
+  '{ "type":"object","properties":{"n":{"type":"number","const":12345678901234567890,"description":"N"},' +
+  '"m":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["n","m"],"additionalProperties":false}';
+
+test.each(Object.keys(formats))("an honest schema reaches %s byte for byte", (vendor) => {
+  const { tool, answer } = formats[vendor]!;
+  for (const strict of [undefined, false, true])
+    for (const sent of [tool(honest, strict), answer(honest, strict)]) {
+      expect(sent.schema).toEqual(JSON.parse(honest));
+      expect(isRepaired(sent)).toBe(false);
+    }
+  expect(translateToMessages(toolOf(honest, true)).text).toContain(honest);
+  expect(translateChat(toolOf(honest, true), vendorChat).text).toContain(honest);
+});
+
+/** Schemas from public reports about other gateways. */
+const reported = [
+  '{"type":"object","properties":{"route":{"type":"string"},"$filter":{"type":"string"}},"anyOf":[{"required":["route"]},{"required":["file"]}]}',
+  '{"type":"object","oneOf":[{"required":["a"]}]}',
+  '{"type":null,"properties":{}}',
+  '{"type":"object","properties":{"score":{"type":"integer","minimum":1,"maximum":10},"tags":{"type":"array","items":{"type":"string","maxLength":20},"maxItems":3}},"required":["score","tags"]}',
+];
+
+test.each(reported)("%s is fit for Anthropic and Bedrock, as a tool and as the format of an answer", (json) => {
+  for (const strict of [false, true]) {
+    const asked = { ...toolOf(json, strict), ...formatOf(json, strict) };
+    expect(findMessagesViolations(translateToMessages(asked).body)).toEqual([]);
+    expect(findConverseViolations(translateToConverse(asked, enforcing).body)).toEqual([]);
+  }
+});
+
+test("folded, moved and renamed parts are named", () => {
+  const { body, losses } = translateToMessages({
+    ...toolOf(reported[0]!, undefined),
+    ...formatOf(reported[3]!, true),
+  });
+  expect(at(body, "tools", 0, "input_schema")).toEqual({
+    type: "object",
+    properties: { route: { type: "string" }, _filter: { type: "string" } },
+    description: "Needs one of these: (route) or (file).",
+  });
+  expect(at(body, "output_config", "format", "schema", "properties", "score")).toEqual({
+    type: "integer",
+    description: "{minimum: 1, maximum: 10}",
+  });
+  expect(losses).toEqual([
+    [
+      "tools.0.parameters",
+      "repaired: anyOf of the root is folded into its properties; properties are sent under names of letters, digits, _, . and -" +
+        ", because the format takes an object without combinators at the root, by draft 2020-12",
+    ],
+    [
+      "text.format.schema",
+      "repaired: objects are sent with additionalProperties: false; minimum, maximum, maxItems, maxLength are told in descriptions" +
+        ", because the format enforces only a part of JSON Schema",
+    ],
+  ]);
+});
+
+test("calls have the client's names of properties again, in pieces of any length", () => {
+  const request = toolOf(reported[0]!, undefined);
+  const json = '{"_filter":"a \\"_filter\\": {","route":{"_filter":[1,{"_filter":2}]}}';
+  for (let length = 1; length <= json.length; length++) {
+    const pieces = json.match(new RegExp(`.{1,${length}}`, "g"))!;
+    const { items } = readMessages(
+      [
+        messagesStart(),
+        ...messagesBlock(
+          0,
+          { type: "tool_use", id: "t", name: "f", input: {} },
+          ...pieces.map((partial_json) => ({ type: "input_json_delta", partial_json })),
+        ),
+        ...messagesStop("tool_use"),
+      ],
+      request,
+    );
+    expect(items.at(-1)?.arguments).toBe(json.replace('{"_filter"', '{"$filter"'));
+  }
+});
+
+test("other servers of OpenAI's format get schemas as they came", () => {
+  const json = '{"oneOf":[{"required":["a"]}],"properties":{"$a":{"maximum":1.0}}}';
+  expect(translateChat(toolOf(json, true), otherChat).text).toContain(json);
+  expect(translateChat(formatOf(json, true), otherChat).text).toContain(json);
+});
+
+test("a JSON object without a schema is requested in words if the format has no such mode", () => {
+  const asked = { instructions: "S", textFormat: { type: "json_object" as const } };
+  const instruction = { text: "Answer with one JSON object and nothing else: no other words, and no code fence." };
+  for (const { body, losses } of [translateToMessages(asked), translateToConverse(asked)]) {
+    expect(at(body, "system", 1)).toMatchObject(instruction);
+    expect(losses).toEqual([["text.format", "sent as an instruction: the format only enforces a JSON schema"]]);
+  }
+});

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { root } from "../support/processes.ts";
-import { isolation } from "../support/providers/namespace.ts";
+import { isolation } from "../support/programs/namespace.ts";
 import { type MemoryGroup, makeMemoryGroup } from "./limited.ts";
 
 const mib = 1024 * 1024;

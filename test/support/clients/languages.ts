@@ -6,27 +6,16 @@
  */
 import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir } from "node:os";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { root } from "../processes.ts";
+import { makeOnce } from "./cache.ts";
 
 const run = promisify(execFile);
-const cacheFolder = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
 export const programsFolder = join(root, "test/support/clients/programs");
 
-export type Language = "Python" | "Go" | "Java" | "Rust";
+export type Language = "Python" | "Go" | "Java" | "Rust" | "JavaScript";
 
 /** A set of packages installed together, and the start of a program with them. */
 export interface Toolchain {
@@ -58,19 +47,24 @@ export const pythonEnvironment = (folder: string): Readonly<Record<string, strin
   PYTHONDONTWRITEBYTECODE: "1",
 });
 
-const python = (...packages: readonly string[]): Toolchain => ({
+/** The command that runs Python with the packages in the folder. */
+const pythonCommand = (folder: string): readonly string[] => [
+  "env",
+  ...Object.entries({ ...pythonEnvironment(folder), ...offline }).map(([name, value]) => `${name}=${value}`),
+  "python3",
+];
+
+/** @param command starts one of the programs of this folder unless it is given */
+export const python = (
+  packages: readonly string[],
+  command: (program: string) => readonly string[] = (program) => [join(programsFolder, "python/program.py"), program],
+): Toolchain => ({
   language: "Python",
   probe: ["python3", "--version"],
   sources: [],
   packages,
   install: (folder) => installPython(folder, packages),
-  command: (folder, program) => [
-    "env",
-    ...Object.entries({ ...pythonEnvironment(folder), ...offline }).map(([name, value]) => `${name}=${value}`),
-    "python3",
-    join(programsFolder, "python/program.py"),
-    program,
-  ],
+  command: (folder, program) => [...pythonCommand(folder), ...command(program)],
 });
 
 const filesOf = (folder: string): string[] =>
@@ -129,19 +123,33 @@ const rust: Toolchain = {
   command: (folder, program) => [join(folder, "target/debug/clients"), program],
 };
 
+/** A set of npm's registry. Installation scripts, which may download more, do not run. */
+export const javaScript = (packages: readonly string[], command: Toolchain["command"]): Toolchain => ({
+  language: "JavaScript",
+  probe: ["node", "--version"],
+  sources: [],
+  packages,
+  install: async (folder) => {
+    const quick = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--fetch-retries=1"];
+    const small = ["--ignore-scripts", "--omit=optional", "--omit=peer"];
+    await run("npm", ["install", ...quick, ...small, "--prefix", folder, ...packages], options);
+  },
+  command,
+});
+
 /** The sets by name. The versions of a Python set are compatible with each other. */
 export const toolchains = {
-  python3: python(
+  python3: python([
     "openai==3.51.0",
     "anthropic==1.17.0",
     "pydantic-ai-slim[anthropic,openai]==2.68.0",
     "langchain-openai==1.7.4",
     "langchain-anthropic==1.7.10",
     "openai-agents==0.24.0",
-  ),
-  python2: python("openai==2.54.0", "anthropic==2.14.0"),
-  litellm: python("litellm==1.110.2"),
-  instructor: python("instructor==1.17.0"),
+  ]),
+  python2: python(["openai==2.54.0", "anthropic==2.14.0"]),
+  litellm: python(["litellm==1.110.2"]),
+  instructor: python(["instructor==1.17.0"]),
   go,
   java,
   rust,
@@ -198,47 +206,9 @@ async function tryInstall(set: Toolchain): Promise<InstalledToolchain> {
   }
 }
 
-async function installed(set: Toolchain, version: string): Promise<string> {
+function installed(set: Toolchain, version: string): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([set.language, set.packages, version]));
   for (const file of set.sources) hash.update(file.slice(programsFolder.length)).update(readFileSync(file));
-  const folder = join(cacheFolder, `${set.language.toLowerCase()}-${hash.digest("hex").slice(0, 16)}`);
-  mkdirSync(cacheFolder, { recursive: true });
-  const release = await lock(`${folder}.lock`);
-  try {
-    if (existsSync(folder)) return folder;
-    const made = mkdtempSync(join(cacheFolder, "making-"));
-    try {
-      await set.install(made, set);
-      renameSync(made, folder);
-    } finally {
-      rmSync(made, { recursive: true, force: true });
-    }
-    return folder;
-  } finally {
-    release();
-  }
-}
-
-const pollMs = 200;
-
-/** Waits until no other running process holds the lock: two installations of one set would load the machine twice. */
-async function lock(file: string): Promise<() => void> {
-  for (;;) {
-    try {
-      writeFileSync(file, String(process.pid), { flag: "wx" });
-      return () => rmSync(file, { force: true });
-    } catch {
-      if (!isHeld(file)) rmSync(file, { force: true });
-      else await wait(pollMs);
-    }
-  }
-}
-
-function isHeld(file: string): boolean {
-  try {
-    process.kill(Number(readFileSync(file, "utf8")), 0);
-    return true;
-  } catch {
-    return false;
-  }
+  const name = `${set.language.toLowerCase()}-${hash.digest("hex").slice(0, 16)}`;
+  return makeOnce(name, (folder) => set.install(folder, set));
 }

@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
 import { foreignVersion, type ToolchainName, toolchains } from "./languages.ts";
-import { claudeCodeVersion } from "../providers/claude-code.ts";
-import { codexVersion } from "../providers/codex.ts";
+import { type Program, programs } from "../programs/programs.ts";
 
 export type ClientFeature =
   | "text"
@@ -178,27 +177,31 @@ export const coveredClients: readonly CoveredClient[] = [
 export interface CoveredProgram {
   readonly program: string;
   readonly version: string;
-  readonly door: ClientDoor;
+  readonly doors: readonly ClientDoor[];
   readonly tasks: readonly string[];
 }
 
+const program = ({ name, version }: Program, doors: readonly ClientDoor[], ...tasks: string[]): CoveredProgram => ({
+  program: name,
+  version,
+  doors,
+  tasks,
+});
+const threeCalls = "a task with three tool calls";
+
 export const coveredPrograms: readonly CoveredProgram[] = [
-  {
-    program: "Claude Code",
-    version: claudeCodeVersion,
-    door: "messages",
-    tasks: ["a task with three tool calls", "a web search that nothing runs", "a model that does not exist"],
-  },
-  {
-    program: "Codex",
-    version: codexVersion,
-    door: "responses",
-    tasks: ["a task with three tool calls", "the same over one WebSocket"],
-  },
+  program(
+    programs.claudeCode,
+    ["messages"],
+    threeCalls,
+    "a web search that nothing runs",
+    "a model that does not exist",
+  ),
+  program(programs.codex, ["responses"], threeCalls, "the same over one WebSocket"),
   {
     program: "Open Responses",
     version: "2026-07",
-    door: "responses",
+    doors: ["responses"],
     tasks: ["its requests, whole and streamed, with `compat.fill_defaults: true`"],
   },
 ];
@@ -240,10 +243,10 @@ function coverageTable(): string {
     const language = each.foreign ? toolchains[each.foreign.set].language : "JavaScript";
     return `| ${names} | ${versionOf(each)} | ${language} | ${each.door} | ${each.features.join(", ")} |`;
   });
-  const programs = coveredPrograms.map(
-    ({ program, version, door, tasks }) => `| ${program} | ${version} | | ${door} | ${tasks.join(", ")} |`,
+  const programRows = coveredPrograms.map(
+    (each) => `| ${each.program} | ${each.version} | | ${each.doors.join(", ")} | ${each.tasks.join(", ")} |`,
   );
-  return ["| client | version | language | door | features |", "|---|---|---|---|---|", ...rows, ...programs].join(
+  return ["| client | version | language | door | features |", "|---|---|---|---|---|", ...rows, ...programRows].join(
     "\n",
   );
 }

@@ -13,7 +13,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, cr
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { refusalOf } from "./rules/strict.ts";
+import { type Refusal, refusalOf } from "./rules/strict.ts";
 
 /** A single write, of exactly one of `bytes`, `json` and `sse`. */
 export interface Chunk {
@@ -61,8 +61,10 @@ export interface Upstream {
   nextRequest(): Promise<Received>;
   /** The next closing of a socket; the time of it by performance.now(). */
   nextClose(): Promise<number>;
-  /** Replaces the remaining replies. */
-  script(replies: readonly Reply[]): void;
+  /** Requests that were refused as their vendor refuses them. */
+  readonly refusals: readonly Refusal[];
+  /** Replaces the replies that are left, by others or by a function that answers each request. */
+  script(replies: readonly Reply[] | ((request: Received) => Reply)): void;
   stop(): Promise<void>;
 }
 
@@ -77,14 +79,17 @@ export interface UpstreamOptions {
   readonly credentials?: TlsCredentials | undefined;
   /** Whether requests invalid for the vendor of their format are answered as well. */
   readonly isLenient?: boolean;
+  /** Whether chat completions and responses keep the rules of OpenAI. */
+  readonly isOpenAi?: boolean;
 }
 
 export async function startUpstream(
   replies: readonly Reply[] = [{}],
   options: UpstreamOptions = {},
 ): Promise<Upstream> {
-  const { credentials, isLenient = false } = options;
-  let left = [...replies];
+  const { credentials, isLenient = false, isOpenAi = false } = options;
+  let answerTo: (request: Received) => Reply = inOrder(replies);
+  const refusals: Refusal[] = [];
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
   let closedBytes = 0;
@@ -96,10 +101,10 @@ export async function startUpstream(
       .then((received) => {
         requests.push(received);
         for (const waiter of requestWaiters.splice(0)) waiter(received);
-        const refusal = isLenient ? undefined : refusalOf(received.path, received.body);
-        if (refusal) return answer({ ...refusal, chunks: [{ json: refusal.json }] }, response);
-        const reply = (left.length > 1 ? left.shift() : left[0]) ?? {};
-        return answer(reply, response);
+        const refusal = isLenient ? undefined : refusalOf(received.path, received.body, isOpenAi);
+        if (refusal === undefined) return answer(answerTo(received), response);
+        refusals.push(refusal);
+        return answer({ ...refusal, chunks: [{ json: refusal.json }] }, response);
       })
       // The other side may leave at any time.
       .catch(() => response.destroy());
@@ -119,6 +124,7 @@ export async function startUpstream(
   return {
     url: `${credentials ? "https://localhost" : "http://127.0.0.1"}:${(server.address() as AddressInfo).port}`,
     requests,
+    refusals,
     get openSockets() {
       return sockets.size;
     },
@@ -128,7 +134,7 @@ export async function startUpstream(
     nextRequest: () => new Promise((resolve) => requestWaiters.push(resolve)),
     nextClose: () => new Promise((resolve) => closeWaiters.push(resolve)),
     script(next) {
-      left = [...next];
+      answerTo = typeof next === "function" ? next : inOrder(next);
     },
     async stop() {
       const closed = new Promise<void>((resolve) => {
@@ -139,6 +145,12 @@ export async function startUpstream(
       await closed;
     },
   };
+}
+
+/** @returns a function that gives the replies in order, and the last one again and again */
+function inOrder(replies: readonly Reply[]): () => Reply {
+  const left = [...replies];
+  return () => (left.length > 1 ? left.shift() : left[0]) ?? {};
 }
 
 async function receive(request: IncomingMessage): Promise<Received> {

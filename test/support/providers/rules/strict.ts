@@ -1,10 +1,12 @@
 /**
  * Lets a scripted provider refuse requests like the vendor of its format. Otherwise an invalid request would pass every test of an endpoint.
- * Formats of many servers, such as chat completions, have no common rules.
+ * Formats of many servers, such as chat completions, have no common rules: those of OpenAI are kept on request.
  */
+import { findChatViolations, openAiLimits } from "./chat.ts";
 import { findConverseViolations } from "./converse.ts";
 import { findGeminiViolations } from "./gemini.ts";
 import { findMessagesViolations } from "./messages.ts";
+import { findResponsesViolations } from "./responses.ts";
 import type { BodyPart } from "./violations.ts";
 
 /** A refusal in the form of the vendor. */
@@ -45,10 +47,27 @@ const formats: readonly Format[] = [
   },
 ];
 
-/** @param path of the request @returns undefined for a valid request, and for formats without rules */
-export function refusalOf(path: string, body: string): Refusal | undefined {
+const refuseAsOpenAi = (message: string): Refusal => ({
+  status: 400,
+  json: { error: { message, type: "invalid_request_error", param: null, code: null } },
+});
+const formatsOfOpenAi: readonly Format[] = [
+  {
+    path: /\/chat\/completions$/,
+    find: (body) => findChatViolations(body, openAiLimits),
+    refuse: refuseAsOpenAi,
+  },
+  { path: /\/responses$/, find: findResponsesViolations, refuse: refuseAsOpenAi },
+];
+
+/**
+ * @param path of the request
+ * @param isOpenAi whether chat completions and responses are refused as OpenAI refuses them
+ * @returns undefined for a request that the vendor takes, and for formats without rules
+ */
+export function refusalOf(path: string, body: string, isOpenAi = false): Refusal | undefined {
   const [pathname = ""] = path.split("?");
-  const format = formats.find((each) => each.path.test(pathname));
+  const format = [...formats, ...(isOpenAi ? formatsOfOpenAi : [])].find((each) => each.path.test(pathname));
   const violations = format?.find(JSON.parse(body) as BodyPart) ?? [];
   return violations.length === 0 ? undefined : format?.refuse(violations.join("; "));
 }

@@ -1,0 +1,133 @@
+/**
+ * A scripted model that works as an agent expects: it calls the tools of a task one after the other, each when the conversation has the result of the
+ * one before, and then says its last words. Requests beside the task, such as the one for a title, get a short text.
+ */
+import { claudeMessage, claudeStream } from "../providers/anthropic.ts";
+import {
+  type Received,
+  type Reply,
+  chatAnswer,
+  chatChunk,
+  chatStream,
+  responsesAnswer,
+} from "../providers/upstream.ts";
+
+export interface Step {
+  /** Name of the tool. */
+  readonly name: string;
+  readonly input: object;
+}
+
+interface Format {
+  readonly path: RegExp;
+  /** Counts the results of tools in a request. */
+  readonly results: (json: Received["json"]) => number;
+  readonly call: (step: Step, number: number) => Reply;
+  readonly text: (words: string, isStream: boolean) => Reply;
+}
+
+const items = (value: unknown): readonly Record<string, unknown>[] => (Array.isArray(value) ? value : []);
+
+const chat: Format = {
+  path: /\/chat\/completions$/,
+  results: ({ messages }) => items(messages).filter(({ role }) => role === "tool").length,
+  call: ({ name, input }, number) => {
+    const call = {
+      index: 0,
+      id: `call_${number}`,
+      type: "function",
+      function: { name, arguments: JSON.stringify(input) },
+    };
+    return {
+      chunks: [{ sse: [chatChunk({ role: "assistant", tool_calls: [call] }), chatChunk({}, "tool_calls"), "[DONE]"] }],
+    };
+  },
+  text: (words, isStream) => (isStream ? chatStream(words) : chatAnswer({ role: "assistant", content: words })),
+};
+
+export const thoughtSignature = "c2lnbmVk";
+const messages: Format = {
+  path: /\/messages$/,
+  results: ({ messages: turns }) =>
+    items(turns)
+      .flatMap(({ content }) => items(content))
+      .filter(({ type }) => type === "tool_result").length,
+  call: ({ name, input }, number) =>
+    claudeStream(
+      [
+        [
+          { type: "thinking", thinking: "", signature: "" },
+          { type: "thinking_delta", thinking: "I go on." },
+          { type: "signature_delta", signature: thoughtSignature },
+        ],
+        [
+          { type: "tool_use", id: `toolu_${number}`, name, input: {} },
+          { type: "input_json_delta", partial_json: JSON.stringify(input) },
+        ],
+      ],
+      "tool_use",
+    ),
+  text: (words, isStream) =>
+    isStream
+      ? claudeStream([
+          [
+            { type: "text", text: "" },
+            { type: "text_delta", text: words },
+          ],
+        ])
+      : claudeMessage([{ type: "text", text: words }]),
+};
+
+function responsesStream(item: object): Reply {
+  const response = { id: "resp_1", object: "response", status: "in_progress", output: [] };
+  const usage = { input_tokens: 900, output_tokens: 30, total_tokens: 930 };
+  const events = [
+    { type: "response.created", response },
+    { type: "response.output_item.added", output_index: 0, item: { ...item, status: "in_progress" } },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response: { ...response, status: "completed", output: [item], usage } },
+  ];
+  return { chunks: [{ sse: events }] };
+}
+
+const responses: Format = {
+  path: /\/responses$/,
+  results: ({ input }) => items(input).filter(({ type }) => /_call_output$/.test(String(type))).length,
+  call: ({ name, input }, number) =>
+    responsesStream({
+      type: "function_call",
+      id: `fc_${number}`,
+      call_id: `call_${number}`,
+      name,
+      arguments: JSON.stringify(input),
+      status: "completed",
+    }),
+  text: (words, isStream) => {
+    const content = [{ type: "output_text", text: words, annotations: [] }];
+    const message = { type: "message", id: "msg_1", role: "assistant", status: "completed", content };
+    return isStream ? responsesStream(message) : responsesAnswer(message);
+  },
+};
+
+/** Dialects in which the model speaks. */
+export const dialects = ["chat", "messages", "responses"] as const;
+export type Dialect = (typeof dialects)[number];
+const formats: readonly Format[] = [chat, messages, responses];
+
+/** Whether a request is one of the task: it has the tool of the first step. */
+const hasTool = ({ json }: Received, [step]: readonly Step[]): boolean =>
+  step === undefined || JSON.stringify(json["tools"] ?? []).includes(JSON.stringify(step.name));
+
+/** @param steps tools that the model calls @param last words of the model @returns how the provider answers each request */
+export const scriptedModel =
+  (steps: readonly Step[], last: string) =>
+  (request: Received): Reply => {
+    const [path = ""] = request.path.split("?");
+    const format = formats.find((each) => each.path.test(path));
+    if (!format) return { status: 404, chunks: [{ json: { error: { message: `no ${path}` } } }] };
+    const isStream = request.json["stream"] === true;
+    if (!hasTool(request, steps)) return format.text("A title", isStream);
+    const number = format.results(request.json);
+    const step = steps[number];
+    return step ? format.call(step, number) : format.text(last, isStream);
+  };

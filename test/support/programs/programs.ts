@@ -1,0 +1,72 @@
+/** Programs that run unmodified in tests: which version, and how it is installed and started. */
+import { join } from "node:path";
+import { type InstalledToolchain, type Toolchain, install, javaScript, python } from "../clients/languages.ts";
+
+export interface Program {
+  readonly name: string;
+  readonly version: string;
+  /** Large programs run only with `PROGRAMS=all`: to install one takes minutes. */
+  readonly isLarge?: true;
+  /** Undefined on a system for which there is no build of it. */
+  readonly set: Toolchain | undefined;
+}
+
+const system = `${process.platform}-${process.arch}`;
+
+/** A package with a built program, which is installed under the same name on every system. */
+const built = (spec: string, path: string): Toolchain | undefined =>
+  ["linux-x64", "linux-arm64"].includes(system)
+    ? javaScript([`program@npm:${spec}`], (folder) => [join(folder, "node_modules/program", path)])
+    : undefined;
+
+const versions = {
+  claudeCode: "2.1.332",
+  codex: "0.171.0",
+  opencode: "1.18.33",
+  llm: "0.36",
+  aider: "0.86.2",
+  // The last one for Node 20.
+  promptfoo: "0.121.20",
+} as const;
+
+const codexFolder = process.arch === "arm64" ? "aarch64-unknown-linux-musl" : "x86_64-unknown-linux-musl";
+
+export const programs = {
+  claudeCode: {
+    name: "Claude Code",
+    version: versions.claudeCode,
+    set: built(`@anthropic-ai/claude-code-${system}@${versions.claudeCode}`, "claude"),
+  },
+  codex: {
+    name: "Codex",
+    version: versions.codex,
+    set: built(`@openai/codex@${versions.codex}-${system}`, `vendor/${codexFolder}/bin/codex`),
+  },
+  opencode: {
+    name: "opencode",
+    version: versions.opencode,
+    set: built(`opencode-${system}@${versions.opencode}`, "bin/opencode"),
+  },
+  llm: { name: "llm", version: versions.llm, set: python([`llm==${versions.llm}`], () => ["-m", "llm"]) },
+  aider: {
+    name: "aider",
+    version: versions.aider,
+    isLarge: true,
+    set: python([`aider-chat==${versions.aider}`], () => ["-m", "aider"]),
+  },
+  promptfoo: {
+    name: "promptfoo",
+    version: versions.promptfoo,
+    isLarge: true,
+    set: javaScript([`promptfoo@${versions.promptfoo}`], (folder) => [
+      process.execPath,
+      join(folder, "node_modules/promptfoo/dist/src/entrypoint.js"),
+    ]),
+  },
+} satisfies Readonly<Record<string, Program>>;
+
+/** Installs a program, unless that was done before. @returns the reason where it cannot run on this machine */
+export async function installProgram({ isLarge, set }: Program): Promise<InstalledToolchain> {
+  if (isLarge && process.env["PROGRAMS"] !== "all") return { missing: "it is large (PROGRAMS=all runs it)" };
+  return set ? install(set) : { missing: `there is no build of it for ${system}` };
+}

@@ -1,6 +1,6 @@
 /**
- * `npm run set-version -- 0.2.0`: writes the version of package.json and its copies in other files, and dates the newest section of the changelog. A test
- * finds places missing here.
+ * `npm run set-version -- 0.2.0`: writes the version of package.json into every file that repeats it, and dates its section of the changelog.
+ * What stands under Unreleased becomes the section of a version that has none. A test finds places that are missing here.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,4 +29,6 @@ writeFileSync("package-lock.json", `${JSON.stringify(lock, undefined, 2)}\n`);
 edit("deploy/kubernetes/overlays/production/kustomization.yaml", /newTag: .*/g, `newTag: ${version}`);
 edit("deploy/helm/sluice/Chart.yaml", /^(version|appVersion): .*/gm, `$1: ${version}`);
 const today = new Date().toISOString().slice(0, 10);
-edit("CHANGELOG.md", /^## \S+ \(unreleased\)$/m, `## ${version} (${today})`);
+const undated = /^## \S+ \(unreleased\)$/m;
+if (undated.test(readFileSync("CHANGELOG.md", "utf8"))) edit("CHANGELOG.md", undated, `## ${version} (${today})`);
+else edit("CHANGELOG.md", /^## Unreleased$/m, `## Unreleased\n\n## ${version} (${today})`);

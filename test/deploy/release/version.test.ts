@@ -33,7 +33,7 @@ function repeated(folder: string): Readonly<Record<string, readonly string[]>> {
     lock: [lock, ...["", ...workspaces].map((path) => lock.packages[path])].map((entry) => entry?.version ?? ""),
     overlay: [...read(folder, overlay).matchAll(/newTag: (.*)/g)].map(([, tag = ""]) => tag),
     chart: [...read(folder, chart).matchAll(/^(?:version|appVersion): (.*)/gm)].map(([, said = ""]) => said),
-    changelog: [/^## (\S+)/m.exec(read(folder, "CHANGELOG.md"))?.[1] ?? ""],
+    changelog: [/^## (\d\S*)/m.exec(read(folder, "CHANGELOG.md"))?.[1] ?? ""],
   };
 }
 
@@ -84,6 +84,14 @@ describe("npm run set-version", () => {
     expect(parse(folder, "package.json").version).toBe("9.8.7-rc.1");
     expect(repeated(folder)).toEqual(all("9.8.7-rc.1"));
     expect(read(folder, "CHANGELOG.md")).toMatch(/^## 9\.8\.7-rc\.1 \(\d{4}-\d{2}-\d{2}\)$/m);
+  });
+
+  test("makes a section of the changelog from what is unreleased, and leaves an empty one", async () => {
+    writeFileSync(join(folder, "CHANGELOG.md"), "# Changelog\n\n## Unreleased\n\n### Added\n\n- A line.\n");
+    expect(await setVersion("9.9.0")).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(read(folder, "CHANGELOG.md")).toMatch(
+      /^# Changelog\n\n## Unreleased\n\n## 9\.9\.0 \(\d{4}-\d{2}-\d{2}\)\n\n### Added\n\n- A line\.\n$/,
+    );
   });
 
   test("refuses an invalid version", async () => {

@@ -1,0 +1,20 @@
+/** The parts of pages that a program writes: `npm run docs` brings them up to date, and a test compares them. */
+import { readPage } from "../pages.ts";
+import { configurationTables } from "./configuration.ts";
+import { operationTable } from "./operations.ts";
+
+const start = "<!-- made by npm run docs -->\n";
+const end = "\n<!-- end of the made part -->";
+
+export const makers: Readonly<Record<string, () => string>> = {
+  "docs/reference/configuration.md": configurationTables,
+  "docs/reference/operations.md": operationTable,
+};
+
+/** @returns the page with its made part as it has to be @throws when the page does not mark that part */
+export function withMadePart(path: string, make: () => string): string {
+  const page = readPage(path);
+  const [from, to] = [page.indexOf(start), page.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`${path} does not have the lines ${start} and ${end}`);
+  return `${page.slice(0, from)}${start}${make()}${page.slice(to)}`;
+}

@@ -1,0 +1,40 @@
+/** The table of docs/reference/operations.md, made from the operations of the contract. */
+import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
+import { operations } from "@sluice/proto/contract/operations/operations.js";
+
+/** Pages that say more about an operation than its summary. */
+const pages: Readonly<Partial<Record<keyof typeof operations, string>>> = {
+  createResponse: "../clients/responses.md",
+  dryRunResponse: "../start/how-it-works.md",
+  compactResponse: "../clients/responses.md#compaction",
+  createChatCompletion: "../clients/chat-completions.md",
+  createMessage: "../clients/messages.md",
+  createEmbeddings: "../providers/embeddings.md",
+  getGenerationContent: "../operate/captured-content.md",
+  listGenerations: "../budgets/usage.md",
+  getUsageSeries: "../budgets/usage.md",
+  listActivity: "../plugins/auto-router.md#rankings-from-your-own-use",
+  putKey: "../operate/administration.md#external-ids",
+  tryGuardrail: "../guardrails/README.md#try-one",
+  createWorkspace: "../operate/administration.md#workspaces",
+  listAudit: "../operate/administration.md#the-audit-log",
+  createEndUser: "../operate/administration.md#end-users",
+};
+
+const keyNames: Readonly<Record<Operation["key"], string>> = {
+  inference: "application",
+  management: "management",
+  any: "either",
+};
+
+const rowOf = ([id, { method, path, key, summary, description }]: [string, Operation]): string => {
+  const page = pages[id as keyof typeof operations];
+  const needsAccount = description.includes("Needs a management key of the account") ? " of the account" : "";
+  const text = page === undefined ? summary : `[${summary}](${page})`;
+  return `| \`${method.toUpperCase()} ${basePath}${path}\` | ${keyNames[key]}${needsAccount} | ${text} |`;
+};
+
+export function operationTable(): string {
+  const rows = (Object.entries(operations) as unknown as [string, Operation][]).map(rowOf);
+  return ["| operation | key | effect |", "|---|---|---|", ...rows].join("\n");
+}

@@ -1,6 +1,6 @@
 /** The table of docs/reference/operations.md, made from the operations of the contract. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
-import { operations } from "@sluice/proto/contract/operations/operations.js";
+import { operations } from "@sluice/gateway/contract/operations/operations.js";
 
 /** Pages that say more about an operation than its summary. */
 const pages: Readonly<Partial<Record<keyof typeof operations, string>>> = {

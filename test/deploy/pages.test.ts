@@ -25,7 +25,9 @@ function sourcesOf(room: string): string {
   return sources.map((file) => readFileSync(join(root, room, file), "utf8")).join("\n");
 }
 
-const sources = ["proto/lib", "gateway", "inference-svc", "admin-svc", "deploy/local"].map(sourcesOf).join("\n");
+const sources = ["proto/config", "proto/lib", "gateway", "inference-svc", "admin-svc", "deploy/local"]
+  .map(sourcesOf)
+  .join("\n");
 
 test("the pages are found", () => {
   expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/plugins/web.md"]));

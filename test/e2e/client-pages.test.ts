@@ -1,5 +1,5 @@
 /** The pages of the clients: each block of JavaScript, Python, Go and Java runs as printed, with `SLUICE_KEY` set. */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -12,12 +12,14 @@ import {
   toolchains,
 } from "../support/clients/languages.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
+import { clientLanguages } from "../support/page-commands.ts";
+import { findBlocks, findPages } from "../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 
 /** Address in the pages. */
 const printed = "http://127.0.0.1:8080";
 
-const languages = ["js", "python", "go", "java"] as const;
+const languages = clientLanguages;
 type Language = (typeof languages)[number];
 
 /** The package set imported by the blocks of a page. */
@@ -33,14 +35,13 @@ interface Block {
   readonly code: string;
 }
 
-const folder = join(root, "docs/clients");
-const blocks = readdirSync(folder)
-  .filter((file) => file.endsWith(".md"))
-  .flatMap((page) =>
-    [...readFileSync(join(folder, page), "utf8").matchAll(/^```(js|python|go|java)\n(.*?)^```$/gms)].map(
-      ([, language, code = ""]): Block => ({ page, language: language as Language, code }),
-    ),
-  );
+const isLanguage = (language: string): language is Language => languages.some((name) => name === language);
+
+const blocks = ["README.md", ...findPages().filter((page) => page.startsWith("docs/clients/"))].flatMap((path) =>
+  findBlocks(path).flatMap(({ language, code }): Block[] =>
+    isLanguage(language) ? [{ page: path.replace("docs/clients/", ""), language, code }] : [],
+  ),
+);
 
 /** @param packages folder of the installation @param file with the code, named as its language requires */
 function run(block: Block, packages: string, file: string, variables: Record<string, string>) {

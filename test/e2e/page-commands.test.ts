@@ -1,0 +1,81 @@
+/** Requests and commands of the pages, run in a shell against one installation in the order of the pages. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Installation, startInstallation } from "../support/installation.ts";
+import { pageCommands } from "../support/page-commands.ts";
+import { readPage } from "../support/pages.ts";
+import { bareEnvironment, root, runProgram } from "../support/processes.ts";
+
+/** Requests that are refused in the installation of this test: what their error names, and the reason. */
+const refusals: Readonly<Record<string, readonly [RegExp, string]>> = {
+  "docs/operate/captured-content.md": [/capture\.key|not found/i, "no key to encrypt with"],
+  "docs/plugins/moderation.md": [/internal_models\.moderation/, "no model that moderates"],
+  "docs/plugins/pareto-router.md": [/scores\.coding/, "no model with scores"],
+  "docs/plugins/web.md": [/search\.engines/, "no search engine"],
+  embeddings: [/text-embedding-3-small/, "no provider of embeddings"],
+};
+
+let installation: Installation;
+let variables: Readonly<Record<string, string>>;
+
+const created = async (...args: string[]): Promise<Readonly<Record<string, string>>> =>
+  JSON.parse((await installation.admin(...args, "--json")).stdout) as Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  installation = await startInstallation({ config: readPage("deploy/local/sluice.yaml") });
+  const key = await created("keys", "create", "--name", "of-the-pages");
+  const guardrail = await created("guardrails", "create", "--name", "of-the-pages", "--block", "plutonium");
+  const answer = await fetch(`${installation.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key["key"]}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
+  });
+  await answer.text();
+  const header = (name: string): string => answer.headers.get(name) ?? "";
+  variables = {
+    SLUICE_KEY: installation.apiKey,
+    SLUICE_MANAGEMENT_KEY: installation.managementKey,
+    SLUICE_ACCOUNT_KEY: installation.managementKey,
+    GUARDRAIL_ID: guardrail["id"] ?? "",
+    KEY_HASH: key["hash"] ?? "",
+    HASH: key["hash"] ?? "",
+    GENERATION_ID: header("x-generation-id"),
+    REQUEST_ID: header("x-request-id"),
+  };
+  writeFileSync(join(installation.dataDir, "sluice.yaml"), readPage("deploy/local/sluice.yaml"));
+});
+afterAll(() => installation?.stop());
+
+/** The command with the addresses and programs of this test. */
+const here = (command: string): string =>
+  command
+    .replace("npm run --silent admin --", `node ${join(root, "deploy/local/admin.mjs")}`)
+    .replace("check-config sluice.yaml", `check-config ${join(installation.dataDir, "sluice.yaml")}`)
+    .replaceAll("http://127.0.0.1:8080", new URL(installation.baseUrl).origin)
+    .replaceAll("$SLUICE_URL", new URL(installation.baseUrl).origin)
+    .replace(/^curl /, "curl -sS ");
+
+/** @returns the error of an answer in JSON; undefined for a stream, an answer without one, and output of the command line */
+function findError(stdout: string): string | undefined {
+  if (!stdout.startsWith("{")) return undefined;
+  const { error } = JSON.parse(stdout) as { readonly error?: { readonly message: string } | null };
+  return error?.message;
+}
+
+test.each(pageCommands())("$place: $command", async ({ place, command }) => {
+  const environment = { ...bareEnvironment(), ...variables, SLUICE_DATA_DIR: installation.dataDir };
+  const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", here(command)], { environment });
+  expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+  const error = findError(stdout);
+  const [page = ""] = place.split(":");
+  const refusal = refusals[page] ?? (command.includes("/embeddings") ? refusals["embeddings"] : undefined);
+  if (error === undefined || refusal === undefined) expect(error).toBeUndefined();
+  else expect(error).toMatch(refusal[0]);
+});
+
+test("commands of every kind run", () => {
+  const commands = pageCommands().map(({ command }) => command);
+  expect(commands.filter((command) => command.startsWith("curl ")).length).toBeGreaterThan(20);
+  expect(commands.filter((command) => command.startsWith("npm ")).length).toBeGreaterThan(15);
+});

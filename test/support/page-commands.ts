@@ -1,0 +1,43 @@
+/** Commands of the pages that run against an installation: requests to the gateway, and the command line. */
+import { type Block, findBlocks, findPages } from "./pages.ts";
+
+export const clientLanguages = ["js", "python", "go", "java"] as const;
+
+/** Beginnings of commands that call the gateway of the pages, or the command line on it. */
+const runnable =
+  /^(?:curl (?:-\S+ |PATCH |PUT )*"?(?:http:\/\/127\.0\.0\.1:8080|\$SLUICE_URL)|npm run --silent admin -- )/;
+
+/** Commands of the command line that need more than an installation, with what they need. */
+const notHere: readonly (readonly [RegExp, string])[] = [
+  [/^npm run --silent admin -- test-provider/, "a provider with a key"],
+  [/^npm run --silent admin -- alerts/, "a receiver of alerts; e2e/sinks tests run them"],
+  [/guardrails create --name people --detector/, "a running detector service"],
+  [/^npm run --silent admin -- exports/, "a receiver of exports"],
+];
+
+/** @returns the commands of a block, without remarks, each in one piece */
+export const commandsOf = (code: string): string[] =>
+  code
+    .replaceAll(/\\\n\s*/g, " ")
+    .split(/\n(?!\s)/)
+    .map((line) => line.replace(/\s+# .*$/, "").trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+
+export const isRunnable = (command: string): boolean =>
+  runnable.test(command) && !notHere.some(([form]) => form.test(command));
+
+/** Whether every command of a block runs in e2e/page-commands.test, or has its reason in this file. */
+export const isRun = ({ language, code }: Block): boolean =>
+  language === "sh" &&
+  commandsOf(code).every((command) => isRunnable(command) || notHere.some(([form]) => form.test(command)));
+
+/** All runnable commands with their place. */
+export const pageCommands = (): { readonly place: string; readonly command: string }[] =>
+  findPages()
+    .flatMap(findBlocks)
+    .filter(isRun)
+    .flatMap(({ page, line, code }) =>
+      commandsOf(code)
+        .filter(isRunnable)
+        .map((command) => ({ place: `${page}:${line}`, command })),
+    );

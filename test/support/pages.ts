@@ -3,12 +3,17 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
 
-const excluded = /(^|[/])(node_modules|dist|[.][^/]*)[/]|^CHANGELOG[.]md$|^test[/]fixtures[/]/;
+/** Folders without pages; programs make and remove some of them while tests run. */
+const skipped = /^(?:node_modules|dist|bundle.*|fixtures|[.].*)$/;
 
 /** Paths of all pages, relative to the checkout. */
-export const findPages = (): string[] =>
-  readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md") && !excluded.test(file))
+export const findPages = (folder = "."): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return skipped.test(entry.name) ? [] : findPages(path);
+      return path.endsWith(".md") && path !== "CHANGELOG.md" ? [path] : [];
+    })
     .toSorted();
 
 export const readPage = (path: string): string => readFileSync(join(root, path), "utf8");

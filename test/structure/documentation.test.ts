@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
-import { environment as inference } from "@sluice/inference-svc/config.js";
+import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
 import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
 import { makers, withMadePart } from "../support/reference/made.ts";

@@ -31,13 +31,15 @@ export const isRun = ({ language, code }: Block): boolean =>
   language === "sh" &&
   commandsOf(code).every((command) => isRunnable(command) || notHere.some(([form]) => form.test(command)));
 
-/** All runnable commands with their place. */
-export const pageCommands = (): { readonly place: string; readonly command: string }[] =>
-  findPages()
+/** All runnable commands with the place of their first occurrence: a second key of one name would be ambiguous. */
+export function pageCommands(): { readonly place: string; readonly command: string }[] {
+  const found = findPages()
     .flatMap(findBlocks)
     .filter(isRun)
     .flatMap(({ page, line, code }) =>
       commandsOf(code)
         .filter(isRunnable)
-        .map((command) => ({ place: `${page}:${line}`, command })),
+        .map((command): [string, string] => [command, `${page}:${line}`]),
     );
+  return [...new Map(found.toReversed())].toReversed().map(([command, place]) => ({ place, command }));
+}

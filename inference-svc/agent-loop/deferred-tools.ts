@@ -1,8 +1,8 @@
 /** Client tools with `defer_loading`: hidden from the model until a search finds them. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { withMembers } from "@sluice/proto/lib/json/span.js";
-import { bringsTools } from "./item-tools.ts";
 import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
+import { isToolsItem } from "../turn/item-kinds.ts";
 
 export interface DeferredTool {
   readonly tool: CallableTool;
@@ -12,7 +12,7 @@ export interface DeferredTool {
 }
 
 export function findDeferredTools({ tools, input }: TurnRequest): readonly DeferredTool[] {
-  const brought = new Set(input.filter(bringsTools).flatMap((item) => namesOf(item["tools"])));
+  const brought = new Set(input.filter(isToolsItem).flatMap((item) => namesOf(item["tools"])));
   return tools.flatMap((tool): DeferredTool[] => {
     if (tool.type === "hosted") return [];
     if (tool.type === "namespace")

@@ -2,16 +2,15 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { hasOther } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
-
-export const bringsTools = ({ type }: InputItem): boolean => type === "additional_tools";
+import { isToolsItem } from "../turn/item-kinds.ts";
 
 /** @param joins whether a tool joins those of the request; the others stay in their item */
 export function withBroughtTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
-  if (!hasOther(request.input, bringsTools)) return request;
+  if (!hasOther(request.input, isToolsItem)) return request;
   const joined: HostedTool[] = [];
   const input = request.input.map((item, position): InputItem => {
     const { tools } = item;
-    if (!bringsTools(item) || !Array.isArray(tools)) return item;
+    if (!isToolsItem(item) || !Array.isArray(tools)) return item;
     const staying = tools.filter((tool, index) => {
       const brought = readHostedTool(tool, `input.${position}.tools.${index}`);
       if (brought === undefined || !joins(brought)) return true;

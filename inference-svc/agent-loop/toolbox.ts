@@ -1,11 +1,9 @@
 /** The server tools of one request, offered to the model as functions. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
-import { hasOther } from "../turn/parse/beginnings.ts";
 import type { Scope } from "../turn/scope.ts";
-import { bringsTools } from "./item-tools.ts";
 import { type DeferredTool, calledBefore, loadedTools, nameable } from "./deferred-tools.ts";
-import { isServerItem, restoreEarlierCalls } from "./loop/earlier-calls.ts";
+import { restoreEarlierCalls } from "./loop/earlier-calls.ts";
 import type { CalledTool } from "./loop/model-answer.ts";
 import { type ClientTools, findClientTools } from "./client-tools/client-tools.ts";
 import { type RequestSources, openSources, restoreSourceItems, sourceOffers } from "./request-sources.ts";
@@ -13,10 +11,7 @@ import { openOwnTools } from "./opened-tools.ts";
 import { toldRequest } from "./sent-request.ts";
 import type { Offer } from "./tool.ts";
 import type { AllowedCall, SourceParts } from "./tool-source.ts";
-
-/** Whether any tool of the request, or any item in its history, may belong to Sluice. */
-export const mayUseTools = ({ tools, input }: TurnRequest): boolean =>
-  tools.some(({ type }) => type === "hosted") || hasOther(input, (item) => isServerItem(item) || bringsTools(item));
+import { mayUseTools } from "../turn/item-kinds.ts";
 
 interface ToolboxParts extends Pick<Toolbox, "declared" | "sources" | "allowed" | "waiting"> {
   readonly loaded: readonly CallableTool[];

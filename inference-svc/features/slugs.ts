@@ -12,10 +12,6 @@ export const onlineSuffix = ":online";
 
 export const isOnline = (model: string): boolean => model.endsWith(onlineSuffix);
 
-/** Whether the plugin `web` may act on the request. */
-export const mayUseWeb = ({ plugins, models }: TurnRequest): boolean =>
-  plugins?.web !== undefined || models.some(isOnline);
-
 /** The slug without the variant, unless the catalogue has a model of this exact name. */
 export const withoutOnline = (model: string, catalog: { find(name: string): unknown }): string =>
   isOnline(model) && catalog.find(model) === undefined ? model.slice(0, -onlineSuffix.length) : model;
@@ -30,7 +26,8 @@ export const autoBetaSlug = "service/auto-beta";
 
 export const paretoSlug = "service/pareto-code";
 
-const routerAliases = [autoSlug, autoBetaSlug, paretoSlug, switchyardSlug, jevSlug].map((slug) => ({ slug }));
+/** Slugs of the plugins that choose a model. */
+export const routerAliases = [autoSlug, autoBetaSlug, paretoSlug, switchyardSlug, jevSlug].map((slug) => ({ slug }));
 
 /** Whether the slug stands for a choice of models, and so for none of the catalogue. */
 export const standsForModels = (slug: string): boolean =>

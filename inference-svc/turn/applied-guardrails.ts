@@ -1,5 +1,10 @@
 /** The guardrails that apply to a request. */
-import { type Caller, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import {
+  type Caller,
+  type Guardrail,
+  GuardrailMode,
+  AppliesTo,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 
 type Scope = "api-key" | "workspace" | "account";
 
@@ -30,3 +35,21 @@ const guardrailScope = ({ accountDefault }: Guardrail): Scope => (accountDefault
 
 /** An audited guardrail reports what it would do, and does nothing. */
 export const isAudit = ({ guardrail }: Applied): boolean => guardrail.mode === GuardrailMode.AUDIT;
+
+export type Side = "input" | "output";
+
+/** Whether the guardrail applies to this side. */
+export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boolean {
+  if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
+  return appliesTo !== AppliesTo.OUTPUT;
+}
+
+/** Whether the guardrail has content filters for this side. */
+export const hasFiltersFor = (applied: Applied, side: Side): boolean =>
+  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
+
+/** Whether the guardrail has any rule for requests. */
+export const hasInputRules = (applied: Applied): boolean => {
+  const { detectors, judgeRules } = applied.guardrail;
+  return hasFiltersFor(applied, "input") || (detectors.length + judgeRules.length > 0 && covers(applied, "input"));
+};

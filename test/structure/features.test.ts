@@ -35,6 +35,7 @@ const featureImports = (files: readonly SourceFile[]): FeatureImport[] =>
     .filter(({ room }) => room === "inference-svc")
     .flatMap(({ path, text }) =>
       importSpecifiers(text).flatMap((specifier): FeatureImport[] => {
+        if (!specifier.startsWith(".")) return [];
         const topic = topicOf(posix.join(posix.dirname(path), specifier));
         return topic === undefined || topic === topicOf(path) ? [] : [{ from: path, topic }];
       }),
@@ -55,6 +56,13 @@ describe("features of inference-svc", () => {
   test("are imported by every listed file and feature", () => {
     expect(Object.keys(importers).filter((path) => !imports.some(({ from }) => from === path))).toEqual([]);
     expect(Object.keys(shared).filter((pair) => !imports.some((found) => nameImport(found) === pair))).toEqual([]);
+  });
+
+  test("take their predicates from one file", () => {
+    const own = readSources(root).filter(
+      ({ path, text }) => path.startsWith("inference-svc/features/") && /^\s+applies(?:,|: (?!applies\.))/m.test(text),
+    );
+    expect(own.map(({ path }) => path)).toEqual([]);
   });
 
   test("would be found elsewhere and in one another", () => {

@@ -31,6 +31,7 @@ export const hotFiles: readonly string[] = [
   ...within("inference-svc/models/routing/price", ["bill", "tariff"]),
   ...within("inference-svc/models/ledger", ["recorded"]),
   ...within("inference-svc/models/ledger/observers", ["call-metrics", "observed-calls"]),
+  ...within("inference-svc/features", ["applies"]),
   ...within("inference-svc/features/guardrails", ["feature"]),
   ...within("inference-svc/features/guardrails/output", [
     "answer-scan",

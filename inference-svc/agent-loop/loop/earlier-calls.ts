@@ -5,6 +5,7 @@ import type { Offer, ServerTool, ToolParts } from "../tool.ts";
 import type { CalledTool } from "./model-answer.ts";
 import { findSuspendedCalls } from "./suspended-calls.ts";
 import { resumeCall } from "./resumed-call.ts";
+import { isServerItem } from "../../turn/item-kinds.ts";
 
 interface RecallParts extends Pick<ToolParts, "isNative"> {
   /** Server tools by the types of their entries in requests. */
@@ -90,5 +91,3 @@ const callItem = (callId: unknown, name: string, json: string): InputItem => ({
 });
 
 type Opened = Pick<Offer, "open" | "name">;
-
-export const isServerItem = ({ type }: InputItem): boolean => type.startsWith("service:");

@@ -141,3 +141,8 @@ function decodeHead({ data, start, isBase64 }: EncodedFile): Buffer {
 
 /** The media type for an error message. */
 export const describeFileType = (file: FilePart): string => parseFileData(file)?.type || "unknown";
+
+export const fileUrlOf = ({ part }: FilePart): string => (typeof part["file_url"] === "string" ? part["file_url"] : "");
+
+export const isNamedByUrl = (file: FilePart): boolean =>
+  /^https?:/i.test(fileUrlOf(file)) && (typeof file.part["file_data"] !== "string" || file.part["file_data"] === "");

@@ -15,10 +15,11 @@ import { compile } from "./rules/compile.ts";
 import { type Alignment, alignmentOf } from "./settings.ts";
 import { instructed } from "./instructions.ts";
 import type { AskingFeature, DryKit } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 export const alignment: AskingFeature = {
   id: "alignment",
-  applies: ({ plugins }) => plugins?.alignment !== undefined,
+  applies: applies.alignment,
   layer(kit) {
     const role = kit.roles.alignment_judge;
     const judge = role && kit.judge(role, judgeOptions);

@@ -9,20 +9,19 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { StateSeal } from "../../content/sealed-state.ts";
 import { generated, readToEnd } from "../../turn/answer-kinds.ts";
-import { hasOther } from "../../turn/parse/beginnings.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Answer, Batch, TurnEvent } from "../../turn/turn.ts";
 import { askForSummary, readKept, wordsOfUser, summaryItem } from "./summary.ts";
 import type { Feature } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 const trigger = "compaction_trigger";
-const kinds: ReadonlySet<string> = new Set(["compaction", trigger]);
 /** Maximum length of a summary when the configuration sets none. */
 const defaultMaxOutputTokens = 8_000;
 
 export const compaction: Feature = {
   id: "compaction",
-  applies: ({ input }) => hasOther(input, ({ type }) => kinds.has(type)),
+  applies: applies.compaction,
   layer:
     ({ roles: { compactor }, compactionSeal: seal }) =>
     (next) =>

@@ -1,7 +1,7 @@
 /** Downloads files given by URL for reading, when no endpoint would download them itself. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../content/files/parsing.ts";
-import { findFiles, replaceParts } from "../../content/files/part.ts";
+import { findFiles, replaceParts, fileUrlOf, isNamedByUrl } from "../../content/files/part.ts";
 import type { FilePart } from "../../turn/file-text.ts";
 import { onRequest } from "../../turn/layer-builders.ts";
 import type { TurnRequest } from "../../turn/request.ts";
@@ -9,6 +9,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { Fetched, Downloads } from "../../content/downloads.ts";
 import type { AskingFeature, DryKit } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 /** Maximum number and total bytes of a request's downloaded files; `file_data` has the same byte limit. */
 const maxFiles = 20;
@@ -18,7 +19,7 @@ const copiesOfFile = 4;
 
 export const fileDownloads: AskingFeature = {
   id: "file-downloads",
-  applies: (request) => findFiles(request.input).some(isNamedByUrl),
+  applies: applies.fileDownloads,
   layer: (kit) => downloading(kit, (file, request, scope) => fetchFile(file, kit.web, scope)),
   dryRun: (kit) =>
     downloading(kit, (file, _, { trace }) => {
@@ -26,11 +27,6 @@ export const fileDownloads: AskingFeature = {
       return { data: "data:text/plain;base64,", name: "", bytes: 0 };
     }),
 };
-
-const urlOf = ({ part }: FilePart): string => (typeof part["file_url"] === "string" ? part["file_url"] : "");
-
-const isNamedByUrl = (file: FilePart): boolean =>
-  /^https?:/i.test(urlOf(file)) && (typeof file.part["file_data"] !== "string" || file.part["file_data"] === "");
 
 interface Download {
   /** A data URL. */
@@ -73,7 +69,7 @@ function isServed(request: TurnRequest, scope: Scope, { router, told }: DryKit):
 /** @throws Fault INVALID_REQUEST when the download fails */
 async function fetchFile(file: FilePart, web: Downloads, { signal, held, trace }: Scope): Promise<Download> {
   try {
-    const fetched = await web.download(urlOf(file), signal);
+    const fetched = await web.download(fileUrlOf(file), signal);
     const { length: bytes } = fetched.body;
     held.grow(copiesOfFile * bytes);
     trace.stages.push(stageOf(file, `Fetched: ${bytes} bytes`, { type: mediaTypeOf(fetched), bytes }));

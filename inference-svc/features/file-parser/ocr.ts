@@ -7,7 +7,7 @@ import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { InternalQuestion, Reply } from "../../models/internal-calls/internal-call.ts";
 import { JudgeClient, JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
 import { Spending } from "../../models/internal-calls/internal-spending.ts";
-import { findPdfEngine, parsesFiles } from "../../content/files/parsing.ts";
+import { findPdfEngine } from "../../content/files/parsing.ts";
 import { findFileKind, findFiles } from "../../content/files/part.ts";
 import { FileProblem, FileReadUnavailable } from "../../content/files/problem.ts";
 import { TextCache } from "../../content/files/text-cache.ts";
@@ -20,11 +20,12 @@ import type { Scope } from "../../turn/scope.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import { serviceRetryMs } from "../../models/internal-calls/retry-hint.ts";
 import type { AskingFeature, DryKit, Kit } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 /** Adds the texts of scanned PDFs. */
 export const scannedPages: AskingFeature = {
   id: "scanned-pages",
-  applies: (request) => parsesFiles(request) && findFiles(request.input).some((file) => findFileKind(file) === "pdf"),
+  applies: applies.scannedPages,
   layer(kit) {
     const role = kit.roles.ocr;
     if (role === undefined) return onRequest((request) => request);

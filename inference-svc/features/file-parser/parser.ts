@@ -19,11 +19,12 @@ import { onRequest } from "../../turn/layer-builders.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
 import { deferred, explained } from "../../turn/answer-kinds.ts";
 import type { Feature } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 /** Rejects a PDF engine that is not installed. */
 export const parserEngines: Feature = {
   id: "file-parser",
-  applies: ({ plugins }) => plugins?.fileParser !== undefined,
+  applies: applies.parserEngines,
   layer: ({ roles }) =>
     onRequest((request) => {
       if (roles.ocr || findPdfEngine(request) !== "ocr") return request;

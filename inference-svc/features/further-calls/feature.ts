@@ -2,16 +2,14 @@
  * Turns with possible further calls: agent loops, panels, judged answers. From their first admitted call on, budgets reserve an amount for the others: many
  * such turns at once must not all begin, be paid for, and then fail for lack of budget.
  */
-import { mayUseTools } from "../../agent-loop/toolbox.ts";
 import { PassedAnswer } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch } from "../../turn/turn.ts";
 import type { AskingFeature } from "../kit.ts";
-import { namesFusion, mayUseWeb } from "../slugs.ts";
+import { applies } from "../applies.ts";
 
 export const furtherCalls: AskingFeature = {
   id: "further-calls",
-  applies: (request, { hasBudget }) =>
-    hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
+  applies: applies.furtherCalls,
   layer:
     ({ budgets }) =>
     (next) =>

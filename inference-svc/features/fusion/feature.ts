@@ -17,11 +17,12 @@ import { onRequest } from "../../turn/layer-builders.ts";
 import type { Answer, Batch, Layer, OutputItem, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { AskingFeature, Feature, Kit } from "../kit.ts";
 import { fusionSlug, namesFusion } from "../slugs.ts";
+import { applies } from "../applies.ts";
 
 /** Replaces the slug with the answering model. */
 export const fusionModel: Feature = {
   id: "fusion",
-  applies: namesFusion,
+  applies: applies.fusionModel,
   layer: ({ fusionSettings }) =>
     onRequest((request, scope) => {
       if (!namesFusion(request)) return request;
@@ -40,7 +41,7 @@ export const fusionModel: Feature = {
 /** Runs the panel before the model answers. */
 export const fusionPanel: AskingFeature = {
   id: "fusion",
-  applies: namesFusion,
+  applies: applies.fusionPanel,
   layer: ({ fusion, guards, gates }) =>
     panel(fusion.settings, (settings, next, request, scope) => {
       const answer = generated(answeredAfter({ ...fusion, guards, gates, settings }, next, request, scope));

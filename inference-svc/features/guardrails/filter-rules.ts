@@ -2,7 +2,6 @@
 import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
 import { type FilterActionWord, filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import {
-  AppliesTo,
   type BuiltinFilter,
   type ContentFilter,
   ErrorPolicy,
@@ -40,8 +39,6 @@ export interface FilterRule extends Applied {
 /** Reads JSON string by string, or as one text. */
 export type ReadMode = "words" | "wholes";
 
-export type Side = "input" | "output";
-
 /** A guardrail, or one of its rules, that could not scan. */
 export type ScanFailure = Applied & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
 
@@ -50,16 +47,6 @@ export const failsOpen = (failed: ScanFailure): boolean =>
   failed.guardrail.onError === ErrorPolicy.OPEN ||
   isAudit(failed) ||
   (failed.outage !== undefined && failed.action === "flag");
-
-/** Whether the guardrail applies to this side. */
-export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boolean {
-  if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
-  return appliesTo !== AppliesTo.OUTPUT;
-}
-
-/** Whether the guardrail has content filters for this side. */
-export const hasFiltersFor = (applied: Applied, side: Side): boolean =>
-  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
 
 /** The applicable rules, and the errors of the others. */
 export interface BuiltRules {

@@ -5,7 +5,7 @@ import { bareRequest } from "../../turn/bare-request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { RuleMatch, Stage } from "../../turn/trace.ts";
 import { type Batch, type Layer, type Turn, compose } from "../../turn/turn.ts";
-import type { Side } from "./filter-rules.ts";
+import type { Side } from "../../turn/applied-guardrails.ts";
 
 export interface TrialText {
   readonly side: Side;

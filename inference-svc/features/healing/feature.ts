@@ -10,6 +10,7 @@ import { type Verdict, type WantedJson, heal } from "./ladder.ts";
 import { Uncheckable } from "../../content/json-schema/schema.ts";
 import { wantedOf } from "./wanted.ts";
 import type { Feature } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 /** Maximum UTF-16 units: twice the length of today's longest answers. */
 const maxTextLength = 1024 * 1024;
@@ -22,7 +23,7 @@ export const healAnswers: Layer = (next) => (request, scope) => {
 
 export const responseHealing: Feature = {
   id: "response-healing",
-  applies: ({ plugins }) => plugins?.responseHealing !== undefined,
+  applies: applies.responseHealing,
   layer: () => healAnswers,
 };
 

@@ -23,13 +23,12 @@ import {
 } from "./moderator.ts";
 import { serviceRetryMs } from "../../models/internal-calls/retry-hint.ts";
 import type { AskingFeature, Feature } from "../kit.ts";
-
-const applies: Feature["applies"] = ({ plugins }) => plugins?.moderation !== undefined;
+import { applies } from "../applies.ts";
 
 /** Refuses early when moderation is requested and cannot run. */
 export const moderationAvailable: Feature = {
   id: "moderation",
-  applies,
+  applies: applies.moderationAvailable,
   layer(kit) {
     const moderator = moderatorProfile(kit);
     return onRequest((request, scope) => {
@@ -51,7 +50,7 @@ export const moderationAvailable: Feature = {
 /** Refuses flagged requests. A request without a verdict is refused too, unless the operator configured otherwise. */
 export const moderation: AskingFeature = {
   id: "moderation",
-  applies,
+  applies: applies.moderation,
   layer(kit) {
     const moderator = buildModerator(kit);
     return moderating(moderator, (said, { request, scope }) => moderator && moderated(said, moderator, request, scope));

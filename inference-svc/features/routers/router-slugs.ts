@@ -1,8 +1,8 @@
 /** Routing as features of the stack. */
 import type { FeatureOf } from "../../turn/feature.ts";
-import type { TurnRequest } from "../../turn/request.ts";
-import { type ModelAlias, namesAlias, resolveAliases } from "../../models/routing/choose/model-aliases.ts";
+import { type ModelAlias, resolveAliases } from "../../models/routing/choose/model-aliases.ts";
 import { type PrepareRequest, type Router, noteCandidates } from "../../models/routing/choose/router.ts";
+import { applies } from "../applies.ts";
 
 interface Needs {
   readonly router: Router;
@@ -12,7 +12,7 @@ interface Needs {
 /** Lists the possible endpoints. */
 export const candidates: FeatureOf<Needs> = {
   id: "candidates",
-  applies: () => true,
+  applies: applies.candidates,
   layer: ({ router, told }) => noteCandidates(router, told),
 };
 
@@ -26,14 +26,10 @@ export interface RouterFeature {
 /** Replaces router slugs by models. */
 export const routerSlugs = (routers: readonly RouterFeature[]): FeatureOf<Needs> => ({
   id: "router-slugs",
-  applies: (request) => namesAlias(routers, request),
+  applies: applies.routerSlugs,
   layer: ({ router, told }) =>
     resolveAliases(
       routers.map(({ slug, choose }) => ({ slug, choose: choose(router) })),
       told,
     ),
 });
-
-/** Whether the request names the slug, with or without a variant. */
-export const namesSlug = ({ models }: TurnRequest, slug: string): boolean =>
-  models.some((model) => model.startsWith(slug) && (model.length === slug.length || model[slug.length] === ":"));

@@ -4,8 +4,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type LoopParts, serverTools } from "../../agent-loop/loop/loop.ts";
 import { type OfferedTools, noteNotSent, notRun } from "../../agent-loop/loop/stage.ts";
-import { mayUseTools } from "../../agent-loop/toolbox.ts";
-import { mayUseWeb } from "../slugs.ts";
+import { applies } from "../applies.ts";
 
 /** The tools of a request for a dry run: as sent to the model, but nothing to run. */
 export interface OpenedTools {
@@ -24,8 +23,7 @@ interface Needs {
 
 export const agentLoop: AskingFeatureOf<Needs & DryNeeds, DryNeeds> = {
   id: "server-tools",
-  // The plugin `web` may add a search tool to the request on its way.
-  applies: (request) => mayUseTools(request) || mayUseWeb(request),
+  applies: applies.agentLoop,
   layer: ({ loop }) => serverTools(loop),
   dryRun:
     ({ openTools }) =>

@@ -12,6 +12,7 @@ import type { Web } from "./client.ts";
 import { dataItem, saidByUser, withData } from "./inserted-data.ts";
 import { urlsIn } from "./message-urls.ts";
 import type { AskingFeature } from "../kit.ts";
+import { applies } from "../applies.ts";
 
 const defaultUses = 5;
 const defaultTokens = 20_000;
@@ -20,7 +21,7 @@ const maxNamed = 20;
 
 export const webFetch: AskingFeature = {
   id: "web-fetch",
-  applies: ({ plugins }) => plugins?.webFetch !== undefined,
+  applies: applies.webFetch,
   layer: ({ web, scan }) =>
     fetching(async (urls, settings, request, scope) => {
       const { maxUses = defaultUses } = settings;

@@ -4,7 +4,6 @@ import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/infere
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { onlyItems } from "../../turn/scan-added.ts";
 import type { Endpoint } from "../../models/routing/catalog.ts";
-import { mayUseTools } from "../../agent-loop/toolbox.ts";
 import { truncate } from "../../turn/truncate.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -18,7 +17,8 @@ import { dataItem, saidByUser, withData } from "./inserted-data.ts";
 import { nativeTool, withTool } from "./native-tool.ts";
 import { type SearchHit, SearchUnavailable } from "../../services/search-answers.ts";
 import type { AskingFeature, DryKit, Feature, Kit } from "../kit.ts";
-import { namesFusion, isOnline, mayUseWeb, withoutOnline } from "../slugs.ts";
+import { withoutOnline } from "../slugs.ts";
+import { applies } from "../applies.ts";
 
 const defaultResults = 5;
 /** Code points; engines reject longer queries or ignore the rest. */
@@ -29,7 +29,7 @@ const maxContentLength = 5_000;
 /** Replaces the variant `:online` with the plugin, unless the catalogue has a model of this exact name. */
 export const onlineVariant: Feature = {
   id: "web",
-  applies: ({ models }) => models.some(isOnline),
+  applies: applies.onlineVariant,
   layer: ({ router: { catalog } }) =>
     onRequest((request) => {
       const models = request.models.map((model) => withoutOnline(model, catalog));
@@ -42,7 +42,7 @@ export const onlineVariant: Feature = {
 /** Searches, or leaves the search to a provider with native search. */
 export const webSearch: AskingFeature = {
   id: "web",
-  applies: mayUseWeb,
+  applies: applies.webSearch,
   layer: (kit) => searching(kit, kit.web.engine.bind(kit.web), (query, found) => searched(query, found, kit)),
   dryRun: (kit) =>
     searching(kit, kit.searchEngine, (query, { engine, request, scope }) => {
@@ -55,9 +55,7 @@ export const webSearch: AskingFeature = {
 /** Converts citations to annotations of the answer. */
 export const citations: Feature = {
   id: "web",
-  // Every feature that reads web pages can add sources: the plugins, server tools, and fusion panels.
-  applies: (request) =>
-    mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
+  applies: applies.citations,
   layer: () => annotateCitations,
 };
 

@@ -7,6 +7,7 @@ import { expect, test } from "@jest/globals";
 import { RequestTexts } from "@sluice/inference-svc/features/guardrails/input/request-texts.js";
 import { routers } from "@sluice/inference-svc/features/routers/feature.js";
 import { embeddingFeatures } from "@sluice/inference-svc/embedding-stack.js";
+import { standsForModels } from "@sluice/inference-svc/features/slugs.js";
 import { endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
 import type { Plugins } from "@sluice/inference-svc/turn/request.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
@@ -31,6 +32,10 @@ test.each(modules)("every feature exported by %s is in the stack", async (path) 
   const found = Object.values(exported).filter((value): value is { id: string } => Object.hasOwn(Object(value), "id"));
   expect(found.length).toBeGreaterThan(0);
   for (const feature of found) expect(entries).toContain(feature);
+});
+
+test("each router's slug is known to stand for models", () => {
+  expect(routers.filter(({ slug }) => !standsForModels(slug))).toEqual([]);
 });
 
 /** Settings without free text: words and slugs that are only compared, and texts that are scanned where they are used. */

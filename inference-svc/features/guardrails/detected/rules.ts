@@ -5,8 +5,8 @@ import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/acc
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../../services/detection/detector.ts";
 import type { Detection } from "../../../services/detection/wire.ts";
-import { type Applied, appliedTo } from "../../../turn/applied-guardrails.ts";
-import { type FilterRule, type Side, covers } from "../filter-rules.ts";
+import { type Applied, appliedTo, type Side, covers } from "../../../turn/applied-guardrails.ts";
+import type { FilterRule } from "../filter-rules.ts";
 
 /** The configured detectors by their id. */
 export type DetectorMap = ReadonlyMap<string, Detector>;

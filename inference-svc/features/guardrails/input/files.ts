@@ -3,13 +3,13 @@ import { documentLimits } from "../../../content/files/documents/limits.ts";
 import { findFiles } from "../../../content/files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../../content/files/problem.ts";
 import type { FileReader } from "../../../content/files/texts.ts";
-import { type Applied, appliedTo } from "../../../turn/applied-guardrails.ts";
+import { type Applied, appliedTo, hasInputRules } from "../../../turn/applied-guardrails.ts";
 import { type FilePart, type FileReading, FileText } from "../../../turn/file-text.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { onRequest } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { covers, failsOpen, hasFiltersFor } from "../filter-rules.ts";
+import { failsOpen } from "../filter-rules.ts";
 import { buildFailureStage } from "../receipt-stages.ts";
 
 export const readGuardedFiles = (reader: FileReader): Layer =>
@@ -19,12 +19,6 @@ export const readGuardedFiles = (reader: FileReader): Layer =>
     const applied = appliedTo(scope.caller).filter(hasInputRules);
     return applied.length === 0 ? request : addTexts(request, files, { reader, scope, applied });
   });
-
-/** Whether the guardrail has any rule for requests. */
-export const hasInputRules = (applied: Applied): boolean => {
-  const { detectors, judgeRules } = applied.guardrail;
-  return hasFiltersFor(applied, "input") || (detectors.length + judgeRules.length > 0 && covers(applied, "input"));
-};
 
 interface ReadContext {
   readonly reader: FileReader;

@@ -1,9 +1,8 @@
 /** Rejects token ids from keys with input guardrails: token ids are unreadable without the model's tokenizer. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import { appliedTo, isAudit } from "../../../turn/applied-guardrails.ts";
+import { appliedTo, isAudit, hasInputRules } from "../../../turn/applied-guardrails.ts";
 import { onRequest } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { hasInputRules } from "./files.ts";
 
 /** @throws Fault INVALID_REQUEST */
 export const refuseTokens: Layer = onRequest((request, { caller }) => {

@@ -1,8 +1,7 @@
 /** The caller's guardrail rules that are written in words and decided by a judge model. */
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Applied, appliedTo } from "../../../turn/applied-guardrails.ts";
-import { type Side, covers } from "../filter-rules.ts";
+import { type Applied, appliedTo, type Side, covers } from "../../../turn/applied-guardrails.ts";
 
 export interface JudgedRule extends Applied {
   readonly rule: string;

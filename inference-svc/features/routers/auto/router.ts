@@ -5,7 +5,7 @@
 import type { AutoBetaRouterPlugin, AutoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Variant } from "../../../models/routing/catalog.ts";
 import { estimateDifficulty } from "../../../models/routing/choose/difficulty.ts";
-import { type RouterFeature, namesSlug } from "../router-slugs.ts";
+import type { RouterFeature } from "../router-slugs.ts";
 import { maxModels, maxListed, withStickyFirst } from "../../../models/routing/choose/model-aliases.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import type { InputItem, Plugins, TurnRequest } from "../../../turn/request.ts";
@@ -20,6 +20,7 @@ import { isSure, localGuess } from "./tasks/local.ts";
 import type { Guess } from "./tasks/model.ts";
 import type { AskingFeature } from "../../kit.ts";
 import { autoSlug } from "../../slugs.ts";
+import { applies } from "../../applies.ts";
 
 type Settings = AutoRouterPlugin | AutoBetaRouterPlugin;
 
@@ -54,7 +55,7 @@ export const chooseModels =
 /** Chooses again after the input guardrails, by a model's reading of the task. */
 export const autoOrder: AskingFeature = {
   id: "auto-router",
-  applies: (request) => namesSlug(request, slug) || namesSlug(request, "service/auto-beta"),
+  applies: applies.autoOrder,
   layer: (kit) => lateChoices.layer(kit, kit.roles.router_classifier),
   dryRun: ({ roles }) => lateChoices.notRun(roles.router_classifier),
 };

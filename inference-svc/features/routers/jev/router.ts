@@ -8,7 +8,7 @@ import {
   type DifficultyEstimate,
   estimateDifficulty,
 } from "../../../models/routing/choose/difficulty.ts";
-import { type RouterFeature, namesSlug } from "../router-slugs.ts";
+import type { RouterFeature } from "../router-slugs.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { maxModels, maxListed } from "../../../models/routing/choose/model-aliases.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -23,6 +23,7 @@ import { type JevCostTier, type Effort, type Rated, best, ranked, rated, slackOf
 import { type SolverModels, findSolverModels } from "./field.ts";
 import type { AskingFeature, Feature } from "../../kit.ts";
 import { jevSlug } from "../../slugs.ts";
+import { applies } from "../../applies.ts";
 
 /** The chosen effort, undefined for none, and the client's settings. */
 interface ChosenEffort {
@@ -69,14 +70,14 @@ export const jevRouter: RouterFeature = {
 /** Sets the reasoning effort chosen together with the model. */
 export const jevEffort: Feature = {
   id: "jev-router",
-  applies: (request) => namesSlug(request, jevSlug),
+  applies: applies.jevEffort,
   layer: () => onRequest(withEffort),
 };
 
 /** Chooses again after the input guardrails, by a model's reading of the task. */
 export const jevOrder: AskingFeature = {
   id: "jev-router",
-  applies: (request) => namesSlug(request, jevSlug),
+  applies: applies.jevOrder,
   layer: (kit) => lateChoices.layer(kit, kit.roles.jev_decider, withEffort),
   dryRun: ({ roles }) => lateChoices.notRun(roles.jev_decider),
 };

@@ -6,7 +6,7 @@ import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import type { CallContext, Route } from "../../../models/internal-calls/internal-call.ts";
 import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
 import { Spending } from "../../../models/internal-calls/internal-spending.ts";
-import { type RouterFeature, namesSlug } from "../router-slugs.ts";
+import type { RouterFeature } from "../router-slugs.ts";
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { endsWithToolOutput, userMessages } from "../../../models/routing/choose/user-messages.ts";
@@ -22,6 +22,7 @@ import { SuccessPredictor, findTaskTier } from "./success-predictor.ts";
 import { signalsOf, stageVerdict } from "./stage-score.ts";
 import type { AskingFeature, DryKit } from "../../kit.ts";
 import { switchyardSlug } from "../../slugs.ts";
+import { applies } from "../../applies.ts";
 
 /** Whether the slug was replaced by models in undecided order. */
 const order = new StateKey(() => ({ isPending: false }));
@@ -41,7 +42,7 @@ export const switchyardRouter: RouterFeature = {
 /** Decides the first of the request's models to try. */
 export const switchyardOrder: AskingFeature = {
   id: "switchyard-router",
-  applies: (request) => namesSlug(request, switchyardSlug),
+  applies: applies.switchyardOrder,
   layer(kit) {
     const role = kit.roles.switchyard_judge;
     return ordering(

@@ -1,9 +1,9 @@
 /** The caller's guardrail rules for answers. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
-import { appliedTo, isAudit } from "../../../../turn/applied-guardrails.ts";
+import { appliedTo, isAudit, hasFiltersFor } from "../../../../turn/applied-guardrails.ts";
 import { guardrailUnavailable } from "../../not-applicable.ts";
-import { type FilterRule, RuleMemo, failsOpen, hasFiltersFor, buildRules } from "../../filter-rules.ts";
+import { type FilterRule, RuleMemo, failsOpen, buildRules } from "../../filter-rules.ts";
 import type { Report } from "./report.ts";
 
 export interface OutputRule extends FilterRule {

@@ -1,0 +1,94 @@
+/**
+ * Which features a request needs: one predicate each, in the order of the stack. Every turn asks all of them, so they stand in one file and run
+ * no code of a feature: it is reached only when its predicate holds.
+ */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { findFileKind, findFiles, isNamedByUrl } from "../content/files/part.ts";
+import { parsesFiles } from "../content/files/parsing.ts";
+import { findAddresses } from "../content/request-addresses.ts";
+import { namesAlias } from "../models/routing/choose/model-aliases.ts";
+import { type Applied, appliedTo, hasFiltersFor, hasInputRules } from "../turn/applied-guardrails.ts";
+import { mayUseTools } from "../turn/item-kinds.ts";
+import { hasOther } from "../turn/parse/beginnings.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import { autoBetaSlug, autoSlug, isOnline, jevSlug, namesFusion, routerAliases, switchyardSlug } from "./slugs.ts";
+
+type Predicate = (request: TurnRequest, caller: Caller) => boolean;
+
+const compactionItems: ReadonlySet<string> = new Set(["compaction", "compaction_trigger"]);
+
+/** Whether the plugin `web` may act on the request. */
+const mayUseWeb = ({ plugins, models }: TurnRequest): boolean => plugins?.web !== undefined || models.some(isOnline);
+
+/** Whether the request names the slug, with or without a variant. */
+const namesSlug = ({ models }: TurnRequest, slug: string): boolean =>
+  models.some((model) => model.startsWith(slug) && (model.length === slug.length || model[slug.length] === ":"));
+
+/** The layers needed for a caller's guardrails. */
+interface NeededLayers {
+  readonly files: boolean;
+  readonly inputPatterns: boolean;
+  readonly outputPatterns: boolean;
+  readonly detectors: boolean;
+  readonly judgeRules: boolean;
+}
+
+const known = new WeakMap<Caller, NeededLayers>();
+
+/** Answered once for each caller, since every turn asks: a change of its policy is another caller. */
+function neededBy(caller: Caller): NeededLayers {
+  let needed = known.get(caller);
+  if (needed === undefined) known.set(caller, (needed = findNeeded(appliedTo(caller))));
+  return needed;
+}
+
+const findNeeded = (applied: readonly Applied[]): NeededLayers => ({
+  files: applied.some(hasInputRules),
+  inputPatterns: applied.some((one) => hasFiltersFor(one, "input")),
+  outputPatterns: applied.some((one) => hasFiltersFor(one, "output")),
+  detectors: applied.some(({ guardrail }) => guardrail.detectors.length > 0),
+  judgeRules: applied.some(({ guardrail }) => guardrail.judgeRules.length > 0),
+});
+
+const usesModeration: Predicate = ({ plugins }) => plugins?.moderation !== undefined;
+const namesJev: Predicate = (request) => namesSlug(request, jevSlug);
+
+/** True in doubt: a feature left out by mistake silently does nothing. */
+export const applies = {
+  furtherCalls: (request, { hasBudget }) =>
+    hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
+  compaction: ({ input }) => hasOther(input, ({ type }) => compactionItems.has(type)),
+  onlineVariant: ({ models }) => models.some(isOnline),
+  parserEngines: ({ plugins }) => plugins?.fileParser !== undefined,
+  fusionModel: namesFusion,
+  routerSlugs: (request) => namesAlias(routerAliases, request),
+  jevEffort: namesJev,
+  passedAddresses: (request) => findAddresses(request).length > 0,
+  fileDownloads: ({ input }) => findFiles(input).some(isNamedByUrl),
+  candidates: () => true,
+  moderationAvailable: usesModeration,
+  fileTexts: (_, caller) => neededBy(caller).files,
+  tokenInputs: ({ embedding }, caller) => embedding?.tokens !== undefined && neededBy(caller).files,
+  inputPatterns: (_, caller) => neededBy(caller).inputPatterns,
+  inputDetectors: (_, caller) => neededBy(caller).detectors,
+  moderation: usesModeration,
+  inputJudge: (_, caller) => neededBy(caller).judgeRules,
+  scannedPages: (request) =>
+    parsesFiles(request) && findFiles(request.input).some((file) => findFileKind(file) === "pdf"),
+  switchyardOrder: (request) => namesSlug(request, switchyardSlug),
+  autoOrder: (request) => namesSlug(request, autoSlug) || namesSlug(request, autoBetaSlug),
+  jevOrder: namesJev,
+  webSearch: mayUseWeb,
+  webFetch: ({ plugins }) => plugins?.webFetch !== undefined,
+  fusionPanel: namesFusion,
+  // The plugin `web` may add a search tool to the request on its way.
+  agentLoop: (request) => mayUseTools(request) || mayUseWeb(request),
+  alignment: ({ plugins }) => plugins?.alignment !== undefined,
+  outputJudge: (_, caller) => neededBy(caller).judgeRules,
+  outputDetectors: (_, caller) => neededBy(caller).detectors,
+  outputPatterns: (_, caller) => neededBy(caller).outputPatterns,
+  responseHealing: ({ plugins }) => plugins?.responseHealing !== undefined,
+  // Every feature that reads web pages can add sources: the plugins, server tools, and fusion panels.
+  citations: (request) =>
+    mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
+} as const satisfies Readonly<Record<string, Predicate>>;

@@ -62,7 +62,7 @@ export function readUsageRecords({
 
 /**
  * Ignores fields of a newer process. The last value of a repeated name counts: `fromJsonString`, which refuses repeated names, searches for them character
- * by character in each record, a tenth of the processor time of admin-svc (`node test/dist/bench/records.js`, 2026-11-27).
+ * by character in each record, a tenth of the processor time of admin-svc (`node test/dist/campaigns/bench/records.js`, 2026-11-27).
  * @returns undefined for JSON without the form of the record; the caller reports it
  */
 function recordOf<Desc extends DescMessage>(

@@ -48,7 +48,7 @@ import { Runtime } from "./runtime.ts";
 import { Identities } from "../turn/identity.ts";
 import { RequestParser } from "../turn/parse/request-parser.ts";
 import type { SdkPackages } from "../models/upstream/ai-sdk/load.ts";
-import { reach } from "../models/upstream/transport/connections.ts";
+import { egress } from "../models/upstream/transport/connections.ts";
 
 /** Time limit of the last delivery of usage records; after it, the rest waits on disk for the next start. */
 const lastDeliveryMs = 10_000;
@@ -162,8 +162,8 @@ function watchHindrances(hindrances: Hindrances, { access, pressure, configRefus
   });
   hindrances.watch("policy", () => access.findHindrance(), access.findHindrance());
   hindrances.watch("descriptors", lookAtDescriptors);
-  hindrances.watch("egress", () => reach.look());
-  reach.onLoss((found) => hindrances.found("egress", found));
+  hindrances.watch("egress", () => egress.look());
+  egress.onLoss((found) => hindrances.found("egress", found));
   hindrances.watch("memory", () =>
     pressure.isMemoryScarce ? { reason: "memory is scarce, new work waits", isPartial: true } : undefined,
   );

@@ -22,7 +22,7 @@ import {
   unassign,
   operator,
 } from "./installation.ts";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "../support/random.ts";
 import { fixedSeed } from "../support/runner/fixed-seed.ts";
 
 let installation: AdminInstallation;

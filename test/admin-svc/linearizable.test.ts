@@ -10,7 +10,7 @@ import { Access } from "@sluice/proto/lib/policy/access.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "../support/random.ts";
 import { type SequentialModel, type TimedOperation, isLinearizable } from "../support/answers/linearizable.ts";
 import { samplesOf } from "../support/metrics.ts";
 import {

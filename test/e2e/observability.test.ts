@@ -9,8 +9,6 @@ import { readPage } from "../support/pages.ts";
 import { eventually, root } from "../support/processes.ts";
 import { metricNames, samplesOf, scrape } from "../support/metrics.ts";
 
-const read = (name: string) => readFileSync(join(root, "deploy/observability", name), "utf8");
-
 /** Each row of the table, with its note on when the metric exists. */
 const documented = new Map(
   [...readPage("docs/operate/observability.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(

@@ -11,8 +11,8 @@ import {
   messagesDelta,
   messagesStart,
 } from "../inference-svc/models/dialects/messages-translation.ts";
-import { inUseVariables } from "../bench/measure/in-use.ts";
-import { type ProcessReading, look } from "../soak/readings.ts";
+import { inUseVariables } from "../support/in-use.ts";
+import { type ProcessReading, look } from "../support/readings.ts";
 import { type Installation, services, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";

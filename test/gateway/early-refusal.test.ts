@@ -10,7 +10,7 @@ import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
 import { writeJson } from "@sluice/gateway/http/errors.js";
 import { shed } from "@sluice/gateway/http/shed.js";
 import { close, listen } from "@sluice/proto/lib/http1/server.js";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "../support/random.ts";
 import { type RawAnswer, parseAnswer } from "./raw-http.ts";
 
 /** Whether turns are refused at present. */

@@ -7,7 +7,7 @@ import { RedisItems } from "@sluice/gateway/responses/remembered/redis-items.js"
 import { RememberedItems } from "@sluice/gateway/responses/remembered/remembered-items.js";
 import { ItemEndSchema, TurnEndSchema, TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { context } from "../fuzz/requests/format.ts";
+import { context } from "../support/random-requests/format.ts";
 import { describeWithRedis, redisUrl } from "../support/redis.ts";
 
 const token = "t".repeat(64);

@@ -8,8 +8,8 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type ScannedArrays, createScannedArrays } from "@sluice/proto/lib/json/elements.js";
 import { scanObject, scanRepeated } from "@sluice/proto/lib/json/scan.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { generateBody } from "../fuzz/requests/bodies.ts";
-import { formats } from "../fuzz/requests/formats.ts";
+import { generateBody } from "../support/random-requests/bodies.ts";
+import { formats } from "../support/random-requests/formats.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 type Format = "chat" | "messages";

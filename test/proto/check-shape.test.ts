@@ -6,7 +6,7 @@ import { toolsShape } from "@sluice/proto/contract/tools/tools.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
-import { generateBody } from "../fuzz/requests/bodies.js";
+import { generateBody } from "../support/random-requests/bodies.js";
 
 function problemsOf(check: (problems: Problems) => void): unknown {
   const problems = new Problems();

@@ -124,6 +124,13 @@ describe("imports", () => {
     expect(parts.size - files.length).toBeLessThanOrEqual(10);
   });
 
+  test("tests and their support import no campaign, which may import both", () => {
+    const isCampaign = (path: string) => path.startsWith("campaigns/");
+    const imports = importsOf("test").filter(({ file }) => !isCampaign(file));
+    expect(imports.length).toBeGreaterThan(0);
+    expect(imports.filter(({ file, specifier }) => isCampaign(join(dirname(file), specifier)))).toEqual([]);
+  });
+
   test("a wrong direction, another room and an import out of a room are found", () => {
     expect(violation("gateway", { file: "http/body.ts", specifier: "../app.ts" })).toBeDefined();
     expect(violation("gateway", { file: "http/body.ts", specifier: "../sse/writer.ts" })).toBeDefined();

@@ -1,6 +1,6 @@
 /** Random samples of comments, test titles and exported names for a reader to judge; a seed gives the same sample again. */
 import { parseArgs } from "node:util";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "../support/random.ts";
 import { parseNumber } from "../support/runner/campaign-options.ts";
 import { fixedSeed } from "../support/runner/fixed-seed.ts";
 import { type Remark, describeRemark } from "./comments.ts";

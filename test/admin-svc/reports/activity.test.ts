@@ -14,7 +14,7 @@ import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/
 import { CallOperation, CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
-import { Random } from "../../fuzz/random.ts";
+import { Random } from "../../support/random.ts";
 import { addKeys, addWorkspace } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 

@@ -13,8 +13,8 @@ import {
   spawnInference,
   startGateway,
   startInference,
-} from "../../policy/members.ts";
-import { Balancer } from "../../rolling/balancer.ts";
+} from "../../support/members.ts";
+import { Balancer } from "../../support/balancer.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { Link } from "../../support/link.ts";
 import { eventually } from "../../support/processes.ts";

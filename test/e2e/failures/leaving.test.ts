@@ -7,7 +7,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { eventually } from "../../support/processes.ts";
 import { rawRequest } from "../../support/raw-http.ts";
 import { type Upstream, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { Random } from "../../fuzz/random.ts";
+import { Random } from "../../support/random.ts";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 
 const random = new Random(fixedSeed);

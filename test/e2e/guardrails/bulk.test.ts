@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { type Installation, startInstallation } from "../../support/installation.ts";
-import { Random } from "../../fuzz/random.ts";
+import { Random } from "../../support/random.ts";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 
 const random = new Random(fixedSeed);

@@ -1,4 +1,4 @@
-/** Every call to a provider is on record, once, with its usage and cost: also of a turn that fell back or whose client left. Killed processes: test/chaos. */
+/** Every call to a provider is on record, once, with its usage and cost: also of a turn that fell back or whose client left. Killed processes: test/campaigns/chaos. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { maxAlive } from "@sluice/proto/lib/pattern/alive.js";
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
-import { Random } from "../../fuzz/random.ts";
+import { Random } from "../../support/random.ts";
 
 /** A fifth of the text allowed in a second: under Jest a step takes five times as long. */
 const units = 4_000;

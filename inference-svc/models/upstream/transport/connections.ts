@@ -2,7 +2,7 @@
 import { cacheLookups } from "./dns-cache.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./http/connection.ts";
 import { Dialer } from "./http/dial.ts";
-import { Reach } from "./reach.ts";
+import { Egress } from "./egress.ts";
 
 /** uvicorn, used by most self-hosted servers, silently closes idle connections after 5 s. */
 const keepAliveMs = 4_000;
@@ -15,7 +15,7 @@ const sweepMs = 500;
 /** Shared by the whole process, so a configuration reload keeps the cache. */
 const lookup = cacheLookups();
 /** Shared by the whole process, because its name server and its network are. */
-export const reach = new Reach();
+export const egress = new Egress();
 
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
@@ -28,7 +28,7 @@ export class Connections implements ConnectionOwner {
   readonly #waiting: (() => void)[] = [];
 
   constructor(origin: string, connectMs: number) {
-    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, reach };
+    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, egress };
   }
 
   /** A connection for one request. */

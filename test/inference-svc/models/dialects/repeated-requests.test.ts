@@ -13,7 +13,7 @@ import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect
 import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { generateBody } from "../../../fuzz/requests/bodies.js";
+import { generateBody } from "../../../support/random-requests/bodies.js";
 
 const dialects = { chat, messages, responses, gemini, converse, cohere };
 

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { MessageBuffer } from "@sluice/proto/lib/http1/message-buffer.js";
 import { ConnectionError } from "./connection-error.ts";
-import type { Reach } from "../reach.ts";
+import type { Egress } from "../egress.ts";
 import type { Dialer } from "./dial.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseParser, type ResponseSink } from "./response-parser.ts";
@@ -44,7 +44,7 @@ export interface ConnectionSettings {
   readonly dialer: Dialer;
   readonly connectMs: number;
   readonly owner: ConnectionOwner;
-  readonly reach: Pick<Reach, "noteAnswer" | "noteFailure">;
+  readonly egress: Pick<Egress, "noteAnswer" | "noteFailure">;
 }
 
 const messages = new MessageBuffer();
@@ -69,7 +69,7 @@ export class Connection implements ResponseSink {
   readonly #dialer: Dialer;
   readonly #connectMs: number;
   readonly #owner: ConnectionOwner;
-  readonly #reach: ConnectionSettings["reach"];
+  readonly #egress: ConnectionSettings["egress"];
   #socket: Socket | undefined;
   #parser: ResponseParser | undefined;
   #handler: ResponseHandler | undefined;
@@ -82,11 +82,11 @@ export class Connection implements ResponseSink {
   /** End of the usable time of an idle connection, by performance.now(). */
   idleUntilMs = 0;
 
-  constructor({ dialer, connectMs, owner, reach }: ConnectionSettings) {
+  constructor({ dialer, connectMs, owner, egress }: ConnectionSettings) {
     this.#dialer = dialer;
     this.#connectMs = connectMs;
     this.#owner = owner;
-    this.#reach = reach;
+    this.#egress = egress;
   }
 
   /** Sends a request. The connection must be new, or released. */
@@ -183,7 +183,7 @@ export class Connection implements ResponseSink {
   }
 
   head(head: ResponseHead): void {
-    this.#reach.noteAnswer();
+    this.#egress.noteAnswer();
     this.#head = head;
     this.#handler?.onResponseStart(head);
   }
@@ -230,7 +230,7 @@ export class Connection implements ResponseSink {
       return this.close();
     }
     const failure = error ?? new ConnectionError("ERR_CONNECTION_CLOSED", "connection closed by the server");
-    if (!this.#isConnected) this.#reach.noteFailure((ready) => this.#dialer.dial(() => {}, ready), failure);
+    if (!this.#isConnected) this.#egress.noteFailure((ready) => this.#dialer.dial(() => {}, ready), failure);
     this.#fail(failure);
   }
 

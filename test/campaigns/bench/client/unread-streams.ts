@@ -1,0 +1,54 @@
+/** Streams opened and never read, and a healthy stream timed meanwhile. */
+import { type Socket, connect } from "node:net";
+import { sharedNow } from "../../../support/machine.ts";
+import type { Script } from "../script.ts";
+import { Connection, prepare } from "./connection.ts";
+import { type LoadTarget, requestBytes } from "./target.ts";
+
+export class UnreadStreams {
+  readonly #sockets: Socket[] = [];
+
+  /** Asks for endless floods. Without a listener for data the socket is never read. */
+  async open({ target, count }: { readonly target: LoadTarget; readonly count: number }): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      const socket = connect({ port: target.port, host: "127.0.0.1" });
+      socket.on("error", () => undefined);
+      this.#sockets.push(socket);
+      await new Promise<void>((resolve) => {
+        socket.write(requestBytes(target, { kind: "flood" }), () => resolve());
+      });
+    }
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.splice(0)) socket.destroy();
+  }
+}
+
+export interface TimedStream {
+  readonly durationMs: number;
+  /** Reason why the stream did not complete. */
+  readonly problem: string | undefined;
+}
+
+/** Times a complete stream; gives up at the limit. */
+export async function timeStream(options: {
+  readonly target: LoadTarget;
+  readonly script: Script;
+  readonly limitMs: number;
+}): Promise<TimedStream> {
+  const { target, script, limitMs } = options;
+  const connection = new Connection(target);
+  const beganMs = sharedNow();
+  let deltas = 0;
+  const late = setTimeout(() => connection.close(), limitMs);
+  try {
+    await connection.exchange(prepare(target, script), { deltas: (count) => void (deltas += count) });
+    return { durationMs: sharedNow() - beganMs, problem: undefined };
+  } catch (error) {
+    return { durationMs: sharedNow() - beganMs, problem: `${deltas} deltas, then ${(error as Error).message}` };
+  } finally {
+    clearTimeout(late);
+    connection.close();
+  }
+}

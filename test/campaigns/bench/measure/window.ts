@@ -1,0 +1,54 @@
+/**
+ * A window of measurement: the differences between its beginning and its end. It runs in the counting process, so that no
+ * message between processes skews it.
+ */
+import { cpus } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { busyNs, familyOf, nsSince, sharedNow, threadsNs } from "../../../support/machine.ts";
+
+export interface WindowOptions {
+  readonly windowMs: number;
+  /** Processes reported individually. */
+  readonly watched: readonly number[];
+  /** The run's first process: processes it did not start are foreign. */
+  readonly root: number;
+}
+
+export interface WindowUse {
+  readonly durationMs: number;
+  readonly watchedNs: readonly number[];
+  /** Share of the machine used by processes outside of the run. */
+  readonly foreignShare: number;
+}
+
+interface Snapshot {
+  readonly atMs: number;
+  readonly watched: readonly ReadonlyMap<string, number>[];
+  readonly busyNs: number;
+  readonly own: ReadonlyMap<number, ReadonlyMap<string, number>>;
+}
+
+function snapshot({ watched, root }: WindowOptions): Snapshot {
+  const own = new Map(familyOf(root).map((pid) => [pid, threadsNs(pid)]));
+  return { own, busyNs: busyNs(), watched: watched.map(threadsNs), atMs: sharedNow() };
+}
+
+/** @param boundary called at the very beginning and at the very end */
+export async function measureWindow(options: WindowOptions, boundary: () => void): Promise<WindowUse> {
+  const before = snapshot(options);
+  boundary();
+  await delay(options.windowMs);
+  boundary();
+  const watchedNs = options.watched.map((pid, index) => nsSince(pid, before.watched[index]));
+  const after = snapshot(options);
+  const durationMs = after.atMs - before.atMs;
+  let own = 0;
+  for (const pid of after.own.keys()) own += nsSince(pid, before.own.get(pid));
+  const foreign = after.busyNs - before.busyNs - own;
+  return {
+    durationMs,
+    watchedNs,
+    // All processors: this process may itself be pinned to one.
+    foreignShare: Math.max(0, foreign / (durationMs * 1e6 * cpus().length)),
+  };
+}

@@ -1,0 +1,55 @@
+/** LiteLLM's proxy, from PyPI. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bareEnvironment } from "../../../support/processes.ts";
+import { peerFolder, runInstaller } from "./cache.ts";
+import type { Peer, ServerPlace } from "./peer.ts";
+import { versions } from "./versions.ts";
+
+const key = "sk-bench";
+
+/** The page "Production Best Practices" of its documentation. */
+const environment = { LITELLM_MODE: "PRODUCTION", LITELLM_LOG: "ERROR", LITELLM_LOCAL_MODEL_COST_MAP: "True" };
+
+export const litellm: Peer = {
+  name: "LiteLLM",
+  version: versions.litellm,
+  setting:
+    "its page on production: one worker for the one core, `LITELLM_MODE=PRODUCTION`, `LITELLM_LOG=ERROR`, JSON logs, a time limit of 600 s, a master key; without a database, so without its keys, budgets and spend logs",
+  features: {
+    keys: "one master key",
+    budgets: "there, off without a database",
+    records: "there, off without a database",
+    guardrails: "there, none set",
+    metrics: "there, off by default",
+    log: "errors only",
+    fallback: "on: two retries",
+  },
+  install: async (folder) => {
+    await runInstaller("python3", "-m", "venv", folder);
+    await runInstaller(join(folder, "bin/pip"), "install", "--quiet", `litellm[proxy]==${versions.litellm}`);
+  },
+  program: (place) => {
+    const file = join(place.folder, "config.yaml");
+    writeFileSync(file, JSON.stringify(configuration(place)));
+    const listening = ["--host", "127.0.0.1", "--port", String(place.port), "--num_workers", "1"];
+    return {
+      command: join(peerFolder("litellm"), "bin/litellm"),
+      args: ["--config", file, ...listening, "--telemetry", "False"],
+      environment: { ...bareEnvironment(), HOME: place.folder, ...environment },
+      key,
+      // LiteLLM counts the role before the text as text.
+      changesDeltas: true,
+    };
+  },
+};
+
+/** JSON is YAML. */
+const configuration = ({ upstreamPort, models }: ServerPlace) => ({
+  model_list: models.map((model) => ({
+    model_name: model,
+    litellm_params: { model: `openai/${model}`, api_base: `http://127.0.0.1:${upstreamPort}/v1`, api_key: "none" },
+  })),
+  litellm_settings: { set_verbose: false, json_logs: true, request_timeout: 600 },
+  general_settings: { master_key: key },
+});

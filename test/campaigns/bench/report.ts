@@ -1,0 +1,41 @@
+/** The result as one Markdown table, with the conditions needed to judge it. */
+import { cpus } from "node:os";
+import type { Finding, Pace } from "./bench.ts";
+import { streamsPerKey } from "./installation.ts";
+import { pinning, processorModel } from "../../support/machine.ts";
+import { spreadTolerance } from "./measure/rounds.ts";
+
+const columns = [
+  "measure",
+  "installation",
+  "pipe",
+  "ratio",
+  "gate",
+  "verdict",
+] as const satisfies readonly (keyof Finding)[];
+
+export const unsettled =
+  `Inconclusive: too few rounds were free of foreign load, or the pipe varied more than ${spreadTolerance}-fold, ` +
+  "so that the figures of this run say nothing.";
+
+export const markdownRow = (cells: readonly string[]) =>
+  `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+
+export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpUnits, windowMs }: Pace): string {
+  const placement = pinning
+    ? "pipe and installation on processor 0, upstream and clients on processor 1"
+    : "processes placed by the kernel";
+  return [
+    `Sluice bench, ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, ${cpus().length} x ${processorModel()}, ${placement}.`,
+    "",
+    `Cost is processor time of gateway + inference-svc per unit, against a pipe of plain node:http in the same run: warm-up of ${warmUpUnits} units and ${warmUpMs / 1000} s each, ` +
+      `then ${rounds} rounds of ${windowMs / 1000} s each in turn. Ratios are those of single rounds. ` +
+      `limits.streams_per_key is raised to ${streamsPerKey}; everything else is as an installation starts.`,
+    "",
+    markdownRow(columns),
+    markdownRow(columns.map(() => "---")),
+    ...findings.map((finding) => markdownRow(columns.map((column) => finding[column]))),
+    "",
+    ...(findings.some(({ verdict }) => verdict === "inconclusive") ? [unsettled, ""] : []),
+  ].join("\n");
+}

@@ -1,0 +1,93 @@
+/**
+ * Measures how reports slow down requests: eight clients reload reports of four million turns, while 1,000 keys are made and used at once. `node
+ * test/dist/campaigns/bench/reports/main.js` (some ten minutes, mostly to fill the tables), or with other numbers of turns and keys. Fails when a request is refused.
+ */
+import { loadavg } from "node:os";
+import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { type Installation, startInstallation } from "../../../support/installation.ts";
+import { fillTurns } from "../../../support/ledger/many-turns.ts";
+import { fillPast } from "../../../support/ledger/past.ts";
+import { median } from "../measure/rounds.ts";
+
+const turns = Number(process.argv[2] ?? 4_000_000);
+const newKeys = Number(process.argv[3] ?? 1_000);
+const reports = [
+  "activity",
+  "activity?group_by=operation",
+  "keys?sort=-spent",
+  "keys?sort=-last_used",
+  "generations?model=acme/model-0&provider=provider-1",
+  "generations?status=200&outcome=cancelled",
+  "usage/series?step=day&by=user",
+  "audit/verify",
+];
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function fill({ databaseUrl }: Installation): Promise<void> {
+  const database = openDatabase(databaseUrl, migrationLimits, () => {});
+  try {
+    await fillTurns(database, { turns, days: 40, keys: 1_000, users: 10_000 });
+    await fillPast(database);
+  } finally {
+    await database.destroy();
+  }
+}
+
+const ask = async (installation: Installation, path: string, key: string, body?: object) => {
+  const began = performance.now();
+  const response = await fetch(`${installation.baseUrl}/${path}`, {
+    ...(body && { method: "POST", body: JSON.stringify(body) }),
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+  });
+  return { status: response.status, answer: await response.text(), ms: performance.now() - began };
+};
+
+/** Reloads until `stop`. @returns how often each status was answered */
+async function reload(installation: Installation, path: string, stop: AbortSignal): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {};
+  while (!stop.aborted) {
+    const { status } = await ask(installation, path, installation.managementKey);
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  return statuses;
+}
+
+async function useNewKeys(installation: Installation): Promise<void> {
+  const took: number[] = [];
+  const refused: string[] = [];
+  for (let n = 0; n < newKeys; n++) {
+    const made = await ask(installation, "keys", installation.managementKey, { name: `new ${n}` });
+    const { key } = JSON.parse(made.answer) as { key?: string };
+    if (key === undefined) throw new Error(made.answer);
+    const { status, answer, ms } = await ask(installation, "responses", key, { model: "sluice/echo", input: "Hi" });
+    took.push(ms);
+    if (status !== 200) refused.push(`${status}: ${answer.slice(0, 200)}`);
+  }
+  say(
+    `${newKeys} new keys: ${refused.length} refused, median ${Math.round(median(took))} ms, most ${Math.round(Math.max(...took))} ms`,
+  );
+  for (const each of refused.slice(0, 5)) say(each);
+  if (refused.length > 0) process.exitCode = 1;
+}
+
+say(`load average ${loadavg()[0]?.toFixed(1)}`);
+const installation = await startInstallation({ embeddedPostgres: true });
+try {
+  say(`filling ${turns.toLocaleString("en")} turns`);
+  await fill(installation);
+  for (const path of reports) {
+    const { status, ms } = await ask(installation, path, installation.managementKey);
+    say(`${path}: ${status} in ${Math.round(ms)} ms`);
+  }
+  const stop = new AbortController();
+  const reloading = reports.map((path) => reload(installation, path, stop.signal));
+  await useNewKeys(installation);
+  stop.abort();
+  for (const [n, statuses] of (await Promise.all(reloading)).entries()) {
+    say(`${reports[n]}: ${JSON.stringify(statuses)}`);
+    if ("500" in statuses) process.exitCode = 1;
+  }
+} finally {
+  await installation.stop();
+}

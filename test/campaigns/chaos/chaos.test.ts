@@ -1,0 +1,23 @@
+/** Some kills of processes under load. More of them: npm run chaos. */
+import { expect, test } from "@jest/globals";
+import { fixedSeed } from "../../support/runner/fixed-seed.ts";
+import { runChaosCampaign } from "./campaign.ts";
+
+test.each([
+  { replicas: 2, kills: 10 },
+  // Gateway and inference-svc as one process.
+  { replicas: 0, kills: 5 },
+])(
+  "%o: nothing acknowledged is lost, no bulk is half applied, and every call is on record once",
+  async ({ replicas, kills }) => {
+    const seed = fixedSeed;
+    const report = await runChaosCampaign({ seed, kills, replicas });
+    const { answered, acknowledged, calls } = report;
+    process.stdout.write(
+      `chaos: seed ${seed}, ${replicas} replicas, ${kills} kills, ${answered} turns answered, ${acknowledged} writes acknowledged, ${calls} calls\n`,
+    );
+    expect(report.complaints).toEqual([]);
+    expect(report.kills).toBe(kills);
+  },
+  900_000,
+);

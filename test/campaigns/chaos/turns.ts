@@ -1,0 +1,79 @@
+/**
+ * Clients with a separate session for each turn, so that the provider's count can be compared with the
+ * ledger.
+ */
+import type { Installation } from "../../support/installation.ts";
+import { type Upstream, chatChunk } from "../../support/providers/upstream.ts";
+
+export interface TurnTally {
+  /** Sessions of turns with a whole answer. */
+  readonly answered: string[];
+  /** Streams without a terminal event, and answers violating the contract. */
+  readonly odd: string[];
+}
+
+/**
+ * Permitted statuses: no answer, a failure of the service, a failure of the provider, and a process ended during a
+ * turn.
+ */
+const expected: ReadonlySet<number> = new Set([0, 200, 500, 502, 503, 524]);
+
+export const session = (n: number): string => `chaos-${n}`;
+
+/** Number of calls to the provider, by session. */
+export function callsBySession({ requests }: Upstream): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>();
+  for (const { json } of requests) {
+    const [{ content = "" } = {}] = json["messages"] as { content?: string }[];
+    calls.set(content, (calls.get(content) ?? 0) + 1);
+  }
+  return calls;
+}
+
+/** Long enough for a kill to meet some of them in the middle. */
+export const reply = {
+  chunks: [
+    { sse: [chatChunk({ content: "a" })] },
+    {
+      sse: [chatChunk({}, "stop"), { choices: [], usage: { prompt_tokens: 10, completion_tokens: 1 } }, "[DONE]"],
+      afterMs: 20,
+    },
+  ],
+};
+
+export function startAsking(
+  installation: Installation,
+  clients: number,
+  over: () => boolean,
+): { readonly asking: TurnTally; readonly ended: Promise<unknown> } {
+  const asking: TurnTally = { answered: [], odd: [] };
+  let next = 0;
+  const client = async () => {
+    while (!over()) {
+      const n = next++;
+      const { status, text } = await send(installation, session(n));
+      if (!expected.has(status)) asking.odd.push(`${status} to a turn`);
+      if (status === 200 && !text.endsWith("data: [DONE]\n\n"))
+        asking.odd.push(`a stream that ends in ${text.slice(-80)}`);
+      if (text.includes('"type":"response.completed"')) asking.answered.push(session(n));
+    }
+  };
+  return { asking, ended: Promise.all(Array.from({ length: clients }, client)) };
+}
+
+async function send(
+  installation: Installation,
+  sessionId: string,
+): Promise<{ readonly status: number; readonly text: string }> {
+  try {
+    const answer = await fetch(`${installation.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large", input: sessionId, session_id: sessionId, stream: true }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    return { status: answer.status, text: await answer.text() };
+  } catch {
+    return { status: 0, text: "" };
+  }
+}

@@ -1,0 +1,124 @@
+/** Each check of the campaign, in a separate namespace. */
+import { strict as assert } from "node:assert";
+import { mkdtempSync } from "node:fs";
+import { join, relative } from "node:path";
+import { type Helm, chart, runTemplate } from "../../deploy/helm/helm.ts";
+import { render } from "../../deploy/kubernetes/kustomize.ts";
+import { manifests } from "../../deploy/kubernetes/overlays.ts";
+import { quotaFor } from "../../deploy/kubernetes/quota.ts";
+import { type Finished, eventually } from "../../support/processes.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { Namespace, type WorkloadName, workloadNames } from "./namespaces.ts";
+import type { Nodes } from "./nodes.ts";
+
+export interface Cluster {
+  readonly plane: ControlPlane;
+  readonly nodes: Nodes;
+}
+
+/** @throws AssertionError with the output of a program that failed or warned */
+export const assertQuiet = ({ code, stderr }: Finished): void =>
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+
+async function applyOverlay(namespace: Namespace, { plane }: Cluster, overlay: string): Promise<void> {
+  const folder = mkdtempSync(join(plane.folder, "overlay-"));
+  namespace.overlayOn(folder, relative(folder, join(manifests, overlay)));
+  assertQuiet(await namespace.apply(["--kustomize", folder]));
+}
+
+const production = ["--values", join(chart, "values-production.yaml")];
+/** All of the chart's options for objects known to every cluster, without custom resources. */
+const everything = [
+  ...["redis", "tracing", "sandbox", "sinks", "cloudMetadata", "grafanaDashboard", "ingress"].map(
+    (name) => `${name}.enabled=true`,
+  ),
+  "ingress.hosts[0]=sluice.example.com",
+  "serviceIdentity=tokenFile",
+  "gateway.autoscaling.cpuPercent=70",
+  "gateway.service.type=LoadBalancer",
+  "image.pullSecrets[0].name=registry",
+].flatMap((setting) => ["--set", setting]);
+
+/** Overlays are taken without a warning, and run. */
+export async function overlayRuns(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
+  await applyOverlay(namespace, cluster, overlay);
+  // Autoscalers without a measurement set a service to their minimum number, given in no manifest.
+  await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
+  for (const service of workloadNames) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+}
+
+/** The same objects by `helm template`, with every option. */
+export async function templateRuns({ plane }: Cluster, helm: Helm): Promise<void> {
+  const namespace = await Namespace.create(plane, `template-${helm.major}`);
+  const made = await runTemplate(helm.program, [...production, ...everything, "--namespace", namespace.name]);
+  assertQuiet(made);
+  assertQuiet(await namespace.applyObjects("template.yaml", made.stdout));
+  for (const service of workloadNames) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+}
+
+/** A quota equal to the sum of the pods' requests is enough; pods beyond it are refused. */
+export async function fitsQuota(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "quota");
+  const { millicores, memory, memoryLimit, pods } = quotaFor(render(join(manifests, "base")));
+  const hard = {
+    "requests.cpu": `${millicores}m`,
+    "requests.memory": `${memory}Mi`,
+    "limits.memory": `${memoryLimit}Mi`,
+    pods: `${pods}`,
+  };
+  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "quota" }, spec: { hard } };
+  await cluster.plane.send("POST", `/api/v1/namespaces/${namespace.name}/resourcequotas`, quota);
+  await applyOverlay(namespace, cluster, "base");
+  for (const service of workloadNames) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+  await namespace.scale("gateway", 20);
+  await eventually(async () => (await namespace.warnings()).some((warning) => /exceeded quota: quota/.test(warning)));
+}
+
+/** Pods of a service are evicted one at a time: the next may go when the successor of the last is ready. */
+export async function evictsInTurn(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "eviction");
+  await applyOverlay(namespace, cluster, "base");
+  for (const service of workloadNames) {
+    await namespace.settle(service);
+    await evictsOne(namespace, service, cluster.nodes);
+  }
+}
+
+async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nodes): Promise<void> {
+  const [first, second] = await namespace.pods(service);
+  assert(first && second, `${service} has two pods`);
+  nodes.makesReady = false;
+  try {
+    // The budget's controller counts pods after they are ready.
+    await eventually(async () => (await namespace.evict(first)) === 201);
+    assert.equal(await namespace.evict(second), 429, `${service}: a second pod was evicted`);
+  } finally {
+    nodes.makesReady = true;
+  }
+  await eventually(async () => (await namespace.evict(second)) === 201);
+  await namespace.settle(service);
+}
+
+/** Objects applied by kubectl are taken over by helm, without a restart of any process. */
+export async function helmTakesOver(cluster: Cluster, helm: Helm): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, `takeover-${helm.major}`);
+  await applyOverlay(namespace, cluster, "overlays/production");
+  for (const service of workloadNames) await namespace.settle(service);
+  const before = await Promise.all(
+    workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+  );
+  await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
+  // Since Helm 4 the API server merges, and takes a list without its defaults for another one than kubectl has applied.
+  const takes = ["--take-ownership", ...(helm.major < 4 ? [] : ["--force-conflicts"])];
+  assertQuiet(await namespace.upgrade(helm, ...production, ...takes, "--wait", "--timeout", "120s"));
+  const after = await Promise.all(
+    workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+  );
+  assert.deepEqual(after, before);
+}
+
+const uidOf = ({ metadata }: { readonly metadata: { readonly uid: string } }): string => metadata.uid;

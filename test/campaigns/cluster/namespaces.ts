@@ -1,0 +1,125 @@
+/** Calls of the checks in a namespace of the cluster. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { type Helm, chart } from "../../deploy/helm/helm.ts";
+import { type Finished, eventually } from "../../support/processes.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { type Pod, isPodReady } from "./nodes.ts";
+
+export const workloadNames = ["gateway", "inference-svc", "admin-svc"] as const;
+export type WorkloadName = (typeof workloadNames)[number];
+const kinds = { gateway: "deployments", "inference-svc": "statefulsets", "admin-svc": "deployments" } as const;
+
+export interface LiveWorkload {
+  readonly metadata: { readonly generation: number; readonly uid: string; readonly creationTimestamp: string };
+  readonly spec: { readonly replicas: number; readonly template: { spec: { containers: [{ image: string }] } } };
+}
+
+export interface Job {
+  readonly metadata: { readonly uid: string };
+  readonly status: { readonly completionTime?: string };
+}
+
+export class Namespace {
+  readonly name: string;
+  readonly #plane: ControlPlane;
+
+  private constructor(plane: ControlPlane, name: string) {
+    this.#plane = plane;
+    this.name = name;
+  }
+
+  /** A namespace refusing pods below the restricted standard, and warning of them. */
+  static async create(plane: ControlPlane, name: string): Promise<Namespace> {
+    const modes = ["enforce", "warn", "audit"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]);
+    const metadata = { name, labels: Object.fromEntries(modes) as Record<string, string> };
+    await plane.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+    // The namespace's controller makes the account used by the jobs.
+    const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
+    await eventually(async () => (await plane.send("GET", account)).status === 200);
+    return new Namespace(plane, name);
+  }
+
+  /** Applies objects or an overlay, as a pipeline would: the API server owns their fields, and each warning is a complaint. */
+  apply(args: readonly string[]): Promise<Finished> {
+    return this.#plane.kubectl("--namespace", this.name, "apply", "--server-side", ...args);
+  }
+
+  applyObjects(name: string, objects: string): Promise<Finished> {
+    const file = join(this.#plane.folder, name);
+    writeFileSync(file, objects);
+    return this.apply(["--filename", file]);
+  }
+
+  /** An overlay on one of ours, in this namespace. @returns its folder */
+  overlayOn(folder: string, base: string): string {
+    writeFileSync(join(folder, "kustomization.yaml"), stringify({ namespace: this.name, resources: [base] }));
+    return folder;
+  }
+
+  scale(service: WorkloadName, replicas: number): Promise<Finished> {
+    return this.#plane.kubectl(
+      "--namespace",
+      this.name,
+      "scale",
+      `${kinds[service]}/${service}`,
+      `--replicas=${replicas}`,
+    );
+  }
+
+  /** Runs a helm here. */
+  helm({ program }: Helm, ...args: readonly string[]): Promise<Finished> {
+    return this.#plane.helm(program, ...args, "--namespace", this.name);
+  }
+
+  upgrade(helm: Helm, ...args: readonly string[]): Promise<Finished> {
+    return this.helm(helm, "upgrade", "--install", "sluice", chart, ...args);
+  }
+
+  workload(service: WorkloadName): Promise<LiveWorkload> {
+    return this.#plane.get(`/apis/apps/v1/namespaces/${this.name}/${kinds[service]}/${service}`);
+  }
+
+  job(name: "schema" | "bootstrap"): Promise<Job> {
+    return this.#plane.get(`/apis/batch/v1/namespaces/${this.name}/jobs/${name}`);
+  }
+
+  async pods(service?: WorkloadName): Promise<Pod[]> {
+    const selector = service === undefined ? "" : `?labelSelector=app.kubernetes.io/name=${service}`;
+    const { items } = await this.#plane.get<{ items: Pod[] }>(`/api/v1/namespaces/${this.name}/pods${selector}`);
+    return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  /** Waits until the service has exactly its desired number of ready pods, all of one image. */
+  async settle(service: WorkloadName, limitMs = 120_000): Promise<void> {
+    await eventually(async () => {
+      const { spec } = await this.workload(service);
+      const pods = await this.pods(service);
+      const { image } = spec.template.spec.containers[0];
+      const good = pods.filter((pod) => isPodReady(pod) && pod.spec.containers[0]?.image === image);
+      return good.length === spec.replicas && pods.length === spec.replicas;
+    }, limitMs);
+  }
+
+  /** @returns the status: 201, or 429 where a budget forbids it for now */
+  async evict(pod: Pod): Promise<number> {
+    const { name, namespace } = pod.metadata;
+    const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } };
+    return (await this.#plane.send("POST", `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, body)).status;
+  }
+
+  /** Reasons and texts of warning events, except for those of autoscalers: nothing measures pods here. */
+  async warnings(): Promise<string[]> {
+    interface Event {
+      readonly type: string;
+      readonly reason: string;
+      readonly message: string;
+      readonly involvedObject: { readonly kind: string; readonly name: string };
+    }
+    const { items } = await this.#plane.get<{ items: Event[] }>(`/api/v1/namespaces/${this.name}/events`);
+    return items
+      .filter(({ type, involvedObject }) => type === "Warning" && involvedObject.kind !== "HorizontalPodAutoscaler")
+      .map(({ reason, message, involvedObject }) => `${involvedObject.name}: ${reason}: ${message}`);
+  }
+}

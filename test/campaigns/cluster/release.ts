@@ -1,0 +1,102 @@
+/** The life of an installation by helm. */
+import { strict as assert } from "node:assert";
+import type { Helm } from "../../deploy/helm/helm.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Cluster, assertQuiet } from "./checks.ts";
+import { Namespace, workloadNames } from "./namespaces.ts";
+import type { Nodes } from "./nodes.ts";
+
+const wait = ["--wait", "--timeout", "300s"];
+const scaled = ["--set", "image.tag=0.2.0,gateway.autoscaling.enabled=true"];
+
+/** Installation, another version, autoscaling, a failing migration, rollback, one more version, and the end. */
+export async function helmUpgrades(
+  { plane, nodes }: Cluster,
+  helm: Helm,
+  progress: (line: string) => void,
+): Promise<void> {
+  const namespace = await Namespace.create(plane, `helm-${helm.major}`);
+  await installs(namespace, helm);
+  await changesVersion(namespace, helm, nodes, progress);
+  await leavesScaleAlone(namespace, helm, nodes);
+  const warnings = await namespace.warnings();
+  const expected = warnings.filter((warning) => warning.startsWith("schema:"));
+  assert.deepEqual(warnings, expected);
+  await uninstalls(namespace, helm);
+}
+
+async function installs(namespace: Namespace, helm: Helm): Promise<void> {
+  const installed = await namespace.upgrade(helm, ...wait);
+  assertQuiet(installed);
+  assert.match(installed.stdout, /kubectl -n helm-\d rollout status deployment\/gateway/);
+  const { creationTimestamp } = (await namespace.workload("admin-svc")).metadata;
+  for (const name of ["schema", "bootstrap"] as const) {
+    const { completionTime = "never" } = (await namespace.job(name)).status;
+    assert(
+      completionTime <= creationTimestamp,
+      `${name} was done ${completionTime}, admin-svc made ${creationTimestamp}`,
+    );
+  }
+}
+
+/** The jobs run anew, no Deployment has fewer ready pods than it should, and the StatefulSet one less. */
+async function changesVersion(
+  namespace: Namespace,
+  helm: Helm,
+  nodes: Nodes,
+  progress: (line: string) => void,
+): Promise<void> {
+  const before = await namespace.job("schema");
+  const fewest = await nodes.countFewest(namespace.name, workloadNames, async () => {
+    assertQuiet(await namespace.upgrade(helm, ...wait, "--set", "image.tag=0.2.0"));
+    for (const service of workloadNames) await namespace.settle(service, 300_000);
+  });
+  progress(`fewest ready pods of two while the version changed: ${JSON.stringify(fewest)}`);
+  assert.deepEqual(fewest, { gateway: 2, "inference-svc": 1, "admin-svc": 2 });
+  const { uid } = (await namespace.job("schema")).metadata;
+  assert.notEqual(uid, before.metadata.uid, "the schema job did not run anew");
+}
+
+/** Upgrades and rollbacks leave the number of replicas to the autoscaler, once there is one. */
+async function leavesScaleAlone(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
+  assertQuiet(await namespace.upgrade(helm, ...wait, ...scaled));
+  await eventually(async () => (await namespace.workload("gateway")).spec.replicas === 3);
+  await namespace.scale("gateway", 5);
+  await namespace.settle("gateway");
+  const fewest = await nodes.countFewest(namespace.name, ["gateway"], async () => {
+    await failedJobStops(namespace, helm, nodes);
+    assertQuiet(await namespace.helm(helm, "rollback", "sluice", "3", ...wait));
+    assertQuiet(await namespace.upgrade(helm, ...wait, ...scaled, "--set", "image.tag=0.4.0"));
+    await namespace.settle("gateway");
+  });
+  assert.deepEqual(fewest, { gateway: 5 });
+}
+
+/** No process of a version starts after its migration has failed. */
+async function failedJobStops(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
+  nodes.succeeds = false;
+  const { code, stderr } = await namespace.upgrade(helm, ...scaled, "--set", "image.tag=0.3.0", "--timeout", "10s");
+  nodes.succeeds = true;
+  assert.equal(code, 1);
+  assert.match(stderr, /pre-upgrade hooks failed/);
+  for (const service of workloadNames) {
+    const { spec } = await namespace.workload(service);
+    assert.match(spec.template.spec.containers[0].image, /:0\.2\.0$/);
+  }
+}
+
+async function uninstalls(namespace: Namespace, helm: Helm): Promise<void> {
+  assert.equal((await namespace.helm(helm, "uninstall", "sluice", "--wait")).code, 0);
+  await eventually(async () =>
+    (await namespace.pods()).every(({ metadata }) => metadata.ownerReferences?.[0]?.kind === "Job"),
+  );
+}
+
+/** A release installed by one version of helm is continued by another. */
+export async function releasePassesOn({ plane }: Cluster, first: Helm, next: Helm): Promise<void> {
+  const namespace = await Namespace.create(plane, `from-${first.major}-to-${next.major}`);
+  assertQuiet(await namespace.upgrade(first, ...wait));
+  assertQuiet(await namespace.upgrade(next, ...wait, "--set", "image.tag=0.2.0"));
+  for (const service of workloadNames) await namespace.settle(service);
+  assertQuiet(await namespace.helm(next, "rollback", "sluice", ...wait));
+}

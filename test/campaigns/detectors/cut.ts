@@ -1,0 +1,12 @@
+import type { Random } from "../../support/random.ts";
+
+/** A text in pieces of one to a few units, sometimes of many. */
+export function cutIntoPieces(text: string, chance: Random): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const size = chance.chance(0.1) ? 1 + chance.below(60) : 1 + chance.below(4);
+    pieces.push(text.slice(start, start + size));
+    start += size;
+  }
+  return pieces;
+}

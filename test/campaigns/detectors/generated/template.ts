@@ -1,0 +1,39 @@
+/** Templates of cases: texts with {places}, each filled by chance. What a filler marks is to be found. */
+import type { Random } from "../../../support/random.ts";
+
+export type Filler = (chance: Random) => string;
+export type Fillers = Readonly<Record<string, Filler>>;
+
+export interface Templates {
+  /** Texts with a finding. */
+  readonly positive: readonly string[];
+  /** Texts without a finding, however similar. */
+  readonly negative: readonly string[];
+  readonly fillers: Fillers;
+}
+
+export const marked =
+  (filler: Filler): Filler =>
+  (chance) =>
+    `⟦${filler(chance)}⟧`;
+
+export const oneOf =
+  (...values: readonly string[]): Filler =>
+  (chance) =>
+    chance.pick(values);
+
+/** # stands for a digit, ^ for a capital, % for a letter or digit, & for a hexadecimal digit. */
+export const shaped =
+  (...shapes: readonly string[]): Filler =>
+  (chance) =>
+    chance.pick(shapes).replace(/[#^%&]/g, (sign) => chance.pick(alphabets[sign] as string[]));
+
+const alphabets: Readonly<Record<string, string[]>> = {
+  "#": "0123456789".split(""),
+  "^": "ABCDEFGHIJKLMNOPQRSTUVWXYZ".split(""),
+  "%": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".split(""),
+  "&": "0123456789abcdef".split(""),
+};
+
+export const fill = (template: string, fillers: Fillers, chance: Random): string =>
+  template.replace(/\{(\w+)\}/g, (place, name: string) => fillers[name]?.(chance) ?? place);

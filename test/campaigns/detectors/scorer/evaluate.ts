@@ -1,0 +1,49 @@
+/** Recall at one false alarm in a hundred harmless texts, on texts unseen in training. */
+import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
+import { Random } from "../../../support/random.ts";
+import { findIn } from "../finding.ts";
+import { attackingText, heldOut } from "./texts.ts";
+
+export interface ScorerEvaluation {
+  /** Minimum score of an attempt, as log odds. */
+  readonly threshold: number;
+  readonly harmlessTexts: number;
+  /** Share of harmless texts reaching the threshold. */
+  readonly falseAlarms: number;
+  /** Share among the harmless texts with words of attempts. */
+  readonly falseAlarmsOfHard: number;
+  readonly direct: number;
+  readonly indirect: number;
+}
+
+/** Texts made of each attempt: by itself, and in different surroundings. */
+const textsOfEach = 10;
+const falseAlarmsAllowed = 0.01;
+
+const share = (scores: readonly number[], threshold: number): number =>
+  scores.filter((score) => score >= threshold).length / scores.length;
+
+/** `given`: the threshold to measure at, instead of the one with a hundredth of false alarms. */
+export function evaluateScorer(score: (text: string) => number, given?: number): ScorerEvaluation {
+  const { direct, indirect, benign, others } = heldOut();
+  const chance = new Random(23);
+  const hard = benign.map(score);
+  const harmless = [...hard, ...others.map(score)].sort((one, other) => other - one);
+  const threshold = given ?? (harmless[Math.floor(harmless.length * falseAlarmsAllowed)] as number) + 1e-9;
+  const scoresOf = (attacks: readonly string[]): number[] =>
+    attacks.flatMap((attack) =>
+      Array.from({ length: textsOfEach }, () => score(attackingText(attack, benign, chance))),
+    );
+  return {
+    threshold,
+    harmlessTexts: harmless.length,
+    falseAlarms: share(harmless, threshold),
+    falseAlarmsOfHard: share(hard, threshold),
+    direct: share(scoresOf(direct), threshold),
+    indirect: share(scoresOf(indirect), threshold),
+  };
+}
+
+/** The same evaluation for a finder without a score. */
+export const evaluateFinder = (finder: Finder): ScorerEvaluation =>
+  evaluateScorer((text) => findIn(finder, [text]).length, 1);

@@ -1,0 +1,57 @@
+/** Parts of requests shared by many rows. */
+import { buildDocx, docxParagraph } from "../../../support/documents/office.ts";
+import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
+import { pixel } from "../services.ts";
+
+/** Replaced by the origin of the services when a request is sent. */
+export const servicesOrigin = "http://services.invalid";
+
+/** Replaced by another number in every request, to avoid cached results. */
+export const uniqueWord = "unique-word";
+
+export const user = (...content: readonly object[]) => ({ role: "user", content });
+export const textPart = (text: string) => ({ type: "input_text", text });
+export const greeting = { role: "user", content: "Hi" };
+
+/** A request with these parts in its only message. */
+export const part = (...content: readonly object[]) => ({ input: [user(...content)] });
+/** A request with these items as history, followed by a question. */
+export const history = (...items: readonly object[]) => ({
+  input: [greeting, ...items, { role: "user", content: "Go on" }],
+});
+
+export const pngUrl = `data:image/png;base64,${pixel}`;
+export const pdfFile = {
+  type: "input_file",
+  filename: "cup.pdf",
+  file_data: toDataUrl(textPdf(["Cup notes of the PDF"])),
+};
+/** Pages without text. */
+export const scanFile = {
+  type: "input_file",
+  filename: "scan.pdf",
+  file_data: toDataUrl(pdfPages(["0 0 m 100 100 l S"])),
+};
+export const docxFile = {
+  type: "input_file",
+  filename: "cup.docx",
+  file_data: toDataUrl(
+    buildDocx(docxParagraph("Cup notes of the DOCX")),
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ),
+};
+
+export const plugin = (id: string, settings: object = {}) => ({ plugins: [{ id, ...settings }] });
+export const tool = (type: string, settings: object = {}) => ({ tools: [{ type, ...settings }] });
+export const service = (kind: string, parameters: object = {}) => tool(`service:${kind}`, { parameters });
+
+export const f = { type: "function", name: "f", parameters: { type: "object", properties: { a: { type: "string" } } } };
+
+/** The model calls a tool, then answers. */
+export const calls = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
+
+/** Expects each named item in the answer. */
+export const output = (...items: readonly object[]) => ({ output: items });
+export const stage = (name: string, data?: object) => ({
+  service_metadata: { pipeline: [{ name, ...(data && { data }) }] },
+});

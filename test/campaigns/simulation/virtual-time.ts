@@ -1,0 +1,131 @@
+/**
+ * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in
+ * seconds, and the same way each time. Only for processes without other work: sockets and files know nothing of virtual time.
+ */
+import { syncBuiltinESMExports } from "node:module";
+import timersPromises from "node:timers/promises";
+import { EventQueue } from "./event-queue.ts";
+import { Random } from "../../support/random.ts";
+
+/** Start time of day of every simulation. */
+const epochMs = Date.UTC(2026, 0, 1);
+/** A clock starting far from zero finds code that confuses "never" with "at the start". */
+const startMs = 1_000_000;
+
+const realImmediate = setImmediate;
+
+/** The part of Node's timers used here. */
+class VirtualTimer {
+  isCancelled = false;
+  ref = (): this => this;
+  unref = (): this => this;
+}
+
+/** The event loop of a simulated process. */
+export interface VirtualLoop {
+  /** Milliseconds. It is ahead of the other clocks by the work done in the present piece. */
+  readonly now: number;
+  timer(run: () => void): void;
+  immediate(run: () => void): void;
+}
+
+export class VirtualTime {
+  /** The loop of the running code: timers started by the code return to it. Undefined without simulated processes. */
+  running: VirtualLoop | undefined;
+  readonly #events = new EventQueue();
+  #now = startMs;
+  #settledAt = startMs;
+  #isSettled = false;
+
+  /** Milliseconds. */
+  get now(): number {
+    return this.running?.now ?? this.#now;
+  }
+
+  after(ms: number, run: () => void | Promise<void>): void {
+    this.#events.add(this.now + Math.max(0, ms), run);
+  }
+
+  /** Calls `run` now and again after each interval, until the end. */
+  every(ms: number, run: () => void): void {
+    run();
+    this.after(ms, () => this.every(ms, run));
+  }
+
+  /**
+   * Lets time pass.
+   * @param settleMs promises are settled when so much time has passed since they were last: 0 is exact, and more is faster where few are
+   *   waited for
+   */
+  async pass(ms: number, settleMs = 0): Promise<void> {
+    const until = this.#now + ms;
+    this.#isSettled = false;
+    for (;;) {
+      const event = this.#events.first;
+      const next = event === undefined ? until : Math.min(event.at, until);
+      if (!this.#isSettled && (next === until || next > this.#settledAt + settleMs)) {
+        this.#isSettled = true;
+        this.#settledAt = this.#now;
+        await settled();
+        continue;
+      }
+      if (event === undefined || event.at > until) break;
+      this.#events.shift();
+      this.#now = event.at;
+      this.#isSettled = false;
+      const running = event.run();
+      if (running) await running;
+    }
+    this.#now = until;
+  }
+
+  /** Puts the clock, the timers and the random numbers of the process under this time. */
+  install(seed: number): void {
+    performance.now = () => this.now;
+    Date.now = () => epochMs + Math.floor(this.now);
+    const random = new Random(seed);
+    Math.random = () => random.next();
+    const cancel = (timer: unknown): void => {
+      if (timer instanceof VirtualTimer) timer.isCancelled = true;
+    };
+    Object.assign(globalThis, {
+      setTimeout: this.#setTimeout,
+      setInterval: this.#setInterval,
+      setImmediate: this.#setImmediate,
+      clearTimeout: cancel,
+      clearInterval: cancel,
+    });
+    const delay = (ms?: number, value?: unknown) => new Promise((resolve) => this.after(ms ?? 0, () => resolve(value)));
+    Object.assign(timersPromises, { setTimeout: delay });
+    syncBuiltinESMExports();
+  }
+
+  readonly #setTimeout = (run: (...values: unknown[]) => void, ms = 0, ...values: unknown[]): VirtualTimer => {
+    const timer = new VirtualTimer();
+    this.#inLoop(ms, () => timer.isCancelled || run(...values));
+    return timer;
+  };
+
+  readonly #setInterval = (run: (...values: unknown[]) => void, ms: number, ...values: unknown[]): VirtualTimer => {
+    const timer = new VirtualTimer();
+    const again = () => {
+      if (timer.isCancelled) return;
+      run(...values);
+      this.#inLoop(ms, again);
+    };
+    this.#inLoop(ms, again);
+    return timer;
+  };
+
+  readonly #setImmediate = (run: (...values: unknown[]) => void, ...values: unknown[]): unknown =>
+    this.running ? this.running.immediate(() => run(...values)) : realImmediate(run, ...values);
+
+  /** Calls `run` in the requesting loop, once it has time. */
+  #inLoop(ms: number, run: () => void): void {
+    const loop = this.running;
+    this.after(ms, loop === undefined ? run : () => loop.timer(run));
+  }
+}
+
+/** Settles after all promises and ticks ready to settle now. */
+export const settled = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));

@@ -1,0 +1,77 @@
+/**
+ * The requests of the campaign: working models, models whose provider fails as in the fault table, and the
+ * permitted outcomes of each.
+ */
+import { type FaultRow, type Seen, faultTable } from "../../support/providers/fault-table.ts";
+import type { Act } from "../../support/providers/faulty-provider.ts";
+import type { ClientBehaviour, StreamOutcome } from "./client.ts";
+import { long, paced } from "./provider.ts";
+
+export interface SoakCase {
+  readonly model: string;
+  /** Outcomes for connected clients. */
+  readonly expected: ReadonlySet<string>;
+}
+
+/** Shorter than limits.status_gate_ms, so that an unserved turn has an error status. */
+const turnMs = 8_000;
+
+/** Outcomes of any turn ended by its time limit, or begun after its status gate had opened. */
+const late: ReadonlySet<string> = new Set(["failed", "status 408"]);
+
+/** The machine had no time for it, or for the client. */
+export const isLate = ({ expected }: SoakCase, { outcome, ms }: StreamOutcome): boolean =>
+  ms >= turnMs && late.has(outcome) && !expected.has(outcome);
+
+const faults = faultTable.filter(({ act, only }) => act !== undefined && only !== "whole");
+const nameOf = ({ phase, name }: FaultRow) => `${phase}-${name}`.replaceAll(" ", "-");
+const outcomeOf = ({ status, terminal }: Seen) => terminal?.replace("response.", "") ?? `status ${status}`;
+
+export const acts: Readonly<Record<string, Act>> = {
+  paced,
+  long,
+  ...Object.fromEntries(faults.map((row) => [nameOf(row), row.act as Act])),
+};
+
+export const good: SoakCase = { model: "soak/paced", expected: new Set(["completed"]) };
+export const large: SoakCase = { model: "soak/long", expected: good.expected };
+
+/** Each fault at a single endpoint, and at the first of two endpoints, where the second serves and leads while the faulty one rests. */
+export const faulty: readonly SoakCase[] = faults.flatMap((row) => [
+  { model: `soak/${nameOf(row)}`, expected: new Set([outcomeOf(row.one)]) },
+  { model: `soak/${nameOf(row)}-or-paced`, expected: new Set([outcomeOf(row.three), "completed"]) },
+]);
+
+export const isExpected = ({ expected }: SoakCase, manner: ClientBehaviour, outcome: string): boolean =>
+  expected.has(outcome) || (manner.startsWith("leaves") && outcome === "left");
+
+/** The configuration file. @param url of the provider */
+export function buildSoakConfig(url: string): string {
+  const pricing = { prompt: "1", completion: "2" };
+  const served = ["paced", "long"];
+  return JSON.stringify({
+    limits: { turn_ms: turnMs, stream_ms: turnMs, streams_per_key: 100_000 },
+    providers: [
+      ...served.map((id) => ({ id, dialect: "chat", base_url: `${url}/${id}` })),
+      ...faults.map((row) => ({
+        id: nameOf(row),
+        dialect: "chat",
+        base_url: `${url}/${nameOf(row)}`,
+        ...(row.timeouts && { timeouts: row.timeouts }),
+      })),
+    ],
+    models: [
+      ...served.map((provider) => ({ id: `soak/${provider}`, endpoints: [{ provider, pricing }] })),
+      ...faults.map(nameOf).flatMap((provider) => [
+        { id: `soak/${provider}`, endpoints: [{ provider, pricing }] },
+        {
+          id: `soak/${provider}-or-paced`,
+          endpoints: [
+            { provider, pricing },
+            { provider: "paced", pricing },
+          ],
+        },
+      ]),
+    ],
+  });
+}

@@ -1,0 +1,68 @@
+/** Whether everything was released: resources at the end compared with those after the warm-up, and the course of the heap in between. */
+import { type Service, services } from "../../support/installation.ts";
+import type { ProcessReading, Readings } from "../../support/readings.ts";
+
+/** A reading under load. */
+export interface Look {
+  readonly minutes: number;
+  readonly readings: Readings;
+}
+
+/** Descriptors that may remain: a pool's connection or a records file before its close. */
+const spareDescriptors = 4;
+const spareHandles = 4;
+const spareTimers = 2;
+/** Heap that may remain: bounded tables and caches not filled by the warm-up, and compiled code. */
+const spareHeapKib = 8 * 1_024;
+/** Permitted growth: at 100 streams a second some 11 bytes per stream. */
+const steepestKibPerMinute = 64;
+/** Minimum of readings for a slope; with fewer, chance decides. */
+const looksForSlope = 10;
+
+export interface Slope {
+  readonly kibPerMinute: number;
+  /** Standard error; NaN for less than three looks. */
+  readonly error: number;
+}
+
+/** Growth of the heap after collection, by least squares. */
+export function slopeOf(looks: readonly Look[], service: Service): Slope {
+  const points = looks.map(({ minutes, readings }) => [minutes, readings[service].heapKib] as const);
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const middle = mean(points.map(([x]) => x));
+  const level = mean(points.map(([, y]) => y));
+  const spread = points.reduce((sum, [x]) => sum + (x - middle) ** 2, 0);
+  const kibPerMinute = points.reduce((sum, [x, y]) => sum + (x - middle) * (y - level), 0) / spread;
+  const missed = points.reduce((sum, [x, y]) => sum + (y - level - kibPerMinute * (x - middle)) ** 2, 0);
+  return { kibPerMinute, error: points.length < 3 ? Number.NaN : Math.sqrt(missed / (points.length - 2) / spread) };
+}
+
+/** Complaints about unreleased resources, without the heap. */
+export const notBack = (before: Readings, after: Readings): string[] =>
+  services.flatMap((service) => [
+    ...above(service, "descriptors", spareDescriptors, before, after),
+    ...above(service, "handles", spareHandles, before, after),
+    ...above(service, "timers", spareTimers, before, after),
+  ]);
+
+export const heapNotBack = (before: Readings, after: Readings, looks: readonly Look[]): string[] =>
+  services.flatMap((service) => {
+    const { kibPerMinute, error } = slopeOf(looks, service);
+    // The slope minus twice its error, so that chance is no explanation.
+    const steep = looks.length >= looksForSlope && kibPerMinute - 2 * error > steepestKibPerMinute;
+    return [
+      ...above(service, "heapKib", spareHeapKib, before, after),
+      ...(steep ? [`${service}: the heap grows by ${kibPerMinute.toFixed(1)} KiB a minute`] : []),
+    ];
+  });
+
+function above(
+  service: Service,
+  what: keyof ProcessReading,
+  spare: number,
+  before: Readings,
+  after: Readings,
+): string[] {
+  const [first, last] = [before[service][what], after[service][what]];
+  return last > first + spare ? [`${service}: ${what} went from ${first} to ${last}`] : [];
+}

@@ -1,0 +1,40 @@
+/**
+ * Reads the resources of each process of an installation after a garbage collection. Linux only: open descriptors are counted
+ * in /proc.
+ */
+import { readdirSync } from "node:fs";
+import { readInUse } from "./in-use.ts";
+import { residentBytes } from "./machine.ts";
+import { type Service, services } from "./installation.ts";
+
+export interface ProcessReading {
+  readonly heapKib: number;
+  readonly externalKib: number;
+  readonly residentKib: number;
+  readonly descriptors: number;
+  /** Timers keeping the process alive. */
+  readonly timers: number;
+  /** Sockets, servers, pipes and system requests keeping it alive. */
+  readonly handles: number;
+}
+
+export type Readings = Readonly<Record<Service, ProcessReading>>;
+
+/** @throws when a process does not answer within a minute */
+export async function look(pids: Readonly<Record<string, number>>, folder: string): Promise<Readings> {
+  const found = services.map(async (name) => [name, await lookAt(pids[name] as number, folder)] as const);
+  return Object.fromEntries(await Promise.all(found)) as Record<Service, ProcessReading>;
+}
+
+async function lookAt(pid: number, folder: string): Promise<ProcessReading> {
+  const { heapBytes, externalBytes, resources } = await readInUse(pid, folder);
+  const { Timeout: timers = 0, Immediate: _, ...handles } = resources;
+  return {
+    heapKib: Math.round(heapBytes / 1_024),
+    externalKib: Math.round(externalBytes / 1_024),
+    residentKib: Math.round(residentBytes(pid) / 1_024),
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    timers,
+    handles: Object.values(handles).reduce((sum, count) => sum + count, 0),
+  };
+}

@@ -17,7 +17,7 @@ import { supportImageUrls } from "./features/web/image-urls.ts";
 import { supportClientTools } from "./agent-loop/client-tools/outgoing.ts";
 import type { LoopParts } from "./agent-loop/loop/loop.ts";
 import { StateSeal } from "./content/sealed-state.ts";
-import { partModels } from "./agent-loop/called-models.ts";
+import { calledModels } from "./agent-loop/called-models.ts";
 import { allSources, allTools, plainTools } from "./tool-registry.ts";
 import type { Sandbox } from "./features/sandbox/client.ts";
 import { Toolbox } from "./agent-loop/toolbox.ts";
@@ -102,7 +102,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
     log: parts.log,
   };
   // Models called by a server tool get only plain tools, so such calls never nest.
-  const models = partModels({ catalog, loop: plainLoop, ask });
+  const models = calledModels({ catalog, loop: plainLoop, ask });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
   const loop: LoopParts = {

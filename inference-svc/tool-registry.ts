@@ -16,7 +16,7 @@ import { hostedImageGeneration, imageGeneration } from "./features/model-tools/i
 import type { StateSeal } from "./content/sealed-state.ts";
 import { subagent } from "./features/model-tools/subagent.ts";
 import { mcp } from "./features/mcp/tool.ts";
-import type { PartModels } from "./agent-loop/called-models.ts";
+import type { CalledModels } from "./agent-loop/called-models.ts";
 import { bashTool } from "./features/sandbox/bash.ts";
 import { codeInterpreter, hostedCodeInterpreter } from "./features/sandbox/code-interpreter.ts";
 import type { SandboxParts } from "./features/sandbox/container.ts";
@@ -60,7 +60,7 @@ export const plainTools = ({
 /** Dependencies of tools that call models. */
 export interface CallingToolParts {
   readonly fusion: RunParts;
-  readonly models: PartModels;
+  readonly models: CalledModels;
   readonly roles: InternalModels;
   /** Seals the state of subagents waiting for the client. */
   readonly subagentSeal: StateSeal;

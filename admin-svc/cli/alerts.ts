@@ -1,6 +1,6 @@
 /** alerts: list, retry, test. */
 import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
-import { shownAlert } from "../rules/alerts.ts";
+import { alertMessage } from "../rules/alerts.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { type AlertRow, addTestAlert, findAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
 import { type Commands, flag, json, text, time } from "./terminal.ts";
@@ -83,7 +83,7 @@ const toRecord = (row: AlertRow) => ({
   state: row.state,
   attempts: row.attempts,
   last_error: row.last_error,
-  ...shownAlert(row),
+  ...alertMessage(row),
 });
 
 const alertTable = (rows: readonly AlertRow[]): string[] =>

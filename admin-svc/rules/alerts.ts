@@ -13,7 +13,7 @@ export interface Alert {
 }
 
 /** The body of a message as recommended by Standard Webhooks. */
-export const shownAlert = ({ type, at, facts }: Alert): JsonObject => ({
+export const alertMessage = ({ type, at, facts }: Alert): JsonObject => ({
   type,
   timestamp: at.toISOString(),
   data: facts,

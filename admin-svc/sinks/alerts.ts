@@ -1,5 +1,5 @@
 /** Alerts: written to an outbox in the transactions of the ledger, and delivered from it by any process of admin-svc. */
-import { shownAlert } from "../rules/alerts.ts";
+import { alertMessage } from "../rules/alerts.ts";
 import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
 import { noteCrossings } from "../store/alerts/crossings.ts";
@@ -110,7 +110,7 @@ export class Alerts {
 }
 
 function buildMessage({ webhook, slack }: AlertSettings, alert: AlertRow, now: Date): Message {
-  if (webhook) return webhookMessage(webhook, alert.id, JSON.stringify(shownAlert(alert)), now);
+  if (webhook) return webhookMessage(webhook, alert.id, JSON.stringify(alertMessage(alert)), now);
   if (slack) return slackMessage(slack, alert);
   throw new Error("an alert without a way to deliver it");
 }

@@ -156,7 +156,7 @@ export async function digestBody(request: IncomingMessage, limitBytes: number, h
 
 function begin(request: IncomingMessage): void {
   // A destroyed request emits no further "close": waiting for it would never end.
-  if (request.destroyed) throw cutShort();
+  if (request.destroyed) throw closedEarly();
   if (request.headers.expect === undefined) return;
   awaited.get(request)?.();
   awaited.delete(request);
@@ -186,7 +186,7 @@ function receive(
       waiting.then(() => request.resume(), settle);
     };
     const settleWhole = () => settle();
-    const settleEarly = () => settle(cutShort());
+    const settleEarly = () => settle(closedEarly());
     const timer = timeLimits.start(timeoutMs, () => settle(tooSlow(timeoutMs)), undefined);
     request.on("data", take).on("end", settleWhole).on("close", settleEarly);
     // A reset is also reported by "close"; without a listener it would be an uncaught error.
@@ -212,7 +212,7 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
 }
 
 /** The fault of a request after its client left; the answer reaches no reader. */
-export const cutShort = (): Fault => invalid("body", "the connection closed before its end");
+export const closedEarly = (): Fault => invalid("body", "the connection closed before its end");
 
 export const tooLarge = (limitBytes: number): Fault =>
   new Fault(FaultReason.PAYLOAD_TOO_LARGE, `Request payload too large: at most ${limitBytes} bytes`, {

@@ -17,7 +17,7 @@ import {
   partValue,
   partsIn,
   deltaHead,
-  textDone,
+  textDonePayload,
   textIn,
   textStem,
 } from "./part.ts";
@@ -185,7 +185,7 @@ export class OpenItem {
     const part = this.#open;
     if (!part) return;
     this.#open = undefined;
-    this.#emit(`${textStem[part.kind]}.done`, textDone(part));
+    this.#emit(`${textStem[part.kind]}.done`, textDonePayload(part));
     this.#emit(`${partStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 }

@@ -72,7 +72,7 @@ export function partValue(part: Part): Readonly<Record<string, unknown>> {
 }
 
 /** Payload of `<stem>.done`. */
-export function textDone(part: Part): string {
+export function textDonePayload(part: Part): string {
   const text = JSON.stringify(part.text);
   if (part.kind === "output_text") return `${part.position},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`;
   return `${part.position},"${part.kind === "refusal" ? "refusal" : "text"}":${text}`;

@@ -18,7 +18,7 @@ export interface ReceivedTurn {
 }
 
 /** Keeps captured content in memory, and hands it over. */
-export interface Holder {
+export interface CaptureSink {
   /** @returns false when there is no room for so many bytes */
   hold(bytes: number): boolean;
   release(bytes: number): void;
@@ -29,7 +29,7 @@ export interface Holder {
 }
 
 export class CapturedTurn {
-  readonly #holder: Holder;
+  readonly #holder: CaptureSink;
   readonly #turn: Omit<TurnContent, "content">;
   readonly #request: Buffer;
   readonly #requestBytes: number;
@@ -40,7 +40,7 @@ export class CapturedTurn {
   #isOver = false;
 
   /** @param maxBytes of the request, and as many of the answer */
-  constructor(turn: ReceivedTurn, maxBytes: number, holder: Holder) {
+  constructor(turn: ReceivedTurn, maxBytes: number, holder: CaptureSink) {
     const { caller, requestId, generationId, startedAt, request, body } = turn;
     this.#holder = holder;
     this.#maxBytes = maxBytes;

@@ -11,7 +11,7 @@ import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { forbidsStorage } from "./storage.ts";
-import { CapturedTurn, type Holder, type ReceivedTurn } from "./captured-turn.ts";
+import { CapturedTurn, type CaptureSink, type ReceivedTurn } from "./captured-turn.ts";
 
 /** Memory of all captured content in this process, of running turns and of contents waiting for admin-svc. */
 const maxHeldBytes = 64 * 1024 * 1024;
@@ -36,7 +36,7 @@ export interface CapturesParts {
 /** Transient failures. */
 const passing: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
 
-export class Captures implements Holder {
+export class Captures implements CaptureSink {
   readonly #parts: CapturesParts;
   readonly #dropped: Counter<"reason">;
   readonly #stored: Counter;

@@ -10,7 +10,7 @@ import { canHave } from "./opened-tools.ts";
 const unitsPerToken = 3;
 
 /** Models that answer part of a request, for tools and plugins. */
-export interface PartModels {
+export interface CalledModels {
   /** Calls a model through the key's guardrails, and with plain tools. */
   readonly ask: Turn;
   /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
@@ -33,7 +33,7 @@ interface ModelSources {
   readonly ask: Turn;
 }
 
-export function partModels({ catalog, loop, ask }: ModelSources): PartModels {
+export function calledModels({ catalog, loop, ask }: ModelSources): CalledModels {
   const { guards, gates } = loop;
   const limitsOf = (slug: string) => catalog.find(slug)?.model.settings;
   return {

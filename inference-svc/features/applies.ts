@@ -6,7 +6,7 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import { findFileKind, findFiles, isNamedByUrl } from "../content/files/part.ts";
 import { parsesFiles } from "../content/files/parsing.ts";
 import { findAddresses } from "../content/request-addresses.ts";
-import { namesAlias } from "../models/routing/choose/model-aliases.ts";
+import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 import { type Applied, appliedTo, hasFiltersFor, hasInputRules } from "../turn/applied-guardrails.ts";
 import { mayUseTools } from "../turn/item-kinds.ts";
 import { hasOther } from "../turn/parse/beginnings.ts";
@@ -61,7 +61,7 @@ export const applies = {
   onlineVariant: ({ models }) => models.some(isOnline),
   parserEngines: ({ plugins }) => plugins?.fileParser !== undefined,
   fusionModel: namesFusion,
-  routerSlugs: (request) => namesAlias(routerAliases, request),
+  routerSlugs: (request) => hasAlias(routerAliases, request),
   jevEffort: namesJev,
   passedAddresses: (request) => findAddresses(request).length > 0,
   fileDownloads: ({ input }) => findFiles(input).some(isNamedByUrl),

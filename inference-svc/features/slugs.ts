@@ -1,6 +1,6 @@
 /** Slugs and variants of model names that features give a meaning; the catalogue has no models of these names. */
 import type { TurnRequest } from "../turn/request.ts";
-import { namesAlias } from "../models/routing/choose/model-aliases.ts";
+import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 
 /** A variant is the answering model's variant. */
 export const fusionSlug = /^service\/fusion(:(?:nitro|floor|exacto))?$/;
@@ -31,4 +31,4 @@ export const routerAliases = [autoSlug, autoBetaSlug, paretoSlug, switchyardSlug
 
 /** Whether the slug stands for a choice of models, and so for none of the catalogue. */
 export const standsForModels = (slug: string): boolean =>
-  fusionSlug.test(slug) || namesAlias(routerAliases, { models: [slug] });
+  fusionSlug.test(slug) || hasAlias(routerAliases, { models: [slug] });

@@ -22,5 +22,5 @@ export function putLines(answer: JsonObject, name: "hash" | "id", asJson: boolea
 }
 
 /** The body of a request without unset settings. */
-export const givenOnly = (settings: JsonObject): JsonObject =>
+export const withoutUnset = (settings: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));

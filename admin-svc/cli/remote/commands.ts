@@ -7,7 +7,7 @@ import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { json, text } from "../terminal.ts";
 import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
 import { remoteCalls, remoteSeries } from "./calls.ts";
-import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
+import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
 import { remoteGuardrails } from "./guardrails.ts";
 import { remoteKeys } from "./keys.ts";
@@ -31,20 +31,20 @@ const workspaces: RemoteCommands = {
   },
   create: async (args, sluice) => {
     const { settings, asJson } = await readNewWorkspace(args);
-    const body = givenOnly(workspaceSettingsJson(settings));
+    const body = withoutUnset(workspaceSettingsJson(settings));
     const { data } = await sluice.call(workspaceOperations.createWorkspace, { body });
     return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
   },
   put: async (args, sluice) => {
     const { parameters, rest } = takeExternalId(args);
     const { settings, asJson } = await readNewWorkspace(rest);
-    const body = givenOnly(workspaceSettingsJson(settings));
+    const body = withoutUnset(workspaceSettingsJson(settings));
     return putLines(await sluice.call(workspaceOperations.putWorkspace, { parameters, body }), "id", asJson);
   },
   update: async (args, sluice) => {
     const { workspace, change, asJson } = await readWorkspaceChange(args);
     const id = await findRemoteWorkspace(sluice, workspace);
-    const body = givenOnly(workspaceSettingsJson(change));
+    const body = withoutUnset(workspaceSettingsJson(change));
     const { data } = await sluice.call(workspaceOperations.updateWorkspace, { parameters: { id }, body });
     return [asJson ? JSON.stringify(data) : `${id} changed`];
   },

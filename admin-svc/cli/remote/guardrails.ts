@@ -9,7 +9,7 @@ import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
 import { readTrial } from "../guardrails.ts";
 import { json } from "../terminal.ts";
 import type { RemoteSluice } from "./client.ts";
-import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
+import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteGuardrail, findRemoteKey } from "./references.ts";
 
@@ -47,14 +47,14 @@ export const remoteGuardrails: RemoteCommands = {
   },
   create: async (args, sluice) => {
     const { settings, asJson } = await readNewGuardrail(args);
-    const body = givenOnly(guardrailSettingsJson(settings));
+    const body = withoutUnset(guardrailSettingsJson(settings));
     const { data } = await sluice.call(guardrailOperations.createGuardrail, { body });
     return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
   },
   put: async (args, sluice) => {
     const { parameters, rest } = takeExternalId(args);
     const { settings, asJson } = await readNewGuardrail(rest);
-    const body = givenOnly(guardrailSettingsJson(settings));
+    const body = withoutUnset(guardrailSettingsJson(settings));
     return putLines(await sluice.call(guardrailOperations.putGuardrail, { parameters, body }), "id", asJson);
   },
   show: async (args, sluice) => {
@@ -66,14 +66,14 @@ export const remoteGuardrails: RemoteCommands = {
   update: async (args, sluice) => {
     const { guardrail, change, asJson } = await readGuardrailChange(args);
     const id = await findRemoteGuardrail(sluice, guardrail);
-    const body = givenOnly(guardrailSettingsJson(change));
+    const body = withoutUnset(guardrailSettingsJson(change));
     const { data } = await sluice.call(guardrailOperations.updateGuardrail, { parameters: { id }, body });
     return [asJson ? JSON.stringify(data) : `${id} changed`];
   },
   try: async (args, sluice) => {
     const { guardrail, text, side, asJson } = readTrial(args);
     const id = await findRemoteGuardrail(sluice, guardrail);
-    const body = givenOnly({ guardrail_id: id, text, side });
+    const body = withoutUnset({ guardrail_id: id, text, side });
     const { data } = await sluice.call(guardrailOperations.tryGuardrail, { body });
     return asJson ? [JSON.stringify(data)] : trialLines(data as JsonObject);
   },

@@ -5,7 +5,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { keySettingsJson } from "../../rules/key.ts";
 import { keyOptions, readKeyChange, readKeySettings } from "../key-options.ts";
 import { json, text } from "../terminal.ts";
-import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
+import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteKey } from "./references.ts";
 
@@ -48,7 +48,7 @@ export const remoteKeys: RemoteCommands = {
   update: async (args, sluice) => {
     const { key, change, asJson } = await readKeyChange(args);
     const hash = await findRemoteKey(sluice, key);
-    const body = givenOnly(keySettingsJson(change));
+    const body = withoutUnset(keySettingsJson(change));
     const { data } = await sluice.call(keyOperations.updateKey, { parameters: { hash }, body });
     return [asJson ? JSON.stringify(data) : `${hash} changed`];
   },
@@ -71,7 +71,7 @@ async function readNewKey(args: string[]) {
   const { values } = readArguments(args, { ...keyOptions, name: text, ...json });
   const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };
   const { disabled: _, ...body } = keySettingsJson(settings);
-  return { body: givenOnly(body), asJson: values.json === true };
+  return { body: withoutUnset(body), asJson: values.json === true };
 }
 
 function shownOnce({ key, data }: JsonObject, asJson: boolean | undefined): string[] {

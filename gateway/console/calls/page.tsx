@@ -9,7 +9,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Steps } from "../parts/steps.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { count, milliseconds } from "../parts/words.ts";
+import { count, formatMilliseconds } from "../parts/words.ts";
 import { loadKeyNames } from "../keys/data.ts";
 import { type Call, type CallFilter, loadCalls, noFilter, outcomes } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
@@ -145,7 +145,7 @@ const CallTable = ({ calls, onOpen }: { calls: readonly Call[]; onOpen: (call: C
         <td class="number">
           <Money of={call.cost_usd} />
         </td>
-        <td class="wide number">{milliseconds(call.duration_ms)}</td>
+        <td class="wide number">{formatMilliseconds(call.duration_ms)}</td>
         <td class="wide">
           <Time at={call.created_at} />
         </td>

@@ -3,7 +3,7 @@ import { type Loaded, useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, exactDollars, milliseconds, plural, wholeTime } from "../parts/words.ts";
+import { count, exactDollars, formatMilliseconds, plural, wholeTime } from "../parts/words.ts";
 import { ContentPart } from "./content.tsx";
 import { type Call, type CallDetail, loadDetail } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
@@ -26,8 +26,8 @@ const factsOf = (call: Call): Fact[] => [
   ["Rule", call.rule],
   ["Cost", exactDollars(call.cost_usd)],
   ["Tokens", `${count(call.input_tokens)} in (${count(call.cached_tokens)} cached), ${count(call.output_tokens)} out`],
-  ["First token", call.first_token_ms === null ? null : milliseconds(call.first_token_ms)],
-  ["Took", milliseconds(call.duration_ms)],
+  ["First token", call.first_token_ms === null ? null : formatMilliseconds(call.first_token_ms)],
+  ["Took", formatMilliseconds(call.duration_ms)],
   ["Came through", `${call.door}${call.stream ? ", as a stream" : ""}`],
   ["Ended with", call.finish_reason],
   ["End user", call.user],
@@ -90,7 +90,7 @@ function Attempts({ of: detail }: { of: Loaded<CallDetail> }) {
               <span class="amount">{cost === null ? "no price" : exactDollars(cost)}</span>
               <span class="muted">
                 {status ?? "no status"}
-                {latency !== null && `, ${milliseconds(latency)}`}
+                {latency !== null && `, ${formatMilliseconds(latency)}`}
                 {operation !== "turn" && `, ${operation}`}
               </span>
             </li>

@@ -8,7 +8,7 @@ export type GuardrailChange = Schemas["GuardrailChange"];
 export const loadGuardrails = (): Promise<Guardrail[]> =>
   everyPage((query) => take(api.GET("/guardrails", { params: { query } })));
 
-export interface Holder {
+export interface GuardrailKey {
   readonly hash: string;
   readonly name: string;
   readonly label: string;
@@ -17,7 +17,7 @@ export interface Holder {
 }
 
 /** Every key of the workspace, assigned keys first. */
-export async function loadHolders(id: string): Promise<Holder[]> {
+export async function loadGuardrailKeys(id: string): Promise<GuardrailKey[]> {
   const path = { id };
   const [keys, assignments] = await Promise.all([
     everyPage((page) => take(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),

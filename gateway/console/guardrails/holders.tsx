@@ -6,10 +6,10 @@ import { TextField } from "../parts/field.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { say } from "../parts/toast.tsx";
 import { plural } from "../parts/words.ts";
-import { type Holder, changeHolders, loadHolders } from "./data.ts";
+import { type GuardrailKey, changeHolders, loadGuardrailKeys } from "./data.ts";
 
 export function Holders({ id, onChange }: { id: string; onChange: () => unknown }) {
-  const holders = useLoad(() => loadHolders(id), [id]);
+  const holders = useLoad(() => loadGuardrailKeys(id), [id]);
   const changed = async () => {
     await holders.reload();
     onChange();
@@ -35,7 +35,7 @@ const maxRows = 100;
 
 interface ChoiceProps {
   readonly id: string;
-  readonly keys: readonly Holder[];
+  readonly keys: readonly GuardrailKey[];
   readonly onChange: () => Promise<void>;
 }
 

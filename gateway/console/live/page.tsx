@@ -6,7 +6,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Skeleton } from "../parts/state.tsx";
 import { say } from "../parts/toast.tsx";
-import { count, milliseconds, plural } from "../parts/words.ts";
+import { count, formatMilliseconds, plural } from "../parts/words.ts";
 import { loadKeyNames } from "../keys/data.ts";
 import { type OpenTurn, type Watch, type WatchedTurn, endTurn, useLive } from "./data.ts";
 import { Table } from "../parts/table.tsx";
@@ -92,7 +92,7 @@ const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
         </td>
         <td class="wide number">{turn.rate === undefined ? "" : count(Math.round(turn.rate))}</td>
         <td class="wide number">{count(turn.text_units)}</td>
-        <td class="number">{milliseconds(turn.open_ms)}</td>
+        <td class="number">{formatMilliseconds(turn.open_ms)}</td>
         <td class="number">
           <Allowed to="operator">
             <button type="button" class="button small" onClick={() => onEnd(turn)}>
@@ -127,7 +127,7 @@ const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }
           <Asked turn={turn} />
           <td>{nameOf(turn.key_hash)}</td>
           <td class="number">{count(turn.text_units)}</td>
-          <td class="number">{milliseconds(turn.open_ms)}</td>
+          <td class="number">{formatMilliseconds(turn.open_ms)}</td>
         </tr>
       ))}
     </Table>

@@ -2,7 +2,7 @@
 import { useLoad } from "../api/load.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, milliseconds } from "../parts/words.ts";
+import { count, formatMilliseconds } from "../parts/words.ts";
 import { type Endpoint, loadEndpoints, perMillion } from "./data.ts";
 
 interface RecordProps {
@@ -48,7 +48,7 @@ function EndpointPart({ endpoint }: { endpoint: Endpoint }) {
             .join(" · ")}
         </dd>
         <dt>First token</dt>
-        <dd>{percentiles(latency, milliseconds)}</dd>
+        <dd>{percentiles(latency, formatMilliseconds)}</dd>
         <dt>Tokens a second</dt>
         <dd>{percentiles(endpoint.throughput_last_30m, (value) => value.toFixed(0))}</dd>
         <dt>Price</dt>

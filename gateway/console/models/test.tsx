@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { say } from "../parts/toast.tsx";
-import { milliseconds } from "../parts/words.ts";
+import { formatMilliseconds } from "../parts/words.ts";
 
 export function TestButton({ id, name }: { id: string; name: string }) {
   const [busy, setBusy] = useState(false);
@@ -12,7 +12,7 @@ export function TestButton({ id, name }: { id: string; name: string }) {
     setProblem("");
     try {
       const { data } = await take(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }));
-      if (data.ok) say(`${name} answers: ${data.model} in ${milliseconds(data.latency_ms)}`);
+      if (data.ok) say(`${name} answers: ${data.model} in ${formatMilliseconds(data.latency_ms)}`);
       else setProblem(data.cause?.message ?? "It did not answer.");
     } catch (error) {
       setProblem((error as Error).message);

@@ -6,7 +6,7 @@ import { Bars } from "../parts/bars.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Ranks } from "../parts/ranks.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, dollars, milliseconds, percent, plural } from "../parts/words.ts";
+import { count, dollars, formatMilliseconds, percent, plural } from "../parts/words.ts";
 import type { Key } from "../keys/data.ts";
 import { spentOf } from "../keys/record.tsx";
 import type { Total } from "../usage/data.ts";
@@ -91,7 +91,7 @@ const Latency = ({ sums, name }: { sums: Latencies | undefined; name: string }) 
 );
 
 const ms = (value: number | null | undefined): string =>
-  value === null || value === undefined ? "–" : milliseconds(value);
+  value === null || value === undefined ? "–" : formatMilliseconds(value);
 
 const shown = 5;
 

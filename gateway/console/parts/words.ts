@@ -56,7 +56,7 @@ interface FirstToken {
 export const firstToken = (sums: FirstToken | undefined): string =>
   sums === undefined || sums.first_token_ms_p50 === null
     ? "–"
-    : `${milliseconds(sums.first_token_ms_p50)} / ${milliseconds(sums.first_token_ms_p95 ?? 0)}`;
+    : `${formatMilliseconds(sums.first_token_ms_p50)} / ${formatMilliseconds(sums.first_token_ms_p95 ?? 0)}`;
 
-export const milliseconds = (ms: number): string =>
+export const formatMilliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;

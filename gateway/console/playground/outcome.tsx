@@ -1,7 +1,7 @@
 /** The outcome of a request: plan, answer, events, receipt and cost. */
 import { Empty } from "../parts/state.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import { exactDollars, milliseconds, plural } from "../parts/words.ts";
+import { exactDollars, formatMilliseconds, plural } from "../parts/words.ts";
 import type { Plan, StreamEvent } from "./run.ts";
 
 export interface Outcome {
@@ -33,8 +33,8 @@ export function OutcomeView({ plan, events }: Outcome) {
           <span class="badge accent">{exactDollars(final.usage?.cost ?? 0)}</span>
           <span>{plural(final.usage?.input_tokens ?? 0, "token")} in</span>
           <span>{plural(final.usage?.output_tokens ?? 0, "token")} out</span>
-          {first && <span>first after {milliseconds(first.at)}</span>}
-          <span>done after {milliseconds(events.at(-1)?.at ?? 0)}</span>
+          {first && <span>first after {formatMilliseconds(first.at)}</span>}
+          <span>done after {formatMilliseconds(events.at(-1)?.at ?? 0)}</span>
         </p>
       )}
       <Tabs
@@ -100,7 +100,7 @@ const Events = ({ events }: { events: readonly StreamEvent[] }) =>
         <li key={n}>
           <details>
             <summary>
-              <span class="amount muted">{milliseconds(at)}</span> <code>{type}</code>
+              <span class="amount muted">{formatMilliseconds(at)}</span> <code>{type}</code>
             </summary>
             <Json value={data} />
           </details>

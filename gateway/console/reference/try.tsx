@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ActionForm } from "../parts/dialog.tsx";
 import { AreaField, TextField } from "../parts/field.tsx";
-import { milliseconds } from "../parts/words.ts";
+import { formatMilliseconds } from "../parts/words.ts";
 import type { Caller } from "./caller.ts";
 import type { Operation } from "./document.ts";
 
@@ -46,7 +46,7 @@ export function Try({ operation, caller }: TryProps) {
           <>
             <p class="facts-line">
               <span class={answer.status < 400 ? "badge good" : "badge danger"}>{answer.status}</span>
-              <span>{milliseconds(answer.ms)}</span>
+              <span>{formatMilliseconds(answer.ms)}</span>
             </p>
             <pre class="json" tabIndex={0}>
               {answer.text}

@@ -23,7 +23,7 @@ import { type CreateFrame, bodyOf } from "./frame.ts";
 import { type EventTaker, SocketTurn } from "./turn.ts";
 
 /** The connection of a call. */
-export interface Connected {
+export interface CallConnection {
   readonly parts: TurnRouteParts;
   readonly shedding: LoadShedding;
   /** The upgrade request of the connection. */
@@ -38,7 +38,7 @@ const noHeaders = { headersSent: true, setHeader: () => noHeaders as never };
 
 export class SocketCall {
   readonly requestId = newId("req_");
-  readonly #connected: Connected;
+  readonly #connected: CallConnection;
   readonly #startedAt = performance.now();
   readonly #observation: Observation;
   readonly #room: Reservation;
@@ -50,7 +50,7 @@ export class SocketCall {
   #captured: CapturedTurn | undefined = undefined;
   turn: SocketTurn | undefined = undefined;
 
-  constructor(connected: Connected) {
+  constructor(connected: CallConnection) {
     this.#connected = connected;
     this.#observation = connected.parts.observer.begin(connected.request);
     this.#room = connected.parts.budget.open(connected.keyHash);

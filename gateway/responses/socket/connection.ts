@@ -10,7 +10,7 @@ import { setInUse } from "@sluice/proto/lib/http1/pending-responses.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import type { WebSocket } from "ws";
-import { type Connected, SocketCall } from "./call.ts";
+import { type CallConnection, SocketCall } from "./call.ts";
 import { itemsIn } from "../items.ts";
 import { type CreateFrame, errorFrame, readFrame, unknownPrevious } from "./frame.ts";
 
@@ -38,7 +38,7 @@ const binary = () => new Fault(FaultReason.INVALID_REQUEST, "frame: must be text
 const joined = (...items: readonly string[]): string => items.filter((each) => each !== "").join(",");
 
 export class ResponseSocket {
-  readonly #connected: Connected;
+  readonly #connected: CallConnection;
   readonly #socket: WebSocket;
   readonly #stream: Socket;
   /** Memory of incomplete and waiting frames. */
@@ -52,7 +52,7 @@ export class ResponseSocket {
   #heard = true;
   #full = false;
 
-  constructor(connected: Connected, socket: WebSocket) {
+  constructor(connected: CallConnection, socket: WebSocket) {
     const { parts, request, keyHash } = connected;
     this.#connected = connected;
     this.#socket = socket;

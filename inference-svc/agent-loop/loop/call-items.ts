@@ -9,7 +9,7 @@ import { type ToolResult, blankItem } from "../tool.ts";
 import type { CalledTool, Numbers } from "./model-answer.ts";
 import { statusOf } from "./client-calls.ts";
 import { shownItem } from "./scanned-results.ts";
-import type { Running } from "./call-runner.ts";
+import type { RunningCall } from "./call-runner.ts";
 
 export interface CallItemParts {
   /** The output guardrails. */
@@ -29,7 +29,7 @@ export class CallItems {
   }
 
   /** Items of a call. For a tool with progress events, the first item begins in a stream before the call is over. */
-  async *ofCall(call: CalledTool, { result: outcome, relay }: Running): AsyncGenerator<Batch, ToolResult> {
+  async *ofCall(call: CalledTool, { result: outcome, relay }: RunningCall): AsyncGenerator<Batch, ToolResult> {
     const index = this.#parts.numbers.take();
     const begun = beginningOf(call);
     const { ending } = call.offer.open;

@@ -4,7 +4,7 @@ import type { OutputItem } from "../../turn/turn.ts";
 import type { ToolResult } from "../tool.ts";
 import type { CalledTool } from "./model-answer.ts";
 
-export class Ran {
+export class CallResults {
   /** Tool outputs for the model. */
   readonly outputs: InputItem[] = [];
   /** Tools found by a search. */

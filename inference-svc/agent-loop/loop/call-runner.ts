@@ -23,7 +23,7 @@ const copiesOfOutput = 6;
 const maxRepeats = 2;
 
 /** A call under way. */
-export interface Running {
+export interface RunningCall {
   readonly result: Promise<ToolResult>;
   /** Progress events of the tool. */
   readonly relay: ProgressBuffer;
@@ -34,7 +34,7 @@ interface CallContext {
   readonly relay: ProgressBuffer;
 }
 
-export class Runner {
+export class CallRunner {
   readonly #scope: Scope;
   readonly #log: Pick<Logger, "warn">;
   /** How often each call was made, by tool and arguments. */
@@ -55,7 +55,7 @@ export class Runner {
     calls: readonly CalledTool[],
     input: readonly InputItem[],
     { room, limit }: Pick<Limits, "room" | "limit">,
-  ): readonly Running[] {
+  ): readonly RunningCall[] {
     const slots = new ConcurrencySlots(maxConcurrent);
     return calls.map((call, index) => {
       const refused = index >= room ? `the limit of ${limit} tool calls is reached` : undefined;

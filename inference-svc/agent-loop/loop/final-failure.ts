@@ -27,7 +27,7 @@ export function irrevocable(error: unknown): Fault {
 }
 
 /** The end event of an answer blocked by a rule after partial delivery; undefined for every other failure. */
-export function cutShort(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
+export function blockedEnd(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
   const isRule = error instanceof Fault && error.reason === FaultReason.GUARDRAIL_BLOCKED;
   if (!isRule || error.metadata?.["patterns"] === undefined) return undefined;
   const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

@@ -13,10 +13,10 @@ import { type CallableTools, ModelAnswer, type CalledTool, Numbers, notPassedOn 
 import { clientFunctions } from "../client-tools/client-tools.ts";
 import { CallItems } from "./call-items.ts";
 import { tellClient } from "./client-calls.ts";
-import { cutShort, irrevocable } from "./final-failure.ts";
+import { blockedEnd, irrevocable } from "./final-failure.ts";
 import { Limits, type StopReason } from "./loop-limits.ts";
-import { Ran, callOutput } from "./call-results.ts";
-import { Runner, type Running } from "./call-runner.ts";
+import { CallResults, callOutput } from "./call-results.ts";
+import { CallRunner, type RunningCall } from "./call-runner.ts";
 import { lastOf, unforced } from "./next-request.ts";
 import { withOutputs } from "./resumed-call.ts";
 import { checkedOutputs } from "./scanned-results.ts";
@@ -61,7 +61,7 @@ type Ending = StopReason | "answer" | "client_calls" | "approval" | "incomplete"
 
 /** The calls of one answer, and whether another answer follows. */
 interface Step {
-  readonly ran: Ran;
+  readonly ran: CallResults;
   /** Whether the model gets no more tool outputs. */
   readonly isLast: boolean;
   /** Why the response ends although the model waits for outputs. */
@@ -76,7 +76,7 @@ class Loop {
   readonly #scope: Scope;
   readonly #stream: boolean;
   readonly #limits: Limits;
-  readonly #runner: Runner;
+  readonly #runner: CallRunner;
   readonly #numbers = new Numbers();
   /** Whether the client has received something it may act on. */
   #committed = false;
@@ -94,7 +94,7 @@ class Loop {
     this.#scope = scope;
     this.#stream = asked.stream;
     this.#limits = new Limits(asked, scope, (request) => parts.inputCost(request, scope));
-    this.#runner = new Runner(scope, parts.log);
+    this.#runner = new CallRunner(scope, parts.log);
   }
 
   /** @throws Fault as a turn does */
@@ -107,7 +107,7 @@ class Loop {
     } catch (error) {
       this.#tell("failed");
       const fault = this.#committed || this.#hasEffect ? irrevocable(error) : error;
-      const end = this.#committed ? cutShort(fault, this.#scope.trace.usage) : undefined;
+      const end = this.#committed ? blockedEnd(fault, this.#scope.trace.usage) : undefined;
       if (end === undefined) throw fault;
       yield [end];
     } finally {
@@ -125,7 +125,7 @@ class Loop {
   }
 
   async *#turns(): AsyncGenerator<Batch> {
-    const resumed = new Ran();
+    const resumed = new CallResults();
     yield* this.#resume(resumed);
     if (resumed.waitsFor.length > 0) {
       this.#tell("client_calls");
@@ -171,7 +171,7 @@ class Loop {
     const isLast = !mayFollow || (answer.calls.length === 0 && rejections === undefined);
     const waiting = answer.calls.filter(({ offer }) => offer.open.asks !== undefined);
     const running = answer.calls.filter(({ offer }) => offer.open.asks === undefined);
-    const ran = new Ran();
+    const ran = new CallResults();
     if (!isLast) yield* this.#run(running, [...request.input, ...answer.items], ran);
     if (rejections) this.#reject([...rejections, ...waiting.map(notAskedFor)], ran);
     const isAsking = !isLast && waiting.length > 0 && rejections === undefined;
@@ -182,12 +182,12 @@ class Loop {
   }
 
   /** The end of the response, after the calls for the client. */
-  #endFor({ waitsFor }: Ran, outcome: Outcome): Batch {
+  #endFor({ waitsFor }: CallResults, outcome: Outcome): Batch {
     return [...tellClient(waitsFor, this.#numbers, this.#stream), { type: "end", outcome }];
   }
 
   /** Runs the pending calls of an earlier response: suspended calls, and calls approved by the client. */
-  async *#resume(ran: Ran): AsyncGenerator<Batch> {
+  async *#resume(ran: CallResults): AsyncGenerator<Batch> {
     const { waiting, request } = this.#toolbox;
     const calls = [...this.#allowed, ...waiting];
     if (calls.length === 0) return;
@@ -220,11 +220,11 @@ class Loop {
   }
 
   /** @param input the conversation, including the answer with the calls @param ran receives the results */
-  async *#run(calls: readonly CalledTool[], input: readonly InputItem[], ran: Ran): AsyncGenerator<Batch> {
+  async *#run(calls: readonly CalledTool[], input: readonly InputItem[], ran: CallResults): AsyncGenerator<Batch> {
     this.#hasEffect ||= calls.some(({ offer }) => offer.tool.hasEffect);
     const running = this.#runner.start(calls, input, this.#limits);
     for (const [index, call] of calls.entries())
-      ran.add(call, yield* this.#items.ofCall(call, running[index] as Running));
+      ran.add(call, yield* this.#items.ofCall(call, running[index] as RunningCall));
     await checkedOutputs(ran.outputs, this.#parts.guards, { request: this.#toolbox.request, scope: this.#scope });
   }
 
@@ -233,7 +233,7 @@ class Loop {
     return new CallItems({ gates, numbers: this.#numbers, request: this.#toolbox.request, scope: this.#scope });
   }
 
-  #reject(rejections: readonly InputItem[], ran: Ran): void {
+  #reject(rejections: readonly InputItem[], ran: CallResults): void {
     this.#rejectedCalls += rejections.length;
     ran.outputs.push(...rejections);
   }
@@ -257,7 +257,11 @@ function endingOf({ functions }: ModelAnswer, { status }: Outcome): Ending {
 }
 
 /** The next request to the model. A forced tool choice stays until a call could be run or passed on. */
-const after = (request: TurnRequest, { items, calls }: ModelAnswer, { outputs, sources, files }: Ran): TurnRequest => ({
+const after = (
+  request: TurnRequest,
+  { items, calls }: ModelAnswer,
+  { outputs, sources, files }: CallResults,
+): TurnRequest => ({
   ...request,
   input: [...request.input, ...items, ...outputs],
   ...(sources.length > 0 && { sources: [...(request.sources ?? []), ...sources] }),

@@ -7,7 +7,7 @@ import { type Place, isOutput, textsOf, replaceText, withoutMedia } from "./text
 import type { Unit } from "./units.ts";
 
 /** The items and units taken in so far. */
-export interface Reach {
+export interface CompressionReach {
   /** All remaining units; the last two are the current topic. */
   readonly taken: readonly Unit[];
   /** Removable units: all but the first question, the last question and the last two units. */
@@ -18,7 +18,7 @@ export interface Reach {
   readonly goal: number;
 }
 
-export type Step = (state: State, reach: Reach) => Yielding;
+export type Step = (state: State, reach: CompressionReach) => Yielding;
 
 /** Number of tool outputs kept: masking older outputs costs no quality (arXiv 2508.21433). */
 const latestOutputs = 10;

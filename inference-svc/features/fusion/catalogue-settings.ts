@@ -7,7 +7,7 @@ import type { SettingsParts } from "./settings.ts";
 import type { Catalog } from "../../models/routing/catalog.ts";
 import { canHave } from "../../agent-loop/opened-tools.ts";
 import type { ToolParts } from "../../agent-loop/tool.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 
 export interface SettingsSources {
   readonly catalog: Catalog;
@@ -21,7 +21,7 @@ export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): Se
   hasTool: (tool, models, scope) => canHave(tool, models, scope, tools),
 });
 
-export const fusionRuns = (settings: SettingsParts, models: PartModels): RunParts => ({
+export const fusionRuns = (settings: SettingsParts, models: CalledModels): RunParts => ({
   ...models,
   settings,
   timeouts: panelTimeouts,

@@ -7,7 +7,7 @@ import { type FusionSettings, type SettingsParts, settingsOf } from "./settings.
 import { pluginOptions } from "./fusion-options.ts";
 import type { AnalystParts } from "./analyst.ts";
 import { findTextPlaces } from "../../content/text-places.ts";
-import { cutShort, irrevocable } from "../../agent-loop/loop/final-failure.ts";
+import { blockedEnd, irrevocable } from "../../agent-loop/loop/final-failure.ts";
 import { checkedOutputs, shownItem } from "../../agent-loop/loop/scanned-results.ts";
 import { CollectedAnswer, generated, holdUntilCommit } from "../../turn/answer-kinds.ts";
 import { ProgressBuffer, toNativeEvent } from "../../turn/progress-buffer.ts";
@@ -124,7 +124,7 @@ async function* answeredAfter(
   } catch (error) {
     // The panel is already paid for, and a retry would pay for another.
     const fault = irrevocable(error);
-    const end = stream ? cutShort(fault, scope.trace.usage) : undefined;
+    const end = stream ? blockedEnd(fault, scope.trace.usage) : undefined;
     if (end === undefined) throw fault;
     yield [end];
   }

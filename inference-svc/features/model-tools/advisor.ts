@@ -9,7 +9,7 @@ import type { InputItem } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import type { OutputItem } from "../../turn/turn.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
   type RecalledCall,
   type ServerTool,
@@ -32,7 +32,7 @@ const transcriptShare = 0.5;
 const kind = "service:advisor";
 
 export interface AdvisorParts {
-  readonly models: PartModels;
+  readonly models: CalledModels;
   /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
 }
@@ -107,7 +107,7 @@ const ending = ({ advice: text }: OutputItem): readonly ItemEvent[] =>
 class Advice {
   readonly #settings: ToolSettings;
   readonly #wanted: Wanted;
-  readonly #models: PartModels;
+  readonly #models: CalledModels;
   readonly #model: string;
   readonly #past: Exchange[];
 

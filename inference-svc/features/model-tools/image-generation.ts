@@ -8,7 +8,7 @@ import type { InputItem } from "../../turn/request.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import { parseUrl } from "../../turn/url.ts";
 import type { ItemEvent } from "../../turn/progress-buffer.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
   type OpenTool,
   type RecalledCall,
@@ -27,7 +27,7 @@ const maxCalls = 8;
 const maxImageLength = Math.ceil((20 * 1024 * 1024) / 3) * 4;
 
 export interface ImageParts {
-  readonly models: PartModels;
+  readonly models: CalledModels;
   /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
 }

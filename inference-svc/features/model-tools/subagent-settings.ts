@@ -13,7 +13,7 @@ import type {
 } from "../../turn/request.ts";
 import { type Usage, totalCost } from "../../turn/usage.ts";
 import { withoutDeferral } from "../../agent-loop/deferred-tools.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
 import { unknownModel } from "./tool-call.ts";
 import { readToolReasoning } from "./reasoning-field.ts";
@@ -54,7 +54,7 @@ export interface WorkerSettings {
 /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
 export function readWorkerSettings(
   { parameters, path, request, scope }: ToolSettings,
-  parts: PartModels,
+  parts: CalledModels,
 ): WorkerSettings {
   const wishes: WorkerWishes = parameters;
   const { model, name, reasoning: effort, temperature } = wishes;

@@ -6,7 +6,7 @@ import { type Heard, showsParts } from "./part-call.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
 import { canonicalJson } from "../../agent-loop/call-arguments.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
   type RecalledCall,
   type ResumedCall,
@@ -31,7 +31,7 @@ const maxStateLength = 4 * 1024 * 1024;
 const kind = "service:subagent";
 
 export interface SubagentParts {
-  readonly models: PartModels;
+  readonly models: CalledModels;
   /** Seals the state of workers waiting for the client. */
   readonly seal: StateSeal;
 }
@@ -92,7 +92,7 @@ const failure = (item: JsonObject, error: string): ToolResult => ({
 class Subagent {
   readonly #settings: ToolSettings;
   readonly #worker: WorkerSettings;
-  readonly #models: PartModels;
+  readonly #models: CalledModels;
   readonly #seal: StateSeal;
   /** Owner of the states it can open: this entry, with these settings, in this workspace. */
   readonly #owner: string;

@@ -4,7 +4,7 @@ import { type Heard, PartCall, type PartSettings, type WordListener, partRequest
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestPart } from "../../turn/trace.ts";
-import type { PartModels } from "../../agent-loop/called-models.ts";
+import type { CalledModels } from "../../agent-loop/called-models.ts";
 import type { ToolCall } from "../../agent-loop/tool.ts";
 
 /** Time limit in milliseconds of one model call, the same as for a panel member. */
@@ -25,7 +25,7 @@ export type PartResult = { readonly heard: Heard } | { readonly error: string };
 
 /** @throws Fault when the turn is over */
 export async function callPart(
-  { ask }: Pick<PartModels, "ask">,
+  { ask }: Pick<CalledModels, "ask">,
   { part, request, own, limitMs = partMs }: PartQuestion,
   { scope, signal }: ToolCall,
   hears?: WordListener,
@@ -52,7 +52,7 @@ export async function callPart(
 }
 
 /** Why a model cannot be called by a tool, or undefined. */
-export function unknownModel(slug: string, { hasModel }: Pick<PartModels, "hasModel">): string | undefined {
+export function unknownModel(slug: string, { hasModel }: Pick<CalledModels, "hasModel">): string | undefined {
   if (hasModel(slug)) return undefined;
   return slug.startsWith("service/") ? `${slug} stands for models itself` : `no model is called ${slug}`;
 }

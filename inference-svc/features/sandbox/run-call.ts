@@ -16,7 +16,7 @@ export const describeProgram = (does: string): string =>
 /** Time in milliseconds reserved after a run for the model's answer. */
 const reserveMs = 1_000;
 
-export interface RunWish extends Pick<Run, "language" | "commands"> {
+export interface RequestedRun extends Pick<Run, "language" | "commands"> {
   /** `timeout_ms` and `max_output_length` of the call, if the model gave them. */
   readonly timeoutMs?: unknown;
   readonly maxLength?: unknown;
@@ -25,7 +25,7 @@ export interface RunWish extends Pick<Run, "language" | "commands"> {
 /** @returns the outputs, or the reason why there are none @throws Fault when the turn is over */
 export async function runCall(
   { sandbox, container }: SandboxPlace,
-  { language, commands, timeoutMs, maxLength }: RunWish,
+  { language, commands, timeoutMs, maxLength }: RequestedRun,
   call: ToolCall,
 ): Promise<readonly CommandOutput[] | string> {
   const left = Math.max(1, Math.floor(call.scope.deadline - performance.now()) - reserveMs);
@@ -42,7 +42,7 @@ export async function runCall(
 /** The same for a single program. */
 export async function runProgram(
   place: SandboxPlace,
-  { command, ...wish }: Omit<RunWish, "commands"> & { readonly command: string },
+  { command, ...wish }: Omit<RequestedRun, "commands"> & { readonly command: string },
   call: ToolCall,
 ): Promise<CommandOutput | string> {
   const outputs = await runCall(place, { ...wish, commands: [command] }, call);

@@ -89,13 +89,13 @@ export const hostedShell = (parts: SandboxParts): ServerTool => ({
   },
 });
 
-interface Ran {
+interface ShellOutputs {
   readonly outputs: readonly CommandOutput[];
   /** Why there are no outputs. */
   readonly error?: string;
 }
 
-async function runCommands(asked: JsonObject, place: SandboxPlace, call: ToolCall): Promise<Ran> {
+async function runCommands(asked: JsonObject, place: SandboxPlace, call: ToolCall): Promise<ShellOutputs> {
   const { commands, timeout_ms: timeoutMs, max_output_length: maxLength } = asked;
   const wish = { language: "shell", commands: commands as readonly string[], timeoutMs, maxLength } as const;
   const outputs = await runCall(place, wish, call);

@@ -2,13 +2,13 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 /** A call whose start is being written. */
-export interface StartingCall {
+export interface UnwrittenCall {
   /** Called once, in a microtask after the write. @param failure undefined when the start is on the disk */
   written(failure: Fault | undefined): void;
 }
 
 export class Group {
-  readonly starts: StartingCall[] = [];
+  readonly starts: UnwrittenCall[] = [];
   readonly ends: string[] = [];
   /** Number of charges for calls started earlier. */
   charges = 0;

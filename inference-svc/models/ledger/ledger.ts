@@ -18,7 +18,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
 import { EarlierStarts } from "./earlier-starts.ts";
 import { SpoolReader } from "./reader.ts";
-import { type Group, type StartingCall, unavailable } from "./group.ts";
+import { type Group, type UnwrittenCall, unavailable } from "./group.ts";
 import { callName, chargeLine, endLine, startLine } from "./line.ts";
 import { type CallCharge, type CallEnd, type CallStart, endLostCall } from "./record.ts";
 import { unfinished } from "./recovery.ts";
@@ -231,7 +231,7 @@ const unwritable = (error: NodeJS.ErrnoException): Finding => ({
 /** @param closed undefined when the call could not begin */
 type OnEnded = (call: string, isHeld: boolean, closed: CallEnd | undefined) => void;
 
-class OpenCall implements Entry, StartingCall {
+class OpenCall implements Entry, UnwrittenCall {
   readonly span = undefined;
   readonly #writer: RecordWriter;
   readonly #name: string;

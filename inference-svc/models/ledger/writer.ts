@@ -5,7 +5,7 @@
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { FrameBuilder } from "./frame.ts";
-import { Group, type StartingCall, unavailable } from "./group.ts";
+import { Group, type UnwrittenCall, unavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";
 
 /** Retry interval while the disk is full. */
@@ -30,7 +30,7 @@ export class RecordWriter {
    * Writes the start of a call; the group reports the outcome to the call.
    * @throws Fault UNAVAILABLE when it is already certain that the line cannot be written
    */
-  start(line: string, call: StartingCall): Group {
+  start(line: string, call: UnwrittenCall): Group {
     if (!this.#writeWaiting() || !this.#add(line))
       throw unavailable(new Error("ends of other calls wait for room on the disk"));
     this.#group.starts.push(call);

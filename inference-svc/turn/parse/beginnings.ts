@@ -28,7 +28,7 @@ export function firstItems(remembered: NotedInput, count: number): Input {
 }
 
 /** Notes that an input starts with these items. */
-export function beginWith(input: NotedInput, items: NotedInput): void {
+export function noteBeginning(input: NotedInput, items: NotedInput): void {
   // Otherwise each input would keep the one before it alive, as long as the conversation goes on.
   items[beginning] = undefined;
   input[beginning] = items;

@@ -2,7 +2,7 @@
 import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
 import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
 import type { InputItem } from "../request.ts";
-import { beginWith, firstItems } from "./beginnings.ts";
+import { noteBeginning, firstItems } from "./beginnings.ts";
 import { isShareable, share } from "./shared-items.ts";
 import type { Aliases } from "./kinds.ts";
 
@@ -46,7 +46,7 @@ export class RepeatedInput {
 
   /** Remembers the items after they have passed all checks. */
   keep(items: readonly InputItem[]): void {
-    if (this.beginning) beginWith(items, this.beginning);
+    if (this.beginning) noteBeginning(items, this.beginning);
     const known = this.beginning?.length ?? 0;
     if (items.length === known) return;
     for (let index = known; index < items.length; index++) if (!isShareable(items[index]!)) return;

@@ -1,6 +1,6 @@
 /** Removes disguises a model can read through: escapes, compatibility characters, invisible characters, confusables, gaps. */
 import { normalizeForm } from "../../../content/signs/signs.ts";
-import { gapSigns, maxGap, minSpelled } from "../disguises/characters.ts";
+import { gapSigns, maxGap, minSpelledLetters } from "../disguises/characters.ts";
 import { readEscape, maxEscape } from "../disguises/escapes.ts";
 import { confusables } from "./confusables.ts";
 import { type MappedPiece, MappedText } from "./mapped-text.ts";
@@ -64,9 +64,9 @@ export function decodeTags(text: string, at: number): MappedPiece | undefined {
   return made;
 }
 
-const minRun = 2 * minSpelled - 1;
+const minRun = 2 * minSpelledLetters - 1;
 const apart = String.raw`\p{L}(?![\p{L}\p{N}\p{M}])`;
-const more = minSpelled - 1;
+const more = minSpelledLetters - 1;
 /** Single letters with one separator after each, or with the same two or three. */
 const spaced = new RegExp(
   String.raw`(?<![\p{L}\p{N}])\p{L}(?:(?:[${gapSigns}]${apart}){${more},}|([${gapSigns}]{2,${maxGap}})${apart}(?:\1${apart}){${more - 1},})`,

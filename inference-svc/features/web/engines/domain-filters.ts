@@ -10,7 +10,7 @@ interface DomainLimits {
 }
 
 /** @returns the domain filters this engine can apply; empty where it cannot apply them exactly */
-export function toldDomains(domains: Domains, limits: DomainLimits): Domains {
+export function applicableDomains(domains: Domains, limits: DomainLimits): Domains {
   const hosts = [...new Set(domains.allowed.map(hostOf))];
   // Some of the allowed domains would hide results of the others.
   const allowed = hosts.length <= limits.allowed ? hosts : [];

@@ -4,7 +4,7 @@ import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
 import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
-import { toldDomains } from "./domain-filters.ts";
+import { applicableDomains } from "./domain-filters.ts";
 
 /** Hours; -1: no page is fetched for a search, whatever its age in the cache. */
 const neverFresh = -1;
@@ -18,7 +18,7 @@ export const exa = (post: MeteredPost): SearchAdapter => ({
   maxPages: 1,
   async page({ query, maxResults, contentLength, domains, wishes }, _, limits) {
     const { mode, place = {}, cachedOnly } = wishes;
-    const { allowed, blocked } = toldDomains(domains, { allowed: 1_200, blocked: 1_200 });
+    const { allowed, blocked } = applicableDomains(domains, { allowed: 1_200, blocked: 1_200 });
     const body = {
       query,
       type: mode ?? "auto",

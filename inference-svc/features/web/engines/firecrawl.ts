@@ -7,7 +7,7 @@ import type { ReadPage } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
 import { bodyIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
-import { toldDomains } from "./domain-filters.ts";
+import { applicableDomains } from "./domain-filters.ts";
 
 /** Longer queries are rejected. */
 const maxQueryLength = 500;
@@ -17,7 +17,7 @@ export const firecrawl = (post: MeteredPost): SearchAdapter => ({
   maxPages: 1,
   async page({ query, maxResults, domains, wishes: { place = {} } }, _, limits) {
     const { city, region, country } = place;
-    const { allowed, blocked } = toldDomains(domains, { allowed: 100, blocked: 100, onlyOne: true });
+    const { allowed, blocked } = applicableDomains(domains, { allowed: 100, blocked: 100, onlyOne: true });
     const location = [city, region].filter((name) => name !== undefined).join(",");
     const body = {
       query: query.slice(0, maxQueryLength),

@@ -4,7 +4,7 @@ import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
 import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
-import { toldDomains } from "./domain-filters.ts";
+import { applicableDomains } from "./domain-filters.ts";
 
 /** Longer search queries are rejected; the objective has the whole text. */
 const maxQueryLength = 200;
@@ -13,7 +13,7 @@ export const parallel = (post: MeteredPost): SearchAdapter => ({
   knows: { modes: ["turbo", "fast", "basic", "advanced"], place: { country: isCountryCode } },
   maxPages: 1,
   async page({ query, maxResults, contentLength, domains, wishes: { mode, place = {} } }, _, limits) {
-    const { allowed, blocked } = toldDomains(domains, { allowed: 200, blocked: 200, onlyOne: true });
+    const { allowed, blocked } = applicableDomains(domains, { allowed: 200, blocked: 200, onlyOne: true });
     const policy = {
       ...(allowed.length > 0 && { include_domains: allowed }),
       ...(blocked.length > 0 && { exclude_domains: blocked }),

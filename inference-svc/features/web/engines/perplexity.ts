@@ -3,7 +3,7 @@ import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
 import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
-import { toldDomains } from "./domain-filters.ts";
+import { applicableDomains } from "./domain-filters.ts";
 
 const maxResults = 20;
 const maxDomains = 20;
@@ -14,7 +14,11 @@ export const perplexity = (post: MeteredPost): SearchAdapter => ({
   knows: { place: { country: isCountryCode } },
   maxPages: 1,
   async page({ query, maxResults: wanted, contentLength, domains, wishes: { place = {} } }, _, limits) {
-    const { allowed, blocked } = toldDomains(domains, { allowed: maxDomains, blocked: maxDomains, onlyOne: true });
+    const { allowed, blocked } = applicableDomains(domains, {
+      allowed: maxDomains,
+      blocked: maxDomains,
+      onlyOne: true,
+    });
     const filter = [...allowed, ...blocked.map((host) => `-${host}`)];
     const body = {
       query,

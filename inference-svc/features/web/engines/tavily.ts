@@ -3,7 +3,7 @@ import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
 import { countryName } from "./tavily-countries.ts";
-import { toldDomains } from "./domain-filters.ts";
+import { applicableDomains } from "./domain-filters.ts";
 
 const maxResults = 20;
 
@@ -14,7 +14,7 @@ export const tavily = (post: MeteredPost): SearchAdapter => ({
   },
   maxPages: 1,
   async page({ query, maxResults: wanted, domains, wishes: { mode, place = {} } }, _, limits) {
-    const { allowed, blocked } = toldDomains(domains, { allowed: 300, blocked: 150 });
+    const { allowed, blocked } = applicableDomains(domains, { allowed: 300, blocked: 150 });
     const body = {
       query,
       max_results: Math.min(wanted, maxResults),

@@ -28,14 +28,12 @@ export const maxListed = 5;
 /** A layer that replaces these slugs by models, anywhere in `models`. */
 export const resolveAliases = (all: readonly ModelAlias[], prepare: PrepareRequest): Layer =>
   onRequest(async (request, scope) => {
-    if (!namesAlias(all, request)) return request;
+    if (!hasAlias(all, request)) return request;
     return { ...request, models: await resolveModels(all, prepare(request, scope), scope) };
   });
 
-export const namesAlias = (
-  all: readonly Pick<ModelAlias, "slug">[],
-  { models }: Pick<TurnRequest, "models">,
-): boolean => models.some((slug) => find(all, slug) !== undefined);
+export const hasAlias = (all: readonly Pick<ModelAlias, "slug">[], { models }: Pick<TurnRequest, "models">): boolean =>
+  models.some((slug) => find(all, slug) !== undefined);
 
 interface AliasMatch<Of> {
   readonly by: Of;

@@ -1,5 +1,5 @@
 /** Closes up words spelled with gaps (`p a s s`). The gaps after a single letter are held until it is known whether they belong to such a word. */
-import { maxGap, minSpelled } from "../../disguises/characters.ts";
+import { maxGap, minSpelledLetters } from "../../disguises/characters.ts";
 import type { Character, Deobfuscated } from "./characters.ts";
 
 interface WaitingPiece {
@@ -86,7 +86,7 @@ export class LetterRun {
 
   /** A different gap may start a new run with the last letter, unless the current run is already a word. */
   #startsNewRun(): boolean {
-    if (this.#letters >= minSpelled) return false;
+    if (this.#letters >= minSpelledLetters) return false;
     for (const { piece } of this.#waiting.splice(0, this.#gapStart)) this.#give(piece);
     this.#gapStart = 0;
     this.#letters = 1;
@@ -105,7 +105,7 @@ export class LetterRun {
     this.#letters++;
     this.#open = undefined;
     this.#nextGap = "";
-    if (this.#letters < minSpelled) return;
+    if (this.#letters < minSpelledLetters) return;
     for (const { piece, isGap } of this.#waiting) this.#give(isGap ? { ...piece, folded: "", unmarked: "" } : piece);
     this.#waiting = [];
   }

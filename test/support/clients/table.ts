@@ -198,6 +198,9 @@ export const coveredPrograms: readonly CoveredProgram[] = [
     "a model that does not exist",
   ),
   program(programs.codex, ["responses"], threeCalls, "the same over one WebSocket"),
+  program(programs.opencode, ["chat", "messages", "responses"], threeCalls),
+  program(programs.llm, ["chat"], threeCalls),
+  program(programs.aider, ["chat", "messages"], "a file that it edits until a command succeeds"),
   {
     program: "Open Responses",
     version: "2026-07",

@@ -114,20 +114,34 @@ export const dialects = ["chat", "messages", "responses"] as const;
 export type Dialect = (typeof dialects)[number];
 const formats: readonly Format[] = [chat, messages, responses];
 
+function formatOf(request: Received): Format | undefined {
+  const [path = ""] = request.path.split("?");
+  return formats.find((each) => each.path.test(path));
+}
+
+const notFound = ({ path }: Received): Reply => ({
+  status: 404,
+  chunks: [{ json: { error: { message: `there is no ${path}` } } }],
+});
+
 /** Whether a request is one of the task: it has the tool of the first step. */
 const hasTool = ({ json }: Received, [step]: readonly Step[]): boolean =>
   step === undefined || JSON.stringify(json["tools"] ?? []).includes(JSON.stringify(step.name));
+
+/** @param words of the model @returns its answer in the format of the request */
+export function say(request: Received, words: string): Reply {
+  const format = formatOf(request);
+  return format ? format.text(words, request.json["stream"] === true) : notFound(request);
+}
 
 /** @param steps tools that the model calls @param last words of the model @returns how the provider answers each request */
 export const scriptedModel =
   (steps: readonly Step[], last: string) =>
   (request: Received): Reply => {
-    const [path = ""] = request.path.split("?");
-    const format = formats.find((each) => each.path.test(path));
-    if (!format) return { status: 404, chunks: [{ json: { error: { message: `no ${path}` } } }] };
-    const isStream = request.json["stream"] === true;
-    if (!hasTool(request, steps)) return format.text("A title", isStream);
+    const format = formatOf(request);
+    if (!format) return notFound(request);
+    if (!hasTool(request, steps)) return say(request, "A title");
     const number = format.results(request.json);
     const step = steps[number];
-    return step ? format.call(step, number) : format.text(last, isStream);
+    return step ? format.call(step, number) : say(request, last);
   };

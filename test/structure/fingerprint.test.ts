@@ -35,11 +35,7 @@ const exceptions: Readonly<Record<TextKind, Readonly<Record<string, readonly [nu
     all: [20, 1.4, 0.7],
     test: [20, 1.4, 0.7],
   },
-  pages: {
-    all: [24, 2.2, 2.1],
-    docs: [24, 2.2, 2],
-    top: [22, 2.3, 2.6],
-  },
+  pages: {},
 };
 
 /** Marked words allowed in every room: in a small room, a single word can exceed a limit per 1,000. */

@@ -2,7 +2,7 @@
  * Answers every HTTP request of the gateway: probes, CORS, documents, key, then its operation.
  *
  * Koa runs all requests but turns: it provides the context with the data of a request and catches exceptions of handlers, and @koa/router matches the
- * paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it through the same steps.
+ * paths. Handlers write their answers themselves. A turn never enters Koa: `edge/turns/route.ts` takes it through the same steps.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createEmbeddings, dryRunEmbeddings } from "./contract/operations/embeddings.ts";
@@ -12,23 +12,23 @@ import { dryRunResponse } from "./contract/operations/responses.ts";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import Koa from "koa";
-import { embedDryRun } from "./embeddings/dry-run.ts";
-import { embed } from "./embeddings/handler.ts";
-import { documentRoute, isDocument, writeDocument } from "./docs/route.ts";
-import { Console, type ConsoleParts, isConsole } from "./console-api/console.ts";
-import { doorAt, doorOf, faultsOf } from "./doors.ts";
-import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
-import type { Handle } from "./http/edge-server.ts";
-import { writeFault, writeJsonText } from "./http/errors.ts";
-import { authenticate, begin, close, fail } from "./http/exchange.ts";
-import { waitAfterRefusals } from "./http/impatience.ts";
-import { pathIn, underBasePath } from "./http/path.ts";
-import { admit, countReading } from "./limits/admission.ts";
-import { countMessage } from "./messages/count-tokens.ts";
-import { dryRun } from "./responses/dry-run.ts";
-import { countInput } from "./responses/input-tokens.ts";
-import { type EdgeRouter, createRouter } from "./routes.ts";
-import { TurnRoute, type TurnRouteParts } from "./turns/route.ts";
+import { embedDryRun } from "./doors/embeddings/dry-run.ts";
+import { embed } from "./doors/embeddings/handler.ts";
+import { documentRoute, isDocument, writeDocument } from "./edge/docs/route.ts";
+import { Console, type ConsoleParts, isConsole } from "./admin/console-api/console.ts";
+import { doorAt, doorOf, faultsOf } from "./doors/doors.ts";
+import type { Edge, EdgeContext, HandlerParts } from "./edge/http/context.ts";
+import type { Handle } from "./edge/http/edge-server.ts";
+import { writeFault, writeJsonText } from "./edge/http/errors.ts";
+import { authenticate, begin, close, fail } from "./edge/http/exchange.ts";
+import { waitAfterRefusals } from "./edge/http/impatience.ts";
+import { pathIn, underBasePath } from "./edge/http/path.ts";
+import { admit, countReading } from "./edge/limits/admission.ts";
+import { countMessage } from "./doors/messages/count-tokens.ts";
+import { dryRun } from "./doors/responses/dry-run.ts";
+import { countInput } from "./doors/responses/input-tokens.ts";
+import { type EdgeRouter, createRouter } from "./admin/routes.ts";
+import { TurnRoute, type TurnRouteParts } from "./edge/turns/route.ts";
 
 export interface AppParts
   extends HandlerParts,

@@ -15,7 +15,7 @@ import { type Peer, loopback } from "@sluice/proto/lib/warm-up/peer.js";
 import { repeat } from "@sluice/proto/lib/warm-up/repeat.js";
 import type { Settings } from "../config.ts";
 import { openGateway } from "../gateway.ts";
-import { responsesPath } from "../http/turn-head.ts";
+import { responsesPath } from "../edge/http/turn-head.ts";
 import { openInferencePeer } from "./inference-peer.ts";
 
 /** The inference service for the warm-up's requests. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { toClientFault, writeFault } from "@sluice/gateway/http/errors.js";
+import { toClientFault, writeFault } from "@sluice/gateway/edge/http/errors.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { document, validateError } from "../support/answers/published.ts";

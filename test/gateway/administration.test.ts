@@ -7,11 +7,11 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { administrationFault } from "@sluice/gateway/http/administration.js";
-import type { Edge } from "@sluice/gateway/http/context.js";
-import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
-import { writeFault } from "@sluice/gateway/http/errors.js";
-import { createRouter } from "@sluice/gateway/routes.js";
+import { administrationFault } from "@sluice/gateway/edge/http/administration.js";
+import type { Edge } from "@sluice/gateway/edge/http/context.js";
+import { createEdgeServer } from "@sluice/gateway/edge/http/edge-server.js";
+import { writeFault } from "@sluice/gateway/edge/http/errors.js";
+import { createRouter } from "@sluice/gateway/admin/routes.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { EndUserService, UpdateEndUserResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import {
@@ -30,7 +30,7 @@ import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
-import { rawPath } from "@sluice/gateway/http/path.js";
+import { rawPath } from "@sluice/gateway/edge/http/path.js";
 import Koa from "koa";
 import { exchange } from "./raw-http.ts";
 

@@ -1,7 +1,7 @@
 /** The bounds of captured content in a gateway without admin-svc. */
 import { expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { Captures } from "@sluice/gateway/turns/captures.js";
+import { Captures } from "@sluice/gateway/edge/turns/captures.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";

@@ -4,7 +4,7 @@ import { type IncomingMessage, type RequestOptions, type Server, createServer, r
 import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { isDocument, writeDocument } from "@sluice/gateway/docs/route.js";
+import { isDocument, writeDocument } from "@sluice/gateway/edge/docs/route.js";
 
 let server: Server;
 

@@ -1,7 +1,7 @@
 /** Hostile values in any field lead to a turn or to a fault with status 400 or 404, never to another exception. */
 import { expect, test } from "@jest/globals";
-import { parseMessages } from "@sluice/gateway/messages/request.js";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseMessages } from "@sluice/gateway/doors/messages/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";

@@ -4,8 +4,8 @@ import { Agent, type IncomingMessage, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { writeFault } from "@sluice/gateway/http/errors.js";
-import { maxUndelayed, maxUnheeded, noteAnswer, waitAfterRefusals } from "@sluice/gateway/http/impatience.js";
+import { writeFault } from "@sluice/gateway/edge/http/errors.js";
+import { maxUndelayed, maxUnheeded, noteAnswer, waitAfterRefusals } from "@sluice/gateway/edge/http/impatience.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const retryAfterMs = 40;

@@ -1,7 +1,7 @@
 /** Requests without a valid key: so many a minute of each address are answered at once. */
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
-import { KeylessLimiter } from "@sluice/gateway/http/keyless-limiter.js";
+import { KeylessLimiter } from "@sluice/gateway/edge/http/keyless-limiter.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 const shares = { turnOf: () => undefined };

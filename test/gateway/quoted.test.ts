@@ -1,6 +1,6 @@
 /** A text is quoted as JSON.stringify quotes it, whichever way is taken. */
 import { expect, test } from "@jest/globals";
-import { quoted } from "@sluice/gateway/turns/json.js";
+import { quoted } from "@sluice/gateway/edge/turns/json.js";
 import fc from "../support/properties.js";
 
 test.each([0, 10, 64, 65, 500])("%i letters around any characters", (length) => {

@@ -1,10 +1,10 @@
 /** Items of earlier answers, available for references in later requests of the same key. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { responsesDoor } from "@sluice/gateway/responses/door.js";
-import { MemoryItems } from "@sluice/gateway/responses/remembered/memory-items.js";
-import { RedisItems } from "@sluice/gateway/responses/remembered/redis-items.js";
-import { RememberedItems } from "@sluice/gateway/responses/remembered/remembered-items.js";
+import { responsesDoor } from "@sluice/gateway/doors/responses/door.js";
+import { MemoryItems } from "@sluice/gateway/doors/responses/remembered/memory-items.js";
+import { RedisItems } from "@sluice/gateway/doors/responses/remembered/redis-items.js";
+import { RememberedItems } from "@sluice/gateway/doors/responses/remembered/remembered-items.js";
 import { ItemEndSchema, TurnEndSchema, TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { context } from "../support/random-requests/format.ts";

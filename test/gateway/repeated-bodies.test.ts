@@ -1,8 +1,8 @@
 /** Chat completions and messages are the same turns, whether their arrays were read before or not. */
 import { expect, test } from "@jest/globals";
-import { parseChatRequest } from "@sluice/gateway/chat/request.js";
-import { parseMessages } from "@sluice/gateway/messages/request.js";
-import type { FieldNames } from "@sluice/gateway/turns/field-names.js";
+import { parseChatRequest } from "@sluice/gateway/doors/chat/request.js";
+import { parseMessages } from "@sluice/gateway/doors/messages/request.js";
+import type { FieldNames } from "@sluice/gateway/edge/turns/field-names.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type ScannedArrays, createScannedArrays } from "@sluice/proto/lib/json/elements.js";

@@ -1,9 +1,9 @@
 /** The body of POST /responses on its way to a turn: accepted bodies, their turns, and refusals with reasons. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
-import { responsesDoor } from "@sluice/gateway/responses/door.js";
-import { prepareTurn, toOpen } from "@sluice/gateway/turns/prepare.js";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { responsesDoor } from "@sluice/gateway/doors/responses/door.js";
+import { prepareTurn, toOpen } from "@sluice/gateway/edge/turns/prepare.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";

@@ -1,6 +1,6 @@
 /** Reasoning of other makers comes back from a client of the messages door as it was, or without its signature when the client has changed its text. */
 import { expect, test } from "@jest/globals";
-import { toReasoningItem, toThinkingBlock } from "@sluice/gateway/messages/thinking.js";
+import { toReasoningItem, toThinkingBlock } from "@sluice/gateway/doors/messages/thinking.js";
 
 const item = {
   type: "reasoning",

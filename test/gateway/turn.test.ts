@@ -1,7 +1,7 @@
 /** From a client's body to the request read by the dialects: the subtrees, checked by inference-svc for both endpoints. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";

@@ -2,7 +2,7 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";
-import { writeWholeAnswer } from "@sluice/gateway/http/whole-answer.js";
+import { writeWholeAnswer } from "@sluice/gateway/edge/http/whole-answer.js";
 
 const fields = { "content-type": "application/json", "x-request-id": "req_1" };
 const lines = "content-type: application/json\r\nx-request-id: req_1\r\n";

@@ -1,5 +1,5 @@
 /** A provider's answer on its way through a dialect and the ladder to a client. */
-import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { openAnswer } from "@sluice/inference-svc/models/upstream/events/answer.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { toWire } from "@sluice/inference-svc/engine/wire.js";

@@ -1,6 +1,6 @@
 /** Texts that clients join, cut anywhere over parts and items: no match of a rule in the joined text goes out, in any dialect. */
 import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
-import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import { outputGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
 import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";

@@ -1,5 +1,5 @@
 /** Items with fields of undocumented shapes: providers and tools send them, and every answer with one still reaches its client whole. */
-import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ResponsesTranslator } from "@sluice/inference-svc/models/upstream/responses/stream.js";

@@ -9,9 +9,9 @@ import { placeOf } from "./profile/places.ts";
 
 test("a place is named by its function and by the nearest calling function of Sluice", () => {
   const dependency = { name: "write", file: "file:///app/node_modules/koa/lib/a.js", line: 3 };
-  const sluice = { name: "serve", file: "file:///app/gateway/http/server.ts", line: 14 };
-  expect(labelOf([dependency, sluice])).toBe("write koa/lib/a.js:3 < serve gateway/http/server.ts:14");
-  expect(labelOf([sluice, dependency])).toBe("serve gateway/http/server.ts:14");
+  const sluice = { name: "serve", file: "file:///app/gateway/edge/http/server.ts", line: 14 };
+  expect(labelOf([dependency, sluice])).toBe("write koa/lib/a.js:3 < serve gateway/edge/http/server.ts:14");
+  expect(labelOf([sluice, dependency])).toBe("serve gateway/edge/http/server.ts:14");
   expect(labelOf([{ name: "then", file: "", line: 0 }])).toBe("then");
 });
 
@@ -33,12 +33,12 @@ test.each([
 
 test("a sample counts for the nearest function of Sluice, and without one for the running function", () => {
   const frame = (symbol: string) => ({ symbol, file: "/tmp/perf-7.map" });
-  const own = frame("JS:*ended file:///app/gateway/responses/answer-writer.ts:83:10");
+  const own = frame("JS:*ended file:///app/gateway/doors/responses/answer-writer.ts:83:10");
   const theirs = frame("JS:*run file:///app/node_modules/jest/dist/run.js:1:1");
   const nodes = frame("JS:^clearBuffer node:internal/streams/writable:744:21");
   const kernel = { symbol: "do_syscall_64", file: "[kernel.kallsyms]" };
   const placeIn = (...frames: PerfFrame[]) => placeOf({ pid: 7, frames });
-  expect(placeIn(kernel, nodes, theirs, own, nodes)).toBe("ended gateway/responses/answer-writer.ts:83");
+  expect(placeIn(kernel, nodes, theirs, own, nodes)).toBe("ended gateway/doors/responses/answer-writer.ts:83");
   expect(placeIn(kernel, nodes)).toBe("clearBuffer node:internal/streams/writable:744");
   expect(placeIn(kernel)).toBe("(kernel without JavaScript)");
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Code, ConnectError, type Transport, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { FaultReason, FaultSchema } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

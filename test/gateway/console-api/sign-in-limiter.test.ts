@@ -1,6 +1,6 @@
 /** Failed sign-ins: ten a minute for an address and the beginning of a key, in little memory. */
 import { expect, test } from "@jest/globals";
-import { SignInLimiter } from "@sluice/gateway/console-api/sign-in-limiter.js";
+import { SignInLimiter } from "@sluice/gateway/admin/console-api/sign-in-limiter.js";
 
 type Request = Parameters<SignInLimiter["note"]>[0];
 

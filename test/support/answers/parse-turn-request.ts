@@ -1,5 +1,5 @@
 /** A request on its way through both processes, without sockets: a client's body as seen by the dialects, or its refusal. */
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";

@@ -1,6 +1,6 @@
 /** A format of requests to models, as the fuzz generates, reads and answers it. */
-import type { FaultForm } from "@sluice/gateway/http/errors.js";
-import type { DoorContext, DoorTurn } from "@sluice/gateway/turns/door.js";
+import type { FaultForm } from "@sluice/gateway/edge/http/errors.js";
+import type { DoorContext, DoorTurn } from "@sluice/gateway/edge/turns/door.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";

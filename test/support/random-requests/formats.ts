@@ -1,13 +1,13 @@
 /** The formats of requests to models. */
-import { chatDoor } from "@sluice/gateway/chat/door.js";
-import { messagesDoor } from "@sluice/gateway/messages/door.js";
-import { responseFaults } from "@sluice/gateway/http/errors.js";
-import { parseMessages } from "@sluice/gateway/messages/request.js";
-import { compactDoor } from "@sluice/gateway/responses/compact.js";
-import { readResponse, responsesDoor } from "@sluice/gateway/responses/door.js";
+import { chatDoor } from "@sluice/gateway/doors/chat/door.js";
+import { messagesDoor } from "@sluice/gateway/doors/messages/door.js";
+import { responseFaults } from "@sluice/gateway/edge/http/errors.js";
+import { parseMessages } from "@sluice/gateway/doors/messages/request.js";
+import { compactDoor } from "@sluice/gateway/doors/responses/compact.js";
+import { readResponse, responsesDoor } from "@sluice/gateway/doors/responses/door.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
-import { errorFrame } from "@sluice/gateway/responses/socket/frame.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
+import { errorFrame } from "@sluice/gateway/doors/responses/socket/frame.js";
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import { chatEmbeddings } from "@sluice/inference-svc/models/upstream/chat/embeddings.js";
 import { cohere } from "@sluice/inference-svc/models/upstream/cohere/dialect.js";

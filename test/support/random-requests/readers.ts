@@ -1,8 +1,8 @@
 /** Reads the bodies of operations other than turns: frames of a WebSocket, embeddings, and prompts for token counts. */
-import { parseEmbeddings } from "@sluice/gateway/embeddings/request.js";
-import { readResponse } from "@sluice/gateway/responses/door.js";
-import { itemsIn } from "@sluice/gateway/responses/items.js";
-import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/responses/socket/frame.js";
+import { parseEmbeddings } from "@sluice/gateway/doors/embeddings/request.js";
+import { readResponse } from "@sluice/gateway/doors/responses/door.js";
+import { itemsIn } from "@sluice/gateway/doors/responses/items.js";
+import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/doors/responses/socket/frame.js";
 import { estimateInputTokens, measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

@@ -3,7 +3,7 @@
  * written in the format of the client.
  */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { Door } from "@sluice/gateway/turns/door.js";
+import type { Door } from "@sluice/gateway/edge/turns/door.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";

@@ -1,9 +1,9 @@
 /** Role: refuses every turn, in one of several ways. */
 import { type Server as HttpServer, createServer as createHttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
-import { refuseEarly } from "@sluice/gateway/http/early-refusal.js";
-import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
-import { shed, refusalText } from "@sluice/gateway/http/shed.js";
+import { refuseEarly } from "@sluice/gateway/edge/http/early-refusal.js";
+import { createEdgeServer } from "@sluice/gateway/edge/http/edge-server.js";
+import { shed, refusalText } from "@sluice/gateway/edge/http/shed.js";
 import { serve } from "./commands.ts";
 
 const door = { overloaded: true, refuses: () => true };

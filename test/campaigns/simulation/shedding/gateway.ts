@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import { create } from "@bufbuild/protobuf";
-import { LoadShedding } from "@sluice/gateway/http/load-shedding.js";
-import { refusalText } from "@sluice/gateway/http/shed.js";
+import { LoadShedding } from "@sluice/gateway/edge/http/load-shedding.js";
+import { refusalText } from "@sluice/gateway/edge/http/shed.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

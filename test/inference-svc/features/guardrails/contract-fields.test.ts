@@ -3,10 +3,10 @@
  * provider. Fields not read by guardrails are listed here, and in the page of guardrails.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { parseChatRequest } from "@sluice/gateway/chat/request.js";
-import { parseEmbeddings } from "@sluice/gateway/embeddings/request.js";
-import { parseMessages } from "@sluice/gateway/messages/request.js";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseChatRequest } from "@sluice/gateway/doors/chat/request.js";
+import { parseEmbeddings } from "@sluice/gateway/doors/embeddings/request.js";
+import { parseMessages } from "@sluice/gateway/doors/messages/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";

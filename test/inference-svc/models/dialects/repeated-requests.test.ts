@@ -1,7 +1,7 @@
 /** The memory that requests share changes neither the body of a provider, nor the reported losses, nor a problem. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
-import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";

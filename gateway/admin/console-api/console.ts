@@ -1,0 +1,258 @@
+/** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
+import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { neededRole } from "@sluice/proto/lib/policy/role.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
+import { callbackPath } from "@sluice/proto/config/console/section.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { object, string } from "@sluice/proto/lib/validation/shape.js";
+import { site } from "../../edge/http/site.ts";
+import { readBody } from "../../edge/http/body.ts";
+import type { EdgeContext, HandlerParts } from "../../edge/http/context.ts";
+import { writeFault, writeJson, writeNothing } from "../../edge/http/errors.ts";
+import { type ExchangeParts, enter, fail } from "../../edge/http/exchange.ts";
+import { pathIn } from "../../edge/http/path.ts";
+import { writePublished } from "../../edge/http/published.ts";
+import type { KnownPerson } from "./people.ts";
+import { type ConfigurationParts, listConfigRefusals } from "./configuration.ts";
+import { session as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
+import type { LiveTurns } from "./live.ts";
+import { LiveStream } from "./live-stream.ts";
+import type { Oidc } from "./oidc.ts";
+import { type SignInParts, beginSignIn, finishSignIn } from "./oidc-sign-in.ts";
+import { requireSameOrigin } from "./origin.ts";
+import { actingFor, requireRole } from "./roles.ts";
+import { Sessions } from "./sessions.ts";
+import { type ShownSettings, shownSession } from "./shown-session.ts";
+import { SignInLimiter } from "./sign-in-limiter.ts";
+import type { TrustedHeader } from "./trusted-header.ts";
+
+const root = "/console";
+const api = `${root}/api`;
+/** Open turns, below `api`. */
+const live = "/live";
+/** Refusals of the configuration file, below `api`. */
+const configuration = "/configuration";
+
+export interface ConsoleParts
+  extends ExchangeParts,
+    SignInParts,
+    ShownSettings,
+    ConfigurationParts,
+    Pick<HandlerParts, "admin" | "token"> {
+  readonly live: LiveTurns;
+  /** Proxy that identifies the person of a request; undefined without a proxy. */
+  readonly trustedHeader: TrustedHeader | undefined;
+  /** Service for the sign-in of people; undefined without a service. */
+  readonly oidc: Oidc | undefined;
+}
+
+/** Serves an operation of the contract for the context's caller. */
+type Operate = (context: EdgeContext) => Promise<void>;
+
+/** Whether a path belongs to the console. */
+export const isConsole = (path: string): boolean => path === root || path.startsWith(`${root}/`);
+
+const signIn = object({ management_key: string({ max: 200 }) }, { required: ["management_key"], strict: true });
+const maxSignInBytes = 1_024;
+
+/** Memory account for bodies of people who are not signed in. */
+const keyless = "";
+
+export class Console {
+  readonly #parts: ConsoleParts;
+  readonly #operateOn: Operate;
+  readonly #sessions: Sessions;
+  readonly #limiter = new SignInLimiter();
+
+  constructor(parts: ConsoleParts, operate: Operate) {
+    this.#parts = parts;
+    this.#operateOn = operate;
+    this.#sessions = new Sessions(parts.admin, parts.token);
+  }
+
+  async serve(context: EdgeContext): Promise<void> {
+    const path = pathIn(context.req.url ?? "");
+    try {
+      // A forged identity header is refused on every path, before anything is read.
+      const person = this.#parts.trustedHeader?.find(context.req);
+      if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length), person);
+      else if (path === callbackPath) await this.#finishSignIn(context);
+      else await this.#servePage(context);
+    } catch (error) {
+      await fail(this.#parts, context, error);
+    }
+  }
+
+  async #finishSignIn(context: EdgeContext): Promise<void> {
+    const { oidc } = this.#parts;
+    if (!oidc || context.req.method !== "GET") throw notFound(context);
+    await finishSignIn(this.#parts, oidc, this.#sessions, context);
+  }
+
+  async #beginSignIn(context: EdgeContext): Promise<void> {
+    context.route = `${api}/oidc`;
+    const { oidc } = this.#parts;
+    if (!oidc) throw notFound(context);
+    await beginSignIn(this.#parts, oidc, context);
+  }
+
+  async #servePage(context: EdgeContext): Promise<void> {
+    const { req: request, res: response } = context;
+    const refusal = await this.#parts.keylessLimiter.admit(request);
+    context.route = `${root}/*`;
+    context.fault = refusal;
+    if (refusal) return writeFault(response, refusal, { requestId: context.requestId });
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || !site.page) throw notFound(context);
+    writePublished(request, response, site.page);
+  }
+
+  async #serveApi(context: EdgeContext, path: string, person: KnownPerson | undefined): Promise<void> {
+    const { req: request, res: response } = context;
+    response.setHeader("cache-control", "no-store");
+    requireSameOrigin(request);
+    if (path === "/session" && request.method === "POST") return await this.#signIn(context);
+    if (path === "/oidc" && request.method === "POST") return await this.#beginSignIn(context);
+    const secret = presentedCookie(sessionCookie, request);
+    const session = await this.#find(context, person);
+    const asksForSession = path === "/session" && request.method === "GET";
+    if (asksForSession) return this.#showSession(context, session);
+    if (!session) throw noSession();
+    if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
+    if (path === configuration && request.method === "GET") return await this.#showConfiguration(context, session);
+    if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
+    context.route = `${api}${path}`;
+    if (request.method !== "DELETE") throw notFound(context);
+    if (secret !== undefined) await this.#sessions.end(secret, { all: path === "/sessions" }, context);
+    response.setHeader("set-cookie", setCookie(sessionCookie, request, ""));
+    writeNothing(response, context);
+  }
+
+  /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */
+  async #find(context: EdgeContext, person: KnownPerson | undefined): Promise<Session | undefined> {
+    if (person) return await this.#sessions.findPerson(person, context);
+    const secret = presentedCookie(sessionCookie, context.req);
+    const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
+    if (secret === undefined || !session || session.person === "") return session;
+    if (this.#parts.oidc?.holds(session.rule) === true) return session;
+    // The rule that granted the session is no longer in the configuration file.
+    await this.#sessions.end(secret, { all: false }, context);
+    return undefined;
+  }
+
+  /** Whether the watch may continue. */
+  async #lives(context: EdgeContext): Promise<boolean> {
+    try {
+      return (await this.#find(context, this.#parts.trustedHeader?.find(context.req))) !== undefined;
+    } catch (error) {
+      if (Fault.from(error).reason === FaultReason.PERMISSION_DENIED) return false;
+      throw error;
+    }
+  }
+
+  /** Lists the open turns of the session's workspace, or ends a turn. */
+  async #serveLive(context: EdgeContext, session: Session, path: string): Promise<void> {
+    const { req: request, res: response } = context;
+    context.route = path === live ? `${api}${live}` : `${api}${live}/*`;
+    if (path === live && request.method === "GET") {
+      return new LiveStream(response, () => this.#lives(context)).start(this.#parts.live, session.keyHash);
+    }
+    const generationId = path.slice(live.length + 1);
+    if (path === live || request.method !== "DELETE") throw notFound(context);
+    await requireRole(this.#sessions, session, "operator", `DELETE ${live}/{id}`, context);
+    const caller = actingFor(session, context);
+    if (!(await this.#parts.live.end(generationId, caller))) throw notFound(context);
+    await this.#sessions.recordEndedTurn(generationId, caller);
+    writeNothing(response, context);
+  }
+
+  /** Names and errors of the configuration file are for administrators of the account. */
+  async #showConfiguration(context: EdgeContext, session: Session): Promise<void> {
+    context.route = `${api}${configuration}`;
+    if (!session.account) throw accountOnly();
+    await requireRole(this.#sessions, session, "admin", `GET ${configuration}`, context);
+    writeJson(context.res, await listConfigRefusals(this.#parts, actingFor(session, context)), context);
+  }
+
+  /** Answers null without a session: this is not a failure, though a browser would report an error status as one. */
+  #showSession(context: EdgeContext, session: Session | undefined): void {
+    context.route = `${api}/session`;
+    const { oidc } = this.#parts;
+    const signIn = { data: null, oidc: oidc ? { name: oidc.name } : null };
+    writeJson(context.res, session ? shownSession(session, this.#parts) : signIn, context);
+  }
+
+  /** Continues as if the session's key had been presented at the same path below the contract's base path. */
+  async #operate(context: EdgeContext, session: Session, path: string): Promise<void> {
+    const { access } = this.#parts;
+    const { keyHash } = session;
+    const { url = "" } = context.req;
+    context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
+    const { caller } = await access.resolve(keyHash, undefined, context.trace);
+    enter(this.#parts, context, keyHash, caller);
+    context.person = session.person === "" ? undefined : session.person;
+    context.permit = (operation) => {
+      const call = `${operation.method.toUpperCase()} ${operation.path}`;
+      return requireRole(this.#sessions, session, neededRole(operation), call, context);
+    };
+    await eventLoop.turnOf(keyHash);
+    await this.#operateOn(context);
+  }
+
+  async #signIn(context: EdgeContext): Promise<void> {
+    context.route = `${api}/session`;
+    const key = await this.#readKey(context);
+    const { secret, session } = await this.#open(key, context).catch(async (error: unknown) => {
+      const isWrong = error instanceof Fault && error.reason === FaultReason.UNAUTHENTICATED;
+      throw (isWrong && (await this.#limiter.note(context.req, key))) || error;
+    });
+    context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
+    writeJson(context.res, shownSession(session as Session, this.#parts), context, 201);
+  }
+
+  /**
+   * Looks the key up as for any request (wrong keys cost the database next to nothing), and opens a session for a valid key.
+   * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
+   */
+  async #open(key: string, { requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
+    const kind = kindOfKey(key);
+    if (kind === undefined) throw invalidKey();
+    if (kind !== KeyKind.MANAGEMENT) {
+      throw new Fault(FaultReason.PERMISSION_DENIED, "An API key cannot sign in: a management key begins with mk-sl-", {
+        origin: FaultOrigin.CLIENT,
+      });
+    }
+    const keyHash = hashKey(key);
+    await this.#parts.access.resolve(keyHash, undefined, trace);
+    return this.#sessions.open({ keyHash, requestId, trace });
+  }
+
+  /** @throws Fault INVALID_REQUEST */
+  async #readKey(context: EdgeContext): Promise<string> {
+    context.room = this.#parts.budget.open(keyless);
+    const bytes = await readBody(context.req, maxSignInBytes, context.room);
+    scanObject(bytes, "body");
+    const body: unknown = JSON.parse(bytes.toString("utf8"));
+    checked((problems) => signIn.check(body, "", problems));
+    return (body as { readonly management_key: string }).management_key;
+  }
+}
+
+const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signed in, or the session has ended");
+
+const accountOnly = (): Fault =>
+  new Fault(
+    FaultReason.PERMISSION_DENIED,
+    "Only administrators of the account see the state of the configuration file",
+    {
+      origin: FaultOrigin.CLIENT,
+    },
+  );
+
+const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
+  new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);

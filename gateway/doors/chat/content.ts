@@ -1,0 +1,96 @@
+/** Converts message parts to parts of input items. */
+import { quoted } from "../../edge/turns/json.ts";
+import type { Content, ContentPart } from "./message.ts";
+
+/** Content of a message to the model, or the result of a tool. */
+export function contentJson(content: Content): string {
+  if (typeof content === "string") return quoted(content);
+  let json = "[";
+  for (let index = 0; index < content.length; index++) json += (index > 0 ? "," : "") + partJson(content[index]!);
+  return `${json}]`;
+}
+
+/** Content of an earlier answer. @param refusal of the message, put after its text */
+export function answerContentJson(content: Content, refusal: string): string {
+  if (typeof content === "string") {
+    if (refusal === "") return quoted(content);
+    const text = content === "" ? "" : `${answerPartJson(content, "")},`;
+    return `[${text}${refusalJson(refusal, "")}]`;
+  }
+  let json = "";
+  for (const part of content) {
+    if (part.type === "thinking") continue;
+    const written =
+      part.type === "refusal"
+        ? refusalJson(part["refusal"] as string, marks(part))
+        : answerPartJson(part["text"] as string, marks(part));
+    json += (json === "" ? "" : ",") + written;
+  }
+  if (refusal !== "") json += (json === "" ? "" : ",") + refusalJson(refusal, "");
+  return `[${json}]`;
+}
+
+const answerPartJson = (text: string, marked: string): string =>
+  `{"type":"output_text","text":${quoted(text)}${marked}}`;
+
+const refusalJson = (refusal: string, marked: string): string =>
+  `{"type":"refusal","refusal":${quoted(refusal)}${marked}}`;
+
+interface Image {
+  readonly url: string;
+  readonly detail?: string | null;
+}
+
+interface File {
+  readonly file_data?: string | null;
+  readonly file_id?: string | null;
+  readonly filename?: string | null | undefined;
+}
+
+function partJson(part: ContentPart): string {
+  switch (part.type) {
+    case "image_url": {
+      const image = part["image_url"] as Image | string;
+      const { url, detail }: Image = typeof image === "string" ? { url: image } : image;
+      return `{"type":"input_image","image_url":${JSON.stringify(url)}${member("detail", detail)}${marks(part)}}`;
+    }
+    case "file":
+      return `{"type":"input_file"${fileMembers(part["file"] as File)}${marks(part)}}`;
+    case "document_url": {
+      const file = {
+        file_data: part["document_url"] as string,
+        filename: part["document_name"] as string | null | undefined,
+      };
+      return `{"type":"input_file"${fileMembers(file)}${marks(part)}}`;
+    }
+    case "input_audio":
+      return `{"type":"input_audio","input_audio":${JSON.stringify(part["input_audio"])}${marks(part)}}`;
+    case "video_url": {
+      const { url } = part["video_url"] as Image;
+      return `{"type":"input_video","video_url":${JSON.stringify(url)}${marks(part)}}`;
+    }
+    default:
+      return `{"type":"input_text","text":${quoted(part["text"] as string)}${marks(part)}}`;
+  }
+}
+
+/** Clients of this format put a file's URL into the field for its bytes. */
+const address = /^https?:\/\//i;
+
+function fileMembers({ file_data: data, file_id: id, filename }: File): string {
+  const field = typeof data === "string" && address.test(data.slice(0, 8)) ? "file_url" : "file_data";
+  return member(field, data) + member("file_id", id) + member("filename", filename);
+}
+
+/** A member with a leading comma; empty for an absent value. */
+export const member = (name: string, value: string | null | undefined): string =>
+  value === null || value === undefined ? "" : `,"${name}":${quoted(value)}`;
+
+/** The cache marks of a part with leading commas. */
+function marks({ cache_control: control, prompt_cache_breakpoint: breakpoint }: ContentPart): string {
+  if (control === undefined && breakpoint === undefined) return "";
+  return (
+    (control === undefined ? "" : `,"cache_control":${JSON.stringify(control)}`) +
+    (breakpoint === undefined ? "" : `,"prompt_cache_breakpoint":${JSON.stringify(breakpoint)}`)
+  );
+}

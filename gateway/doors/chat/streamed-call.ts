@@ -1,0 +1,42 @@
+/** A call for the client while it streams: its id and name first, then the pieces of its arguments. */
+import { append } from "@sluice/proto/lib/text/append.js";
+import { quoted } from "../../edge/turns/json.ts";
+import type { ChunkText } from "./chunk-text.ts";
+import type { OutputItem } from "./item.ts";
+
+export class StreamedCall {
+  readonly #chunks: ChunkText;
+  /** The members of a delta around a piece of the text. */
+  readonly #before: string;
+  readonly #after: string;
+  readonly #isCustom: boolean;
+  #shown = "";
+
+  /** @param number of the call in the answer @param old whether the request had `functions` */
+  constructor(chunks: ChunkText, item: OutputItem, number: number, old: boolean) {
+    const { type, call_id: id = "", name = "" } = item;
+    this.#chunks = chunks;
+    this.#isCustom = type === "custom_tool_call";
+    const kind = this.#isCustom ? "custom" : "function";
+    const field = this.#isCustom ? "input" : "arguments";
+    const index = `"tool_calls":[{"index":${number}`;
+    this.#before = old ? '"function_call":{"arguments":' : `${index},"${kind}":{"${field}":`;
+    this.#after = old ? "}" : "}}]";
+    const named = `{"name":${quoted(name)},"${field}":""}`;
+    chunks.delta(
+      old ? `"function_call":${named}` : `${index},"id":${quoted(id)},"type":"${kind}","${kind}":${named}}]`,
+    );
+  }
+
+  grow(delta: string): void {
+    if (delta === "") return;
+    this.#shown = append(this.#shown, delta);
+    this.#chunks.delta(this.#before + quoted(delta) + this.#after);
+  }
+
+  /** Shows the rest of the text. */
+  finish({ arguments: written, input }: OutputItem): void {
+    const whole = (this.#isCustom ? input : written) ?? "";
+    if (whole.startsWith(this.#shown)) this.grow(whole.slice(this.#shown.length));
+  }
+}

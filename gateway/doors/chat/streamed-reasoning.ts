@@ -1,0 +1,96 @@
+/** Reasoning while it streams: as text, and as entries for clients to send back. */
+import { append } from "@sluice/proto/lib/text/append.js";
+import { quoted } from "../../edge/turns/json.ts";
+import type { ChunkText } from "./chunk-text.ts";
+import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
+import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
+import { betweenParts } from "./whole-reasoning.ts";
+
+type Kind = "reasoning.text" | "reasoning.summary";
+
+export class StreamedReasoning {
+  readonly #chunks: ChunkText;
+  readonly #id: string;
+  /** The item as it began, with its format and no signature yet. */
+  readonly #begun: OutputItem;
+  /** Index of the last entry of the answer. */
+  #index: number;
+  #kind: Kind | undefined = undefined;
+  #part = -1;
+  /** The shown text of the last part. */
+  #shown = "";
+  /** Index of the last entry with raw reasoning. */
+  #textIndex: number | undefined = undefined;
+
+  /** @param before the previous reasoning in the answer @param place of the reasoning in the answer */
+  constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ThoughtPlace) {
+    this.#chunks = chunks;
+    this.#id = placedId(item.id, place);
+    this.#begun = { ...item, format: item.format ?? "unknown", signature: null };
+    this.#index = before === undefined ? -1 : before.#index;
+  }
+
+  text(part: number, delta: string): void {
+    this.#grow("reasoning.text", part, delta);
+  }
+
+  summary(part: number, delta: string): void {
+    this.#grow("reasoning.summary", part, delta);
+  }
+
+  /** Shows the rest of the texts, and then the data by which the provider recognizes its reasoning. */
+  finish(item: OutputItem): void {
+    const contents = contentOf(item);
+    this.#finishParts("reasoning.summary", summariesOf(item).map(shownText));
+    this.#finishParts("reasoning.text", contents.map(shownText));
+    const sealed = sealedPart(item, contents.length > 0);
+    if (contents.length > 0) {
+      if (item.signature || item.format) this.#seal("reasoning.text", "", this.#textIndex ?? ++this.#index, item);
+    } else if (sealed === "" && item.signature) this.#seal("reasoning.text", "", ++this.#index, item);
+    if (sealed !== "") this.#seal("reasoning.encrypted", sealed, ++this.#index, item);
+  }
+
+  #finishParts(kind: Kind, wholes: readonly string[]): void {
+    for (let part = 0; part < wholes.length; part++) {
+      const rest = this.#rest(kind, part, wholes[part]!);
+      if (rest !== "") this.#grow(kind, part, rest);
+    }
+  }
+
+  #rest(kind: Kind, part: number, whole: string): string {
+    if (kind === this.#kind && part === this.#part) {
+      return whole.startsWith(this.#shown) ? whole.slice(this.#shown.length) : "";
+    }
+    return this.#canBegin(kind, part) ? whole : "";
+  }
+
+  /** Raw reasoning may follow summaries, and a part the parts before it. */
+  #canBegin(kind: Kind, part: number): boolean {
+    return kind === this.#kind ? part > this.#part : this.#kind === undefined || kind === "reasoning.text";
+  }
+
+  #grow(kind: Kind, part: number, delta: string): void {
+    let shown = delta;
+    if (kind !== this.#kind || part !== this.#part) {
+      if (!this.#canBegin(kind, part)) return;
+      this.#begin(kind, part);
+      // Every part but the first of the answer is a new paragraph.
+      if (this.#index > 0) shown = betweenParts + delta;
+    }
+    this.#shown = append(this.#shown, delta);
+    const detail = detailJson(kind, delta, this.#id, this.#index, this.#begun);
+    this.#chunks.delta(`"reasoning":${quoted(shown)},"reasoning_details":[${detail}]`);
+  }
+
+  #begin(kind: Kind, part: number): void {
+    this.#kind = kind;
+    this.#part = part;
+    this.#shown = "";
+    this.#index++;
+    if (kind === "reasoning.text") this.#textIndex = this.#index;
+  }
+
+  #seal(kind: Parameters<typeof detailJson>[0], text: string, index: number, item: OutputItem): void {
+    this.#chunks.delta(`"reasoning_details":[${detailJson(kind, text, this.#id, index, item)}]`);
+  }
+}

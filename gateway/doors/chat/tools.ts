@@ -1,0 +1,133 @@
+/** Converts tools and the tool choice to the form of a turn. Parameters stay in the client's bytes. */
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
+import { quoted } from "../../edge/turns/json.ts";
+import type { ElementNote, RepeatedArray } from "../../edge/turns/repeated-array.ts";
+import { member } from "./content.ts";
+
+interface Grammar {
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+interface CustomTool {
+  readonly name: string;
+  readonly description?: string | null;
+  readonly format?: { readonly type: string; readonly grammar?: Grammar } | null;
+}
+
+/** A checked tool. */
+export interface Tool extends JsonObject {
+  /** Absent from functions of Mistral's clients. */
+  readonly type?: string;
+  readonly custom?: CustomTool;
+  readonly cache_control?: unknown;
+}
+
+interface ToolReference {
+  readonly type: string;
+  readonly function?: { readonly name: string };
+  readonly custom?: { readonly name: string };
+}
+
+export type ChatToolChoice =
+  | string
+  | (ToolReference & { readonly allowed_tools?: { readonly mode: string; readonly tools: readonly ToolReference[] } });
+
+export type FunctionChoice = string | { readonly name: string };
+
+export interface WebSearchOptions {
+  readonly search_context_size?: string | null;
+  readonly user_location?: { readonly approximate: JsonObject } | null;
+}
+
+/** Facts about an already converted tool: only its unknown fields are needed. */
+export class ChatToolNote implements ElementNote {
+  /** Paths of its unknown fields. */
+  readonly ignored: readonly string[];
+
+  constructor(ignored: readonly string[]) {
+    this.ignored = ignored;
+  }
+
+  get standIn(): Tool {
+    return tool;
+  }
+
+  get size(): number {
+    return this.ignored.length;
+  }
+}
+
+const tool = { type: "function", function: { name: "known" } };
+const noted = new ChatToolNote([]);
+
+interface ToolArrays {
+  readonly tools: RepeatedArray<ChatToolNote>;
+  ignoredIn(element: string): readonly string[] | undefined;
+}
+
+/** Writes the tools of a turn, followed by equivalents of tools, with a comma. */
+export function writeTools(body: Buffer, tools: readonly Tool[], arrays: ToolArrays, after: string): Buffer {
+  const array = arrays.tools;
+  for (let index = array.known; index < tools.length; index++) {
+    const ignored = arrays.ignoredIn(`tools.${index}`);
+    const note = ignored?.length === 0 ? noted : ignored && new ChatToolNote(ignored);
+    array.add(`${toolJson(body, array.spanOf(index), tools[index]!)},`, note);
+  }
+  return array.write("", after);
+}
+
+function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
+  const { type, custom, cache_control: mark } = tool;
+  const marked = mark ? `"cache_control":${JSON.stringify(mark)},` : "";
+  if (type === "function" || type === undefined) {
+    const inner = memberOf(body, start, "function")!;
+    // Some clients put the cache mark into the function.
+    const isInside = memberOf(body, inner.start, "cache_control") !== undefined;
+    return functionJson(body.toString("utf8", inner.start, inner.end), isInside ? "" : marked);
+  }
+  return type === "custom" && custom ? customJson(custom, marked) : body.toString("utf8", start, end);
+}
+
+/**
+ * @param json an object with a name: its members may follow a comma
+ * @param marked its cache mark as a member with a comma after it
+ */
+const functionJson = (json: string, marked = ""): string => `{"type":"function",${marked}${json.slice(1)}`;
+
+function customJson({ name, description, format }: CustomTool, marked: string): string {
+  const grammar = format?.grammar;
+  const shown = grammar
+    ? `,"format":{"type":"grammar"${member("syntax", grammar.syntax)}${member("definition", grammar.definition)}}`
+    : "";
+  return `{"type":"custom",${marked}"name":${quoted(name)}${member("description", description)}${shown}}`;
+}
+
+/** @param span of `functions` in the body @returns each with a comma after it */
+export const functionsJson = (body: Buffer, span: ByteSpan): string =>
+  elementsOf(body, span.start)
+    .map(({ start, end }) => `${functionJson(body.toString("utf8", start, end))},`)
+    .join("");
+
+export function webSearchJson({ search_context_size: size, user_location: location }: WebSearchOptions): string {
+  const place = location ? JSON.stringify({ type: "approximate", ...location.approximate }) : "";
+  return `{"type":"web_search"${member("search_context_size", size)}${place === "" ? "" : `,"user_location":${place}`}}`;
+}
+
+export function toolChoiceJson(choice: ChatToolChoice): string {
+  if (typeof choice === "string") return quoted(choice === "any" ? "required" : choice);
+  const { allowed_tools: allowed } = choice;
+  if (!allowed) return referenceJson(choice);
+  const tools = allowed.tools.map(referenceJson).join(",");
+  return `{"type":"allowed_tools","mode":${quoted(allowed.mode)},"tools":[${tools}]}`;
+}
+
+function referenceJson(reference: ToolReference): string {
+  const { type, function: called, custom } = reference;
+  const tool = called ?? custom;
+  return tool ? `{"type":${quoted(type)},"name":${quoted(tool.name)}}` : JSON.stringify(reference);
+}
+
+export const functionChoiceJson = (choice: FunctionChoice): string =>
+  typeof choice === "string" ? quoted(choice) : `{"type":"function","name":${quoted(choice.name)}}`;

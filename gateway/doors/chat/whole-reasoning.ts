@@ -1,0 +1,42 @@
+/** Assembles the reasoning of a whole answer: as one text, and as entries for clients to send back. */
+import { quoted } from "../../edge/turns/json.ts";
+import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
+import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
+
+/** Separator of reasoning parts, each of which is an independent text. */
+export const betweenParts = "\n\n";
+
+export class WholeReasoning {
+  readonly #texts: string[] = [];
+  readonly #details: string[] = [];
+
+  add(reasoning: OutputItem, place: ThoughtPlace): void {
+    const item = { ...reasoning, id: placedId(reasoning.id, place) };
+    const summaries = summariesOf(item);
+    const contents = contentOf(item);
+    for (const part of summaries) this.#entry("reasoning.summary", shownText(part), item);
+    for (let index = 0; index < contents.length; index++) {
+      const isLast = index === contents.length - 1;
+      this.#entry("reasoning.text", shownText(contents[index]!), item, isLast);
+    }
+    const sealed = sealedPart(item, contents.length > 0);
+    if (sealed !== "") this.#detail("reasoning.encrypted", sealed, item, true);
+    else if (contents.length === 0 && item.signature) this.#detail("reasoning.text", "", item, true);
+  }
+
+  #entry(kind: "reasoning.text" | "reasoning.summary", text: string, item: OutputItem, isLast = false): void {
+    this.#texts.push(text);
+    this.#detail(kind, text, item, isLast);
+  }
+
+  #detail(kind: Parameters<typeof detailJson>[0], text: string, item: OutputItem, isLast: boolean): void {
+    this.#details.push(detailJson(kind, text, item.id, this.#details.length, isLast ? item : undefined));
+  }
+
+  /** Members of the message with leading commas. */
+  members(): string {
+    if (this.#details.length === 0) return "";
+    const text = this.#texts.length === 0 ? "" : `,"reasoning":${quoted(this.#texts.join(betweenParts))}`;
+    return `${text},"reasoning_details":[${this.#details.join(",")}]`;
+  }
+}

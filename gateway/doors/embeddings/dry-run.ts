@@ -1,0 +1,20 @@
+/** Serves POST /embeddings/dry-run: shows how POST /embeddings would decide about the same body. */
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { EdgeContext } from "../../edge/http/context.ts";
+import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
+import { type EmbeddingsParts, readEmbeddings } from "./handler.ts";
+
+/**
+ * Returns the receipt as JSON.
+ * @throws Fault as the request would before the call of a provider; a block is reported in the receipt
+ */
+export async function embedDryRun(parts: EmbeddingsParts, context: EdgeContext): Promise<Uint8Array> {
+  const { request } = await readEmbeddings(parts, context);
+  warnAboutUnknownFields(context.res, request);
+  const { inference, token } = parts;
+  const metadata = serviceMetadata(token, context);
+  const input = { $typeName: "sluice.inference.v1.DryRunEmbedRequest", request } as const;
+  const answer = await call(inference, InferenceService.method.dryRunEmbed, input, metadata, parts.limits.turn_ms);
+  return answer.receiptJson;
+}

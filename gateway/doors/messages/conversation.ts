@@ -1,0 +1,247 @@
+/** Converts messages to input items. */
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { quoted } from "../../edge/turns/json.ts";
+import { MessageNote } from "./notes.ts";
+import { type Block, type OnUnsent, type InputPart, isWebCitation, partJson, saidText, toParts } from "./parts.ts";
+import type { ItemPlace } from "./field-names.ts";
+import { describeCall, isServerCall, isServerResult, toServerItem } from "./server-history.ts";
+import { toReasoningItem, toRedactedItem } from "./thinking.ts";
+
+export interface Message {
+  readonly role: "user" | "assistant" | "system";
+  readonly content: string | readonly Block[];
+}
+
+/** Reads the inputs of calls in the client's text, because parsing and rewriting would round numbers. */
+export class WrittenInputs {
+  readonly #body: Buffer;
+  readonly #messages: { spanOf(index: number): ByteSpan };
+  /** The message of the last located blocks: it can have thousands. */
+  #message = -1;
+  #blocks: readonly ByteSpan[] = [];
+
+  /** @param messages of the body */
+  constructor(body: Buffer, messages: { spanOf(index: number): ByteSpan }) {
+    this.#body = body;
+    this.#messages = messages;
+  }
+
+  at(message: number, block: number): string {
+    if (this.#message !== message) this.#blocks = this.#blocksOf(message);
+    this.#message = message;
+    const input = memberOf(this.#body, this.#blocks[block]!.start, "input") as ByteSpan;
+    return this.#body.toString("utf8", input.start, input.end);
+  }
+
+  #blocksOf(message: number): readonly ByteSpan[] {
+    const content = memberOf(this.#body, this.#messages.spanOf(message).start, "content") as ByteSpan;
+    return elementsOf(this.#body, content.start);
+  }
+}
+
+interface PlacedPart {
+  readonly part: InputPart;
+  readonly path: string;
+}
+
+export class Conversation {
+  /** The block or message that each item was made from. */
+  readonly places: ItemPlace[] = [];
+  /** Names of tools found by a search of the client or the provider. */
+  readonly found = new Set<string>();
+  /** Paths of fields that reach no provider. */
+  readonly unsent: string[] = [];
+  /** Ids of the calls of functions so far. */
+  readonly #calls = new Set<string | undefined>();
+  readonly #inputs: WrittenInputs;
+  readonly #onUnsent: OnUnsent = (path) => void this.#note.unsent.push(path);
+  #json = "";
+  #note = new MessageNote();
+  /** Results within the message. */
+  #results: ReadonlyMap<string | undefined, Block> = new Map();
+
+  constructor(inputs: WrittenInputs) {
+    this.#inputs = inputs;
+  }
+
+  /** Items of the last message read, each with a comma after it. */
+  get json(): string {
+    return this.#json;
+  }
+
+  /** Text and a list with a single text give the same item: a client changing between them keeps the provider's cache. */
+  readSystem(content: string | readonly Block[], path: string): void {
+    this.#begin();
+    this.#say("system", this.#parts(content, path), path);
+    this.skip(this.#note);
+  }
+
+  /** Records a message converted in an earlier request. */
+  skip({ places, calls, found, unsent }: MessageNote): void {
+    for (const place of places) this.places.push(place);
+    for (const id of calls) this.#calls.add(id);
+    for (const name of found) this.found.add(name);
+    for (const path of unsent) this.unsent.push(path);
+  }
+
+  /** Reads a message; `json` then contains its items. */
+  read({ role, content }: Message, index: number): MessageNote {
+    this.#begin();
+    const message = `messages.${index}`;
+    const path = `${message}.content`;
+    if (role === "assistant") this.#answer(content, index, path);
+    else if (role === "system" || typeof content === "string") this.#say(role, this.#parts(content, path), message);
+    else this.#ask(content, path, message);
+    this.skip(this.#note);
+    return this.#note;
+  }
+
+  #begin(): void {
+    this.#json = "";
+    this.#note = new MessageNote();
+  }
+
+  #parts(content: string | readonly Block[], path: string): readonly PlacedPart[] {
+    if (typeof content === "string") return [{ part: { type: "input_text", text: content }, path }];
+    return content.flatMap((block, index) => this.#placed(block, `${path}.${index}`));
+  }
+
+  #placed(block: Block, path: string): readonly PlacedPart[] {
+    return toParts(block, path, this.#onUnsent).map((part) => ({ part, path }));
+  }
+
+  #say(role: Message["role"], content: readonly PlacedPart[], path: string): void {
+    if (content.length === 0) return;
+    this.#add(`{"type":"message","role":"${role}","content":${partsJson(content)}}`, path, content);
+  }
+
+  #add(item: string, path: string, content: readonly PlacedPart[] = []): void {
+    this.#json += `${item},`;
+    this.#note.places.push({ path, parts: content.map((part) => part.path) });
+  }
+
+  #ask(blocks: readonly Block[], path: string, message: string): void {
+    let parts: PlacedPart[] = [];
+    for (const [index, block] of blocks.entries()) {
+      const at = `${path}.${index}`;
+      if (block.type !== "tool_result") {
+        parts.push(...this.#placed(block, at));
+        continue;
+      }
+      this.#say("user", parts, message);
+      parts = [];
+      this.#result(block, at);
+    }
+    this.#say("user", parts, message);
+  }
+
+  /** @throws Fault INVALID_REQUEST for a result without its call */
+  #result(block: Block, path: string): void {
+    const { content = "", cache_control: mark } = block;
+    if (!this.#calls.has(block.tool_use_id)) {
+      throw invalid(`${path}.tool_use_id`, "no tool_use in the messages before has this id");
+    }
+    const blocks = content as string | readonly Block[] | null;
+    if (Array.isArray(blocks)) this.#noteFound(blocks as readonly Block[]);
+    const isPlain = typeof blocks === "string" && (!mark || blocks === "");
+    const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
+    // A mark needs a part, but an empty result has none.
+    if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`);
+    // Text without a mark stays text.
+    const output = isPlain ? quoted(blocks) : parts.length === 0 ? '""' : partsJson(parts);
+    const status = block.is_error === true ? ',"status":"incomplete"' : "";
+    const id = quoted(block.tool_use_id!);
+    this.#add(`{"type":"function_call_output","call_id":${id},"output":${output}${status}}`, path, parts);
+  }
+
+  #resultParts(
+    content: string | readonly Block[] | null,
+    mark: Block["cache_control"],
+    path: string,
+  ): readonly PlacedPart[] {
+    const parts = this.#parts(content ?? [], `${path}.content`);
+    const last = parts.at(-1);
+    if (last === undefined || !mark) return parts;
+    return [...parts.slice(0, -1), { part: { ...last.part, cache_control: mark }, path }];
+  }
+
+  #noteFound(blocks: readonly Block[]): void {
+    for (const { type, tool_name: name } of blocks)
+      if (type === "tool_reference") this.#note.found.push(name as string);
+  }
+
+  #answer(content: string | readonly Block[], message: number, path: string): void {
+    const at = `messages.${message}`;
+    if (typeof content === "string") {
+      return this.#say("assistant", [{ part: saidText({ type: "text", text: content }), path }], at);
+    }
+    this.#results = serverResultsIn(content);
+    let said: PlacedPart[] = [];
+    for (const [index, block] of content.entries()) {
+      const place = `${path}.${index}`;
+      if (block.cache_control && block.type !== "text" && block.type !== "tool_use")
+        this.#onUnsent(`${place}.cache_control`);
+      if (isServerResult(block)) continue;
+      const item = block.type === "text" ? undefined : this.#called(block, message, index);
+      if (item === undefined) {
+        said.push({ part: this.#saidPart(block, place), path: place });
+        continue;
+      }
+      this.#say("assistant", said, at);
+      said = [];
+      this.#add(JSON.stringify(item), place);
+    }
+    this.#say("assistant", said, at);
+  }
+
+  /** Citations of web pages stay with their text; document citations have no counterpart. */
+  #saidPart(block: Block, path: string): InputPart {
+    if (block.type !== "text")
+      return saidText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
+    const { citations } = block;
+    if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
+      this.#onUnsent(`${path}.citations`);
+    return saidText(block);
+  }
+
+  #called(block: Block, message: number, index: number): JsonObject | undefined {
+    switch (block.type) {
+      case "thinking":
+        return toReasoningItem(block.thinking ?? "", block.signature ?? "");
+      case "redacted_thinking":
+        return toRedactedItem(block.data ?? "");
+      case "tool_use":
+        this.#note.calls.push(block.id);
+        return {
+          type: "function_call",
+          call_id: block.id,
+          name: block.name,
+          arguments: this.#inputs.at(message, index),
+          ...(block.cache_control && { cache_control: block.cache_control }),
+        };
+      default: {
+        const result = this.#results.get(block.id);
+        if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
+        return isServerCall(block) ? toServerItem(block, result) : undefined;
+      }
+    }
+  }
+
+  #noteSearch(content: unknown): void {
+    const references = (content as { readonly tool_references?: unknown } | null)?.tool_references;
+    if (Array.isArray(references)) this.#noteFound(references as readonly Block[]);
+  }
+}
+
+/** The results of server tool calls, by call id; the first of several counts. */
+function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefined, Block> {
+  const results = new Map<string | undefined, Block>();
+  for (const block of blocks) {
+    if (isServerResult(block) && !results.has(block.tool_use_id)) results.set(block.tool_use_id, block);
+  }
+  return results;
+}
+
+const partsJson = (placed: readonly PlacedPart[]): string => `[${placed.map(({ part }) => partJson(part)).join(",")}]`;

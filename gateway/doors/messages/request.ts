@@ -1,0 +1,183 @@
+/** Converts the body of POST /messages into a turn. */
+import { messagesRequest } from "../../contract/messages/request.ts";
+import { pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
+import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
+import { memberOf } from "@sluice/proto/lib/json/span.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import { isLongerThan } from "@sluice/proto/lib/validation/text.js";
+import type { DoorContext } from "../../edge/turns/door.ts";
+import type { FieldNames } from "../../edge/turns/field-names.ts";
+import { parametersAt } from "../../edge/turns/parameters.ts";
+import { KnownFields, unsentField } from "../../edge/turns/unknown-fields.ts";
+import { type MessagesBody, checkMessages } from "./body.ts";
+import { Conversation, WrittenInputs } from "./conversation.ts";
+import { messageFieldNames } from "./field-names.ts";
+import { toReasoning } from "./reasoning.ts";
+import { RepeatedArrays } from "./repeated-arrays.ts";
+import { toToolChoice } from "./tools.ts";
+import { TurnTools } from "./turn-tools.ts";
+
+export interface MessagesTurn {
+  readonly request: RunTurnRequest;
+  readonly names: FieldNames;
+}
+
+const known = new KnownFields(Object.keys(messagesRequest.fields));
+const none = new Uint8Array();
+const maxUserLength = 256;
+
+/**
+ * @param shape the shape of the body: of a turn, or of a token count
+ * @throws Fault INVALID_REQUEST with every problem detectable here
+ */
+export function parseMessages(
+  body: Buffer,
+  members: readonly JsonMember[],
+  context: Pick<DoorContext, "headers" | "sessionId" | "serviceMetadata">,
+  shape: Shape = messagesRequest,
+): MessagesTurn {
+  const spans = new Spans(body, members);
+  const arrays = new RepeatedArrays(body, spans.of("messages"), spans.of("tools"));
+  const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
+  const unknown = [...known.unknownAmong(members), ...unread.map(unsentField)];
+  const { request, names } = buildTurn(fields, spans, arrays, unknown);
+  if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
+  request.sessionId = session;
+  request.serviceMetadata = fields.service_metadata ?? context.serviceMetadata;
+  request.anthropicBetas = betas;
+  return { request, names };
+}
+
+/** Finds the parts of a body that are passed on unchanged. */
+class Spans {
+  readonly body: Buffer;
+  readonly #members: readonly JsonMember[];
+
+  constructor(body: Buffer, members: readonly JsonMember[]) {
+    this.body = body;
+    this.#members = members;
+  }
+
+  of(name: string): JsonMember | undefined {
+    return this.#members.find(({ key }) => key === name);
+  }
+
+  /** The text of a value below a top-level field; undefined when it is absent. */
+  text(name: string, ...path: readonly string[]): string | undefined {
+    let span: ByteSpan | undefined = this.of(name);
+    for (const key of path) span = span && memberOf(this.body, span.start, key);
+    return span && this.body.toString("utf8", span.start, span.end);
+  }
+}
+
+function buildTurn(
+  fields: MessagesBody,
+  spans: Spans,
+  arrays: RepeatedArrays,
+  unknownFields: UnknownField[],
+): MessagesTurn {
+  const { conversation, inputJson } = readConversation(fields, spans.body, arrays);
+  const unsent = [...unknownFields, ...conversation.unsent.map(unsentField)];
+  const onUnsent = (path: string) => void unsent.push(unsentField(path));
+  const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
+  const tools = readTools(fields, conversation, spans.body, arrays, onUnsent);
+  const toolsJson = tools.write();
+  const { user_id: userId } = fields.metadata ?? {};
+  const include = includes(tools);
+  if (fields.context_management && !fields.context_management.edits) onUnsent("context_management");
+  if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
+  const request = Object.assign(emptyRunTurnRequest(), {
+    model: fields.model ?? "",
+    models: fields.models ?? [],
+    inputJson,
+    stream: fields.stream ?? false,
+    parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
+    toolsJson,
+    toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
+    textFormatJson: toTextFormat(fields, spans),
+    reasoningJson: jsonBytes(toReasoning(fields)),
+    include,
+    user: userId && !isLongerThan(userId, maxUserLength) ? userId : undefined,
+    safetyIdentifier: userId || undefined,
+    serviceTier: tier === "standard_only" ? "default" : (tier ?? ""),
+    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
+    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
+    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
+    unknownFields: unsent.slice(0, maxUnsent),
+    contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
+    door: "messages",
+  } satisfies Partial<RunTurnRequest>);
+  parametersAt.messages.read(fields, request);
+  return { request, names: messageFieldNames(conversation.places, tools.paths) };
+}
+
+/** Limits the text a client can have repeated in headers and receipts. */
+const maxUnsent = 16;
+
+const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : Buffer.from(JSON.stringify(value)));
+
+const verbatim = (json: string | undefined): Uint8Array =>
+  json === undefined || json === "null" ? none : Buffer.from(json);
+
+interface ReadConversation {
+  readonly conversation: Conversation;
+  readonly inputJson: Uint8Array;
+}
+
+function readConversation({ system, messages }: MessagesBody, body: Buffer, arrays: RepeatedArrays): ReadConversation {
+  const array = arrays.messages;
+  const conversation = new Conversation(new WrittenInputs(body, array));
+  if (system) conversation.readSystem(system, "system");
+  const instructions = conversation.json;
+  for (let index = 0; index < array.known; index++) conversation.skip(array.note(index));
+  for (let index = array.known; index < messages.length; index++) {
+    const note = conversation.read(messages[index]!, index);
+    const unread = arrays.unreadIn(`messages.${index}`);
+    if (unread) note.unread = unread;
+    array.add(conversation.json, unread && note);
+  }
+  if (conversation.places.length === 0) throw invalid("messages", "at least one message with content is required");
+  return { conversation, inputJson: array.write(instructions) };
+}
+
+function readTools(
+  { tools, mcp_servers: servers, tool_choice: choice, container }: MessagesBody,
+  { found }: Conversation,
+  body: Buffer,
+  arrays: RepeatedArrays,
+  onUnsent: (path: string) => void,
+): TurnTools {
+  const input = {
+    tools: tools ?? [],
+    servers: servers ?? [],
+    chosen: choice?.name,
+    container: (typeof container === "object" ? container?.id : container) ?? undefined,
+    found,
+  };
+  return new TurnTools(input, body, arrays, onUnsent);
+}
+
+/** The schema is named `answer`, because the format has no name for it. */
+function toTextFormat({ output_config: config, output_format: older }: MessagesBody, spans: Spans): Uint8Array {
+  const schema = config?.format
+    ? spans.text("output_config", "format", "schema")
+    : older
+      ? spans.text("output_format", "schema")
+      : undefined;
+  if (schema === undefined) return none;
+  return Buffer.from(`{"type":"json_schema","name":"answer","strict":true,"schema":${schema}}`);
+}
+
+const codeOutputs = "code_interpreter_call.outputs";
+
+/** The parts always present in answers of this format. */
+function includes({ texts }: TurnTools): string[] {
+  const include = ["reasoning.encrypted_content"];
+  if (texts.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");
+  if (texts.some((tool) => tool.startsWith('{"type":"code_interpreter"'))) include.push(codeOutputs);
+  return include;
+}

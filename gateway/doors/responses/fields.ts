@@ -1,0 +1,88 @@
+/** Reads the fields of the body of POST /responses from its bytes: only the gateway's own fields are parsed, each separately. */
+import { requestShape } from "@sluice/proto/contract/request/request.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
+import type { Problems } from "@sluice/proto/lib/validation/problems.js";
+import type { Shape } from "@sluice/proto/lib/validation/shape.js";
+import { TurnFields } from "../../edge/turns/fields.ts";
+import { readValue } from "../../edge/turns/json.ts";
+
+type FieldName = keyof typeof requestShape.fields;
+
+const shapes: readonly (readonly [string, Shape])[] = Object.entries(requestShape.fields);
+const numbers: ReadonlyMap<string, number> = new Map(shapes.map(([name], number) => [name, number]));
+
+/** Place of each field among the members plus one; 0 for an absent field. Reused, because a body is read without a pause. */
+const places = new Int16Array(shapes.length);
+
+/** Finds the bytes of each field in a request body. Valid until the next instance is created, because all share `places`. */
+export class FieldSpans {
+  readonly #members: readonly JsonMember[];
+
+  constructor(members: readonly JsonMember[]) {
+    this.#members = members;
+    places.fill(0);
+    for (let place = 0; place < members.length; place++) {
+      const number = numbers.get(members[place]!.key);
+      if (number !== undefined) places[number] = place + 1;
+    }
+  }
+
+  of(name: FieldName): ByteSpan | undefined {
+    return this.at(numbers.get(name)!);
+  }
+
+  at(number: number): ByteSpan | undefined {
+    const place = places[number]!;
+    return place === 0 ? undefined : this.#members[place - 1];
+  }
+}
+
+/** The checked fields of a request by their JSON names. Undefined means an absent field. */
+export class RequestFields extends TurnFields {
+  readonly instructions: string | null | undefined = undefined;
+  readonly text: { readonly verbosity?: string | null } | undefined = undefined;
+  /** Settings checked by inference-svc. */
+  readonly reasoning: JsonObject | null | undefined = undefined;
+  readonly include: string[] | null | undefined = undefined;
+  readonly modalities: string[] | undefined = undefined;
+  readonly truncation: string | { readonly type: string } | null | undefined = undefined;
+  readonly anthropic_betas: string[] | undefined = undefined;
+  readonly prompt: JsonObject | null | undefined = undefined;
+}
+
+const kept: ReadonlySet<string> = new Set(Object.keys(new RequestFields()));
+/** Subtrees passed on as bytes, and checked by inference-svc. */
+const passedOn: ReadonlySet<string> = new Set<FieldName>(["input", "tools", "tool_choice"]);
+/** The numbers of all other fields, in the order of problem reports. */
+const readHere = shapes.flatMap(([name], number) => (passedOn.has(name) ? [] : [number]));
+
+/**
+ * Parses and checks every field that is not passed on.
+ * @param textFormat the member `format` of the field `text`, passed on
+ */
+export function readFields(
+  body: Buffer,
+  spans: FieldSpans,
+  textFormat: ByteSpan | undefined,
+  problems: Problems,
+): RequestFields {
+  const fields = new RequestFields();
+  const byName = fields as unknown as Record<string, unknown>;
+  for (let index = 0; index < readHere.length; index++) {
+    const number = readHere[index]!;
+    const span = spans.at(number);
+    if (span === undefined) continue;
+    const [name, shape] = shapes[number]!;
+    const value = name === "text" && textFormat ? readText(body, span, textFormat) : readValue(body, span);
+    shape.check(value, name, problems);
+    if (kept.has(name)) byName[name] = value;
+  }
+  requestShape.rules.also?.(byName, "", problems);
+  return fields;
+}
+
+/** The field `text` with null as its format. */
+function readText(body: Buffer, { start, end }: ByteSpan, format: ByteSpan): unknown {
+  return JSON.parse(`${body.toString("utf8", start, format.start)}null${body.toString("utf8", format.end, end)}`);
+}

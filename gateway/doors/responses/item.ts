@@ -1,0 +1,194 @@
+/**
+ * Streams an output item: its parts open, grow and close, and the delivered text is kept in case of a failure.
+ *
+ * A late delta, for a closed part or text, is not written as an event; the final item contains it.
+ */
+import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
+import { append } from "@sluice/proto/lib/text/append.js";
+import { quoted } from "../../edge/turns/json.ts";
+import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
+import type { EventText } from "./event-text.ts";
+import {
+  Part,
+  type PartKind,
+  isPartKind,
+  partStem,
+  partValue,
+  partsIn,
+  deltaHead,
+  textDonePayload,
+  textIn,
+  textStem,
+} from "./part.ts";
+
+export class OpenItem {
+  readonly #index: number;
+  readonly #item: ItemJson;
+  readonly #events: EventText;
+  /** `"item_id":...,"output_index":...`, the beginning of most payloads. */
+  readonly #address: string;
+  readonly #parts: Part[] = [];
+  #open: Part | undefined = undefined;
+  /** The text event names of calls of this type. */
+  readonly #call: CallText | undefined;
+  #callText = "";
+  #callDone = false;
+
+  constructor(index: number, itemJson: string, events: EventText) {
+    this.#index = index;
+    this.#item = JSON.parse(itemJson) as ItemJson;
+    this.#events = events;
+    this.#address = ['"item_id":', JSON.stringify(this.#item.id), ',"output_index":', index].join("");
+    this.#call = callTexts.get(this.#item.type);
+    this.#emit("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
+  }
+
+  /** Whether the item waits for functions of the client: the response then ends without its `done`. @param json the current item */
+  isSuspended(json: string): boolean {
+    return this.#item.type.endsWith(":subagent") && (JSON.parse(json) as ItemJson).status === "in_progress";
+  }
+
+  /** A delta of an output_text part. */
+  text({ part: index, delta, logprobsJson }: TextDelta): void {
+    const part = this.#part("output_text", index);
+    if (!part) return;
+    if (logprobsJson.length === 0) return this.#grow(part, delta, ',"logprobs":[]');
+    const logprobs = textOf(logprobsJson);
+    for (const entry of JSON.parse(logprobs) as unknown[]) part.logprobs.push(entry);
+    this.#grow(part, delta, `,"logprobs":${logprobs}`);
+  }
+
+  /** A delta of any other kind of part. */
+  delta(kind: PartKind, index: number, delta: string): void {
+    const part = this.#part(kind, index);
+    if (part) this.#grow(part, delta, "");
+  }
+
+  #grow(part: Part, delta: string, rest: string): void {
+    part.text = append(part.text, delta);
+    this.#events.addPrepared(deltaHead[part.kind], `${part.beforeDelta}${quoted(delta)}${rest}`);
+  }
+
+  #emit(type: string, payload: string): void {
+    this.#events.add(type, payload);
+  }
+
+  /** A delta of a call's text. */
+  callDelta(delta: string): void {
+    if (!this.#call || this.#callDone || delta === "") return;
+    this.#callText = append(this.#callText, delta);
+    this.#emit(this.#call.delta, `${this.#address},"delta":${quoted(delta)}`);
+  }
+
+  annotation({ part: index, annotationJson }: Annotation): void {
+    const part = this.#part("output_text", index);
+    if (!part) return;
+    const json = textOf(annotationJson);
+    const position = part.annotations.push(JSON.parse(json)) - 1;
+    this.#emit(
+      "response.output_text.annotation.added",
+      `${part.position},"annotation_index":${position},"annotation":${json}`,
+    );
+  }
+
+  /** @param members of the payload beyond the address, without braces */
+  native(type: string, members: string): void {
+    // A provider runs a call after it has sent all of its text.
+    if (this.#callText !== "" && !type.endsWith(".in_progress")) this.#closeCall();
+    this.#emit(type, members === "" ? this.#address : `${this.#address},${members}`);
+  }
+
+  /** Completes the item: the rest of its text is written, then its end. */
+  done(json: string): void {
+    const item = JSON.parse(json) as ItemJson;
+    for (const [index, part] of partsIn(item, "summary").entries()) this.#complete("summary_text", index, textIn(part));
+    for (const [index, part] of partsIn(item, "content").entries()) {
+      if (isPartKind(part["type"])) this.#complete(part["type"], index, textIn(part));
+      else this.#whole(index, JSON.stringify(part));
+    }
+    this.#close();
+    if (this.#call) this.#completeCall(this.#call, item);
+    this.#emit("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
+  }
+
+  /** The delivered part of an item that will not be completed. */
+  partialJson(): string {
+    const parts = (summaries: boolean) =>
+      this.#parts.filter(({ kind }) => (kind === "summary_text") === summaries).map(partValue);
+    const { type } = this.#item;
+    return JSON.stringify({
+      ...this.#item,
+      status: unfinishedStatus.get(type) ?? "incomplete",
+      ...(type === "reasoning" && { summary: parts(true) }),
+      ...((type === "message" || type === "reasoning") && { content: parts(false) }),
+      ...(this.#callText !== "" && this.#call?.write(this.#item, this.#callText)),
+    });
+  }
+
+  #completeCall(call: CallText, item: ItemJson): void {
+    const whole = call.read(item);
+    if (this.#callText === "" && (whole === undefined || call.onlyStreamed)) return;
+    this.callDelta(rest(this.#callText, whole ?? ""));
+    this.#closeCall();
+  }
+
+  #closeCall(): void {
+    if (!this.#call || this.#callDone) return;
+    this.#callDone = true;
+    const { type, name = "" } = this.#item;
+    const named = type === "function_call" ? `,"name":${JSON.stringify(name)}` : "";
+    const { done, member } = this.#call;
+    this.#emit(done, `${this.#address}${named},"${member}":${JSON.stringify(this.#callText)}`);
+  }
+
+  #complete(kind: PartKind, index: number, whole: string): void {
+    const part = this.#part(kind, index);
+    const delta = part ? rest(part.text, whole) : "";
+    if (delta === "") return;
+    if (part) this.#grow(part, delta, kind === "output_text" ? ',"logprobs":[]' : "");
+  }
+
+  /** Writes a part of a kind without specific events. */
+  #whole(index: number, json: string): void {
+    if (index < this.#siblings("output_text")) return;
+    this.#close();
+    const part = new Part("output_text", index, this.#address);
+    this.#parts.push(part);
+    this.#emit("response.content_part.added", `${part.position},"part":${json}`);
+    this.#emit("response.content_part.done", `${part.position},"part":${json}`);
+  }
+
+  #siblings(kind: PartKind): number {
+    return this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
+  }
+
+  /** Finds or opens the part for a delta, and closes any other open part first. Undefined for a part already closed. */
+  #part(kind: PartKind, index: number): Part | undefined {
+    const open = this.#open;
+    if (open && open.kind === kind && open.index === index) return open;
+    const siblings = this.#siblings(kind);
+    if (index < siblings) return undefined;
+    // Clients append a part at "added" and later find it by number: an omitted empty part has to exist.
+    for (let number = siblings; number <= index; number++) this.#begin(new Part(kind, number, this.#address));
+    return this.#open;
+  }
+
+  #begin(part: Part): void {
+    this.#close();
+    this.#parts.push(part);
+    this.#open = part;
+    this.#emit(`${partStem(part.kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+  }
+
+  #close(): void {
+    const part = this.#open;
+    if (!part) return;
+    this.#open = undefined;
+    this.#emit(`${textStem[part.kind]}.done`, textDonePayload(part));
+    this.#emit(`${partStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+  }
+}
+
+/** The rest of a whole text after the streamed beginning; empty when the whole begins differently. */
+const rest = (shown: string, whole: string): string => (whole.startsWith(shown) ? whole.slice(shown.length) : "");

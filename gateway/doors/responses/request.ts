@@ -1,0 +1,152 @@
+/**
+ * Converts the body of POST /responses to a turn: scalars are parsed and checked, open-ended subtrees are cut out as the client's bytes.
+ *
+ * inference-svc checks those subtrees; here they are neither parsed nor copied. This runs for every request, so it is written by hand instead of with a
+ * schema library.
+ */
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
+import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
+import { emptyRunTurnRequest } from "@sluice/proto/lib/lane/gen/codec.js";
+import { openBrace, openBracket, quote } from "@sluice/proto/lib/json/bytes.js";
+import { type JsonMember, type ByteSpan, memberOf } from "@sluice/proto/lib/json/span.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { requestShape } from "@sluice/proto/contract/request/request.js";
+import { type Echo, buildEcho } from "@sluice/proto/lib/responses/echo.js";
+import { isNullAt, subtreeBytes } from "../../edge/turns/json.ts";
+import { parametersAt } from "../../edge/turns/parameters.ts";
+import { readSession } from "../../edge/turns/session.ts";
+import { KnownFields, unsentField } from "../../edge/turns/unknown-fields.ts";
+import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
+import { refusePrompt } from "./stored-prompt.ts";
+
+export interface RequestHeaders {
+  /** Value of the header `x-session-id`, used when the body names no session. */
+  readonly sessionId?: string | undefined;
+  /** Whether `X-Service-Metadata` asks for the receipt. */
+  readonly serviceMetadata: boolean;
+}
+
+export interface ParsedRequest {
+  readonly request: RunTurnRequest;
+  readonly echo: Echo;
+}
+
+const known = new KnownFields(Object.keys(requestShape.fields));
+
+/**
+ * @param members of the body
+ * @param fillDefaults whether the echo shows defaults instead of null
+ * @throws Fault INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt
+ */
+export function parseRequest(
+  body: Buffer,
+  members: readonly JsonMember[],
+  headers: RequestHeaders,
+  fillDefaults = false,
+): ParsedRequest {
+  const spans = new FieldSpans(members);
+  const text = spans.of("text");
+  const textFormat = text && isObjectAt(body, text) ? memberOf(body, text.start, "format") : undefined;
+  const nested: string[] = [];
+  const problems = new Problems((path) => nested.length < maxUnsent && nested.push(path));
+  checkSubtrees(body, members, spans, textFormat, problems);
+  const fields = readFields(body, spans, textFormat, problems);
+  const sessionId = readSession(fields.session_id, headers.sessionId, problems);
+  problems.throwIfAny();
+  refusePrompt(fields);
+  const unknown = [...known.unknownAmong(members), ...nested.map(unsentField)].slice(0, maxUnsent);
+  const request = buildTurn(body, spans, textFormat, fields, unknown);
+  if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
+  request.sessionId = sessionId;
+  request.serviceMetadata = headers.serviceMetadata;
+  return { request, echo: buildEcho(request, fields, fillDefaults) };
+}
+
+/** Limits the text a client can have repeated in headers and receipts. */
+const maxUnsent = 16;
+
+const isObjectAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === openBrace;
+
+/** A body with `messages` is of another format. */
+const missingInput = (members: readonly JsonMember[]): string =>
+  members.some(({ key }) => key === "messages")
+    ? "required here; a body with messages belongs to POST /api/v1/chat/completions (OpenAI's format) or POST /api/v1/messages (Anthropic's format)"
+    : "required";
+
+/** Checks presence and type of the subtrees; inference-svc checks their content. */
+function checkSubtrees(
+  body: Buffer,
+  members: readonly JsonMember[],
+  spans: FieldSpans,
+  textFormat: ByteSpan | undefined,
+  problems: Problems,
+): void {
+  const input = spans.of("input");
+  const tools = spans.of("tools");
+  const toolChoice = spans.of("tool_choice");
+  const reasoning = spans.of("reasoning");
+  const first = input && body[input.start];
+  if (input === undefined || isNullAt(body, input)) {
+    // A stored prompt may replace the input; the refusal of stored prompts is the more helpful error.
+    const prompt = members.find(({ key }) => key === "prompt");
+    if (!prompt || !isObjectAt(body, prompt)) problems.add("input", missingInput(members));
+  } else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
+  if (tools && body[tools.start] !== openBracket) problems.add("tools", "must be an array");
+  if (textFormat && !isObjectAt(body, textFormat) && !isNullAt(body, textFormat)) {
+    problems.add("text.format", "must be an object or null");
+  }
+  if (reasoning && !isObjectAt(body, reasoning) && !isNullAt(body, reasoning)) {
+    problems.add("reasoning", "must be an object or null");
+  }
+  if (toolChoice && !isObjectAt(body, toolChoice) && !isNullAt(body, toolChoice) && body[toolChoice.start] !== quote) {
+    problems.add("tool_choice", "must be a string or an object");
+  }
+}
+
+function buildTurn(
+  body: Buffer,
+  spans: FieldSpans,
+  textFormat: ByteSpan | undefined,
+  fields: RequestFields,
+  unknownFields: UnknownField[],
+): RunTurnRequest {
+  const { truncation, cache_control: mark } = fields;
+  const request = Object.assign(emptyRunTurnRequest(), {
+    model: fields.model ?? "",
+    models: fields.models ?? [],
+    inputJson: subtreeBytes(body, spans.of("input")),
+    instructions: fields.instructions ?? undefined,
+    stream: fields.stream ?? false,
+    parallelToolCalls: fields.parallel_tool_calls ?? undefined,
+    toolsJson: subtreeBytes(body, spans.of("tools")),
+    toolChoiceJson: subtreeBytes(body, spans.of("tool_choice")),
+    textFormatJson: subtreeBytes(body, textFormat),
+    textVerbosity: fields.text?.verbosity ?? "",
+    reasoningJson: subtreeBytes(body, spans.of("reasoning")),
+    include: fields.include ?? [],
+    maxToolCalls: fields.max_tool_calls ?? undefined,
+    // The parsed object is used without a copy: copying key by key would lose a key such as `__proto__`.
+    metadata: fields.metadata ?? {},
+    modalities: fields.modalities ?? [],
+    user: fields.user ?? undefined,
+    safetyIdentifier: fields.safety_identifier ?? undefined,
+    promptCacheKey: fields.prompt_cache_key ?? undefined,
+    serviceTier: fields.service_tier ?? "",
+    echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
+    truncation: (typeof truncation === "object" ? truncation?.type : truncation) ?? "",
+    imageConfigJson: subtreeBytes(body, spans.of("image_config")),
+    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
+    promptCacheOptionsJson: subtreeBytes(body, spans.of("prompt_cache_options")),
+    traceJson: subtreeBytes(body, spans.of("trace")),
+    stopServerToolsWhenJson: subtreeBytes(body, spans.of("stop_server_tools_when")),
+    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
+    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
+    unknownFields,
+    predictionJson: subtreeBytes(body, spans.of("prediction")),
+    anthropicBetas: fields.anthropic_betas ?? [],
+    contextManagementJson: subtreeBytes(body, spans.of("context_management")),
+  } satisfies Partial<RunTurnRequest>);
+  parametersAt.responses.read(fields, request);
+  return request;
+}

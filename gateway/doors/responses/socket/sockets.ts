@@ -1,0 +1,91 @@
+/** Opens WebSockets at the path of POST /responses. */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
+import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
+import { untraced } from "@sluice/proto/lib/tracing/context.js";
+import { WebSocketServer } from "ws";
+import { readKeyHash } from "../../../edge/http/auth.ts";
+import { writeFault } from "../../../edge/http/errors.ts";
+import { LoadShedding } from "../../../edge/http/load-shedding.ts";
+import { pathIn } from "../../../edge/http/path.ts";
+import { responsesPath } from "../../../edge/http/turn-head.ts";
+import type { TurnRouteParts } from "../../../edge/turns/route.ts";
+import { ResponseSocket } from "./connection.ts";
+
+export interface SocketParts extends TurnRouteParts {
+  /** Pages whose scripts may connect. */
+  readonly allowsOrigin: (origin: string) => boolean;
+}
+
+export class ResponseSockets {
+  readonly #parts: SocketParts;
+  readonly #shedding: LoadShedding;
+  readonly #server: WebSocketServer;
+  readonly #open = new Set<ResponseSocket>();
+
+  constructor(parts: SocketParts, registry: Registry) {
+    this.#parts = parts;
+    this.#shedding = new LoadShedding(parts);
+    this.#server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false });
+    gauge(registry, "sluice_websockets", "Open WebSockets.", () => this.#open.size);
+  }
+
+  /** Whether a request asks for a WebSocket at the path of responses. Every other request with an Upgrade header is served without an upgrade. */
+  takes({ method, url = "", headers }: IncomingMessage): boolean {
+    return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && pathIn(url) === responsesPath;
+  }
+
+  /** Opens a WebSocket, or refuses it with an HTTP answer. @param head bytes received after the request */
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    try {
+      const keyHash = await this.#admit(request);
+      if (socket.destroyed) return;
+      this.#server.options.maxPayload = this.#parts.limits.body_bytes;
+      this.#server.handleUpgrade(request, socket, head, (opened) => {
+        const connection = new ResponseSocket(
+          { parts: this.#parts, shedding: this.#shedding, request, keyHash },
+          opened,
+        );
+        this.#open.add(connection);
+        opened.on("close", () => this.#open.delete(connection));
+      });
+    } catch (error) {
+      await this.#refuse(request, socket, Fault.from(error));
+    }
+  }
+
+  /** Closes idle connections; the others close after their response. */
+  drain(): void {
+    for (const connection of this.#open) connection.drain();
+  }
+
+  /** @returns the hash of the key. @throws Fault */
+  async #admit(request: IncomingMessage): Promise<string> {
+    const { origin } = request.headers;
+    if (origin !== undefined && !this.#parts.allowsOrigin(origin)) {
+      throw new Fault(
+        FaultReason.PERMISSION_DENIED,
+        "Pages of this origin may not connect: cors.allow_origins lists those that may",
+        {
+          origin: FaultOrigin.CLIENT,
+        },
+      );
+    }
+    const keyHash = readKeyHash(request);
+    const { caller } = await this.#parts.access.resolve(keyHash, undefined, untraced);
+    if (!caller) throw invalidKey();
+    return keyHash;
+  }
+
+  async #refuse(request: IncomingMessage, socket: Socket, fault: Fault): Promise<void> {
+    if (fault.reason === FaultReason.UNAUTHENTICATED) await this.#parts.keylessLimiter.admit(request);
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.on("finish", () => socket.destroySoon());
+    writeFault(response, fault, { requestId: newId("req_") });
+  }
+}

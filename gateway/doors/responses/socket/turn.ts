@@ -1,0 +1,149 @@
+/** A response on a connection: from its frame to its last event. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type RunTurnRequest,
+  TurnEndSchema,
+  type TurnEvent,
+  TurnEventSchema,
+  TurnStatus,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import type { ResponseIdentity } from "@sluice/proto/lib/responses/identity.js";
+import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
+import { type Account, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import { measureEvents } from "../../../edge/turns/answer-writer.ts";
+import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
+import { Ladder } from "../ladder.ts";
+
+/** The connection as its response uses it. */
+export interface EventTaker {
+  send(frames: readonly string[]): void;
+  /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */
+  finished(fault: Fault | undefined, refused: boolean): void;
+}
+
+const cancelled = () =>
+  new Fault(FaultReason.DEADLINE_EXCEEDED, "The client cancelled the response", { origin: FaultOrigin.CLIENT });
+const endless = () =>
+  new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
+
+const dataField = "data: ";
+
+/** The data of each event in the text of a stream. The stream's end marker is not an event. */
+function dataOf(text: string): string[] {
+  const frames: string[] = [];
+  for (const block of text.split("\n\n")) {
+    const at = block.indexOf(`${dataField}{`);
+    if (at !== -1) frames.push(block.slice(at + dataField.length));
+  }
+  return frames;
+}
+
+export class SocketTurn implements TurnListener {
+  readonly #taker: EventTaker;
+  readonly #captured: CapturedTurn | undefined;
+  readonly #object: ResponseObject;
+  readonly #ladder: Ladder;
+  readonly #meter: TokenMeter;
+  #control: TurnControl | undefined = undefined;
+  #held: Account | undefined = undefined;
+  #begun = false;
+  #over = false;
+
+  /** @param captured receives the answer if the key captures content */
+  constructor(
+    taker: EventTaker,
+    identity: ResponseIdentity,
+    request: RunTurnRequest,
+    captured: CapturedTurn | undefined,
+  ) {
+    this.#taker = taker;
+    this.#captured = captured;
+    this.#object = new ResponseObject(identity);
+    this.#ladder = new Ladder(this.#object);
+    this.#meter = new TokenMeter(request);
+  }
+
+  get id(): string {
+    return this.#object.id;
+  }
+
+  /** JSON of the items of an ended response, joined by commas. */
+  get items(): string {
+    return this.#object.output.join(",");
+  }
+
+  /** @param keyHash of the answered key */
+  start(keyHash: string, open: (listener: TurnListener) => TurnControl): void {
+    this.#held = heldBytes.open(keyHash, (fault) => {
+      this.#control?.cancel();
+      this.failed(fault);
+    });
+    this.#control = open(this);
+  }
+
+  events(events: readonly TurnEvent[], cost: number): void {
+    if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
+    this.#meter.note(events);
+    this.#send(this.#ladder.events(events));
+  }
+
+  ended(): void {
+    if (this.#ladder.over) this.#finish(undefined);
+    else this.failed(endless());
+  }
+
+  failed(fault: Fault): void {
+    if (this.#begun) this.#send(this.#ladder.failed(fault));
+    this.#finish(fault);
+  }
+
+  /** Answers without a model, with an empty output. */
+  prepare(): void {
+    const value = create(TurnEndSchema, { status: TurnStatus.COMPLETED, serviceTier: "default" });
+    this.#send(this.#ladder.events([create(TurnEventSchema, { event: { case: "end", value } })]));
+    this.ended();
+  }
+
+  /** Ends the turn silently, because its client has left. */
+  abandon(): void {
+    this.#over = true;
+    this.#held?.release();
+    this.#control?.cancel();
+  }
+
+  /** Ends the response as failed. */
+  cancel(): void {
+    this.#control?.cancel();
+    if (!this.#over) this.failed(cancelled());
+  }
+
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  /** Tokens of the turn. @param left whether the client left before its end */
+  tokens(left: boolean): number {
+    return this.#meter.tokens(left);
+  }
+
+  #send(text: string): void {
+    if (text === "" || this.#over) return;
+    this.#begun = true;
+    this.#captured?.add(text);
+    this.#taker.send(dataOf(text));
+  }
+
+  #finish(fault: Fault | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#held?.release();
+    this.#taker.finished(fault, !this.#begun);
+  }
+}

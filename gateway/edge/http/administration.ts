@@ -1,0 +1,85 @@
+/** Calls admin-svc on behalf of a caller, and converts administration failures to answers. */
+import { type DescMessage, type MessageInitShape, create } from "@bufbuild/protobuf";
+import type { Forward } from "@sluice/proto/contract/operations/forward.js";
+import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
+import { operations } from "../../contract/operations/operations.ts";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { checked } from "@sluice/proto/lib/validation/problems.js";
+import type { OperationCall } from "./context.ts";
+
+const defaultTimeoutMs = 10_000;
+
+/**
+ * Calls admin-svc as the contract describes for the operation. A reported change takes effect with the next request to this process.
+ * @throws Fault
+ */
+export async function forwardToAdmin(
+  request: OperationCall,
+  operation: Operation,
+  { method, toRequest, toAnswer, carriesSettings, timeoutMs = defaultTimeoutMs }: Forward,
+): Promise<JsonObject | undefined> {
+  const { admin, token, access } = request.parts;
+  const input = create(method.input, toRequest(request) as MessageInitShape<DescMessage>);
+  if (carriesSettings) access.requireKnown(method.input, input);
+  const message = await call(admin, method, input, serviceMetadata(token, request.caller), timeoutMs);
+  if ("generation" in message && typeof message.generation === "bigint") access.note(message.generation);
+  return checkAnswer(toAnswer(message), operation);
+}
+
+/** The first segments of administration paths: `keys`, `guardrails` and so on. */
+const administrationNouns: ReadonlySet<string | undefined> = new Set(
+  Object.values<Operation>(operations)
+    .filter(({ tag }) => tag === "Administration")
+    .map(({ path }) => path.split("/")[1]),
+);
+
+const absoluteForm = /^https?:\/\/[^/?#]*/i;
+
+/** Whether a URL belongs to the administration, even without a matching operation or a valid key. */
+export function isAdministration(url: string): boolean {
+  const path = url.replace(absoluteForm, "");
+  return (
+    path.startsWith(`${basePath}/`) && administrationNouns.has(/^[^/?]*/.exec(path.slice(basePath.length + 1))?.[0])
+  );
+}
+
+const retryAfterMs = 1_000;
+
+/**
+ * The contract has no 408, 413 or 503 for the administration: a body too large or too slow is a bad request, and an outage is 500 with a retry header.
+ * Every operation sets a state, so repeating it does no harm.
+ */
+export function administrationFault(fault: Fault): Fault {
+  const { message, origin, cause } = fault;
+  switch (fault.reason) {
+    case FaultReason.PAYLOAD_TOO_LARGE:
+      return new Fault(FaultReason.INVALID_REQUEST, message, { origin, cause });
+    case FaultReason.UNAVAILABLE:
+    case FaultReason.DEADLINE_EXCEEDED:
+      return new Fault(FaultReason.INTERNAL, "", {
+        origin,
+        cause: cause ?? fault,
+        retryAfterMs: fault.retryAfterMs || retryAfterMs,
+        shouldRetry: true,
+      });
+    default:
+      return fault;
+  }
+}
+
+/**
+ * Returns an answer of the published shape. Any other answer comes from a later build of admin-svc, and would be misread.
+ * @throws Fault INTERNAL
+ */
+function checkAnswer(answer: JsonObject | undefined, { answer: { content } }: Operation): JsonObject | undefined {
+  const shape = content[0]?.shape;
+  if (!shape) return answer;
+  try {
+    checked((problems) => shape.check(answer, "", problems));
+  } catch (cause) {
+    throw new Fault(FaultReason.INTERNAL, "", { origin: FaultOrigin.ADMIN, cause });
+  }
+  return answer;
+}

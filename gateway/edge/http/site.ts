@@ -1,0 +1,83 @@
+/** The console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
+import type { Published } from "./published.ts";
+
+/** A file in the console build's output. */
+interface BuiltFile {
+  /** Below `/docs/`. */
+  readonly path: string;
+  readonly type: string;
+  readonly etag: string;
+  /** Base64. */
+  readonly br: string;
+  /** Base64. */
+  readonly gzip: string;
+}
+
+const page = "index.html";
+
+const pageHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** File names contain a hash of their content. */
+const fileHeaders = {
+  "cache-control": "public, max-age=31536000, immutable",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+export class Site {
+  readonly #files: ReadonlyMap<string, Published>;
+
+  constructor(files: readonly BuiltFile[]) {
+    this.#files = new Map(files.map((file) => [file.path, publish(file)]));
+  }
+
+  /** The document of every page; undefined when none was built. */
+  get page(): Published | undefined {
+    return this.#files.get(page);
+  }
+
+  /** @param path below `/docs/`; every path other than a file's is a page's */
+  find(path: string): Published | undefined {
+    return this.#files.get(path) ?? (path.startsWith("assets/") ? undefined : this.page);
+  }
+}
+
+function publish({ path, type, etag, br, gzip }: BuiltFile): Published {
+  const bytes = Buffer.from(br, "base64");
+  return {
+    headers: { "content-type": type, ...(path === page ? pageHeaders : fileHeaders) },
+    representations: [
+      { coding: "br", bytes, etag: `"${etag}-br"` },
+      { coding: "gzip", bytes: Buffer.from(gzip, "base64"), etag: `"${etag}-gzip"` },
+      { coding: undefined, bytes: brotliDecompressSync(bytes), etag: `"${etag}"` },
+    ],
+  };
+}
+
+const built = fileURLToPath(new URL("../../../console/dist/site.json", import.meta.url));
+
+function load(): Site {
+  if (!existsSync(built)) return new Site([]);
+  return new Site((JSON.parse(readFileSync(built, "utf8")) as { readonly files: readonly BuiltFile[] }).files);
+}
+
+/** The built pages; without files when they were not built. */
+export const site = load();

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The program of `npm start`, instead of the program startHouse appends to its prefix. */
+/** The program of `npm start`, instead of the program startInstallation appends to its prefix. */
 const program = `exec "${process.execPath}" "${join(root, "deploy/local/start.mjs")}"`;
 
 async function serves(options: InstallationOptions): Promise<void> {

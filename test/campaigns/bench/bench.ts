@@ -31,7 +31,7 @@ export interface FreshStart {
 export interface Bench {
   readonly load: Role<LoadCommands>;
   readonly mock: Role<MockCommands>;
-  /** The first of `houses`, for measurements of a single installation. */
+  /** The first of `installations`, for measurements of a single installation. */
   readonly installation: BenchInstallation;
   readonly installations: readonly BenchInstallation[];
   readonly pipe: LoadSubject;

@@ -62,7 +62,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
     const watching = (async () => {
       for (; !ended.signal.aborted; await delay(20)) peakBytes = Math.max(peakBytes, limited.residentBytes);
     })();
-    // The program instead of the one appended by startHouse.
+    // The program instead of the one appended by startInstallation.
     const program = ["/bin/sh", "-c", `exec "${process.execPath}" "${join(checkout, "deploy/local/start.mjs")}"`];
     try {
       installation = await startInstallation({

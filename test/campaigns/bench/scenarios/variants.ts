@@ -71,7 +71,7 @@ async function measure(
   );
 }
 
-/** @param houses in the order of this round: the second of two finds warm caches */
+/** @param installations in the order of this round: the second of two finds warm caches */
 async function measureRound(
   bench: Bench,
   scenario: VariantScenario,

@@ -48,7 +48,7 @@ const code = (text: string): string => `\`${text.replaceAll("|", "\\|")}\``;
 function kindOf(unresolved: Schema): string {
   const schema = resolve(unresolved);
   if (schema.enum) return schema.enum.map((value) => code(String(value))).join(", ");
-  if (schema.const !== undefined) return code(String(schema.const));
+  if (schema.const !== undefined) return code(JSON.stringify(schema.const).replaceAll('"', ""));
   if (schema.type === "array") return schema.items ? `list of ${kindOf(schema.items)}` : "list";
   if (schema.type === "object") return schema.properties ? "section" : mapKind(schema);
   if (schema.type === "integer" || schema.type === "number") return `${schema.type}${boundsOf(schema)}`;
@@ -114,7 +114,7 @@ function uniqueRows(rows: readonly Row[]): Row[] {
 export function configurationTables(): string {
   const sections = Object.entries(document.properties ?? {}).map(([name, section]) => {
     const { description = "" } = resolve(section);
-    const rows = uniqueRows(rowsOf(section, resolve(section).type === "array" ? `${name}` : name));
+    const rows = uniqueRows(rowsOf(section, name));
     const head = [`## ${name}`, ...(description === "" ? [] : [cell(description)]), `Kind: ${kindOf(section)}.`];
     if (rows.length === 0) return head.join("\n\n");
     const table = rows.map(

@@ -23,7 +23,7 @@ const memoryOf = (time: string | undefined, store = new MemoryItems(() => now), 
     openStore: () => store,
   });
 
-/** Answers a request with a message, through the public interface. @returns whether there was a receiver for its items */
+/** Answers a request with a message, through the code of /responses. @returns whether there was a receiver for its items */
 function answer(memory: RememberedItems, keyHash: string, request: object = {}, item: object = message): boolean {
   const body = Buffer.from(JSON.stringify({ model: "m", input: "Hello", ...request }));
   const remember = memory.taker(keyHash);

@@ -23,32 +23,14 @@ const goals: Readonly<Record<Mark, number>> = {
   "alone, beside, in the place of": 0.2,
 };
 
-/** Limits for rooms still above the goals, in the order of the goals; every other room is held to the goals. */
-const exceptions: Readonly<Record<TextKind, Readonly<Record<string, readonly [number, number, number]>>>> = {
-  comments: {
-    all: [20, 1, 0.7],
-    gateway: [40, 1, 1.3],
-    "inference-svc": [20, 1, 0.4],
-    test: [28, 1.7, 1.7],
-  },
-  titles: {
-    all: [20, 1.4, 0.7],
-    test: [20, 1.4, 0.7],
-  },
-  pages: {},
-};
-
 /** Marked words allowed in every room: in a small room, a single word can exceed a limit per 1,000. */
 const maxFreeWords = 3;
 
 const texts = readTextKinds(root);
 
-const limitOf = (kind: TextKind, scope: string, mark: Mark): number =>
-  exceptions[kind][scope]?.[markNames.indexOf(mark)] ?? goals[mark];
-
 /** @returns the ten worst files when the texts of the whole tree, or of a room, are above their limit */
 function findWorst(kind: TextKind, scope: string, mark: Mark): readonly string[] {
-  const limit = limitOf(kind, scope, mark);
+  const limit = goals[mark];
   const found = texts[kind].filter(({ room }) => scope === "all" || room === scope);
   const { marked, perThousand, worst } = countMark(found, mark, limit);
   return marked <= maxFreeWords || perThousand < limit ? [] : worst;

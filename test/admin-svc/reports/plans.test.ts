@@ -60,7 +60,7 @@ test("a round of exports reads a page or two of each idle workspace", async () =
   const name = "lake";
   const now = new Date();
   await openCursors(database, { name }, now);
-  // Turns of before an export are not exported.
+  // Turns older than an export are not exported.
   await sql`update export_cursors set started = 0, delivered = 0 where workspace_id = (select workspace_id from turns limit 1)`.execute(
     database,
   );

@@ -43,7 +43,7 @@ test("a sample counts for the nearest function of Sluice, and without one for th
   expect(placeIn(kernel)).toBe("(kernel without JavaScript)");
 });
 
-test("a stream's memory is the sum over the processes, also in one-process mode", () => {
+test("a stream's memory is printed as a sum over the processes, also in one-process mode", () => {
   const kib = 1_024;
   const two = memoryOfStream(
     { inUse: [500 * kib, 700 * kib], resident: [800 * kib, 900 * kib] },

@@ -18,7 +18,7 @@ export interface ChaosOptions {
   readonly kills: number;
   /** Inference processes; with 0 they are one process with the gateway. */
   readonly replicas: number;
-  /** Called after every recovered kill. */
+  /** Called after every kill, once the installation has recovered. */
   readonly progress?: (line: string) => void;
 }
 

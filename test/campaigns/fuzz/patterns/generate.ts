@@ -9,9 +9,9 @@ export interface PatternCase {
 
 interface Written {
   readonly source: string;
-  /** Whether it can match nothing. */
+  /** Whether it can match the empty text. */
   readonly nullable: boolean;
-  /** Whether somewhere in it less is preferred to more. */
+  /** Whether it contains a lazy quantifier. */
   readonly lazy: boolean;
   /** Whether there are several ways through it. */
   readonly branches: boolean;

@@ -74,7 +74,7 @@ export async function tryProvider(
   { model, destination }: TestTarget,
   { version, packages, host, limitMs }: TryOptions,
 ): Promise<Tried> {
-  const log = { error: () => {} };
+  const log = { error: () => {}, warn: () => {} };
   const upstreams = openUpstreams([settings], { version, packages, log, now: () => performance.now() });
   const startedAt = performance.now();
   const tried = () => ({

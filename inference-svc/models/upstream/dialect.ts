@@ -13,6 +13,8 @@ export interface Target {
   readonly tier: string;
   /** True for the format's own vendor, with newer names of parameters and 400 for unknown parameters. */
   readonly original: boolean;
+  /** The vendor of the server, as the catalogue names it; absent when unknown. */
+  readonly vendor?: string;
   /** Parameters supported by the endpoint; absent when not configured. */
   readonly supportedParameters?: readonly string[];
   /** Types of tools run by the provider; absent when not configured: then those of the format. */

@@ -15,7 +15,7 @@ import { type Key, KeyRing } from "./credentials/keys.ts";
 import { openIdentity } from "./credentials/open-identity.ts";
 import type { Dialect, Framing, OnDropped, Refusal, Target } from "./dialect.ts";
 import type { AnswerHead } from "./events/answer.ts";
-import { providerFault } from "./failure.ts";
+import { providerFailed, providerFault } from "./failure.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "./provider.ts";
 import { redactBody } from "./redacted-body.ts";
 import { RequestHeads, jsonContent } from "./request-heads.ts";
@@ -26,7 +26,7 @@ import { noEmbeddings } from "./embedding/none.ts";
 import { inParts } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
-import { isVendorOfFormat, namedHost } from "./vendor-host.ts";
+import { isVendorOfFormat, namedHost, vendorOf } from "./vendor-host.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
@@ -69,7 +69,10 @@ export class HttpProvider implements Provider {
   /** Client fields passed on by configuration; undefined for none. */
   readonly #passes: ReadonlySet<string> | undefined;
   /** Destinations live as long as the configuration, and every request uses several of them. */
-  readonly #endpoints = new WeakMap<Destination, Endpoint>();
+  #endpoints = new WeakMap<Destination, Endpoint>();
+  readonly #log: ProviderDependencies["log"];
+  /** Whether the server has refused `stream_options`; true until the configuration changes. */
+  #refusesStreamOptions = false;
 
   constructor(
     settings: ProviderSettings,
@@ -78,6 +81,7 @@ export class HttpProvider implements Provider {
     { version, log, now }: ProviderDependencies,
   ) {
     this.#settings = settings;
+    this.#log = log;
     this.#url = new URL(settings.base_url ?? "");
     this.#dialect = dialect;
     this.#connections = connections;
@@ -109,9 +113,10 @@ export class HttpProvider implements Provider {
   }
 
   turn(destination: Destination): Turn {
-    const endpoint = this.#find(destination);
-    const { dialect, target, heads } = endpoint;
     const turn: Turn = (request, scope) => {
+      // Found anew for each call, because a refusal of `stream_options` changes the target.
+      const endpoint = this.#find(destination);
+      const { dialect, target, heads } = endpoint;
       const { trace } = scope;
       const written = this.#write(endpoint, request, (path, reason) => trace.droppedFields.push({ path, reason }));
       const { body, passedFields } = written;
@@ -123,24 +128,40 @@ export class HttpProvider implements Provider {
       if (!this.#identity) return this.#call(attempt);
       return deferred(this.#authorize(this.#identity, attempt, heads).then((authorized) => this.#call(authorized)));
     };
+    const { dialect, target } = this.#find(destination);
     const maxInputs = dialect.maxInputs?.(target);
     return maxInputs === undefined ? turn : inParts(turn, maxInputs);
   }
 
   #call(attempt: Attempt): Answer {
-    const { scope, key, target, authorization } = attempt;
+    const { request, scope, key, target, authorization } = attempt;
     throwIfAborted(scope.signal);
+    const sendsStreamOptions = this.#settings.dialect === "chat" && request.stream && target.streamOptions !== false;
     const exchange = this.#open(attempt);
     // Lives as long as the answer, so it must not keep the attempt, whose request may have megabytes.
     const explain = (error: unknown): Fault => {
       const failure = Fault.from(error);
       // The provider refused a wrong time or an expired token before it read the request, and the identity has learned from it.
       if (authorization?.isOutdated === true) return failure.with({ repeat: "now" });
+      if (sendsStreamOptions && namesStreamOptions(failure)) return this.#withoutStreamOptions(failure);
       this.#reportKey(key, target.upstreamModel, failure);
       const repeat = findRepeat(exchange, failure);
       return repeat ? failure.with({ repeat }) : failure;
     };
     return explained(() => exchange.start(this.#connections.take()), explain);
+  }
+
+  /** The client never sent the field, so its request is repeated without it, as are all later ones of this provider. */
+  #withoutStreamOptions(failure: Fault): Fault {
+    if (!this.#refusesStreamOptions) {
+      this.#refusesStreamOptions = true;
+      this.#endpoints = new WeakMap();
+      this.#log.warn(
+        { provider: this.#settings.id },
+        "the server refuses stream_options: streams are sent without it; set stream_options: false for this provider",
+      );
+    }
+    return providerFailed("the server refuses stream_options", failure).with({ repeat: "now" });
   }
 
   async #authorize(identity: Identity, attempt: Attempt, heads: RequestHeads): Promise<Attempt> {
@@ -201,11 +222,13 @@ export class HttpProvider implements Provider {
     const { hostname } = this.#url;
     const findFormat = findReasoningFormat(hostname) ?? findReasoningFormat(namedHost(this.#settings) ?? "");
     const reasoningFormat = findFormat?.(upstreamModel);
+    const vendor = vendorOf(this.#settings, hostname);
     return {
       upstreamModel,
       tier,
       original: isVendorOfFormat(this.#settings, hostname, this.#dialect),
-      ...(streamOptions === false && { streamOptions }),
+      ...(vendor !== undefined && { vendor }),
+      ...((streamOptions === false || this.#refusesStreamOptions) && { streamOptions: false as const }),
       ...(this.#passes && { passes: this.#passes }),
       ...(supportedParameters && { supportedParameters }),
       ...(nativeTools && { nativeTools: new Set(nativeTools) }),
@@ -214,6 +237,15 @@ export class HttpProvider implements Provider {
     };
   }
 }
+
+const refusals: ReadonlySet<number | undefined> = new Set([400, 422]);
+
+/**
+ * Whether a server refuses a request for the field by which Sluice asks for the usage of streams: "Unknown parameter: 'stream_options'"
+ * (QuantumNous/new-api issue 418), "Validation error at #/stream_options: Extra inputs are not permitted" (microsoft/semantic-kernel issue 10510).
+ */
+const namesStreamOptions = ({ attemptStatus, message }: Fault): boolean =>
+  refusals.has(attemptStatus) && message.includes("stream_options");
 
 interface WrittenBody {
   readonly body: string;

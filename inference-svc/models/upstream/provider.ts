@@ -14,7 +14,7 @@ export interface ProviderDependencies {
   /** Packages of the AI SDK loaded at the start. */
   readonly packages: SdkPackages;
   /** Refused keys are logged as errors, because an operator must act. */
-  readonly log: Pick<Logger, "error">;
+  readonly log: Pick<Logger, "error" | "warn">;
   /** Clock in milliseconds, for the rest of refused keys. */
   readonly now: () => number;
 }

@@ -10,6 +10,10 @@ const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readon
   // Azure OpenAI and Foundry, and the same in the clouds of the US government and of China.
   [/\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, "openai", ["chat", "responses"]],
   [/\.services\.ai\.azure\.(com|us|cn)$/, "anthropic", ["messages"]],
+  [/(^|\.)api\.mistral\.ai$/, "mistral"],
+  [/(^|\.)api\.groq\.com$/, "groq"],
+  [/(^|\.)api\.deepseek\.com$/, "deepseek"],
+  [/(^|\.)api\.x\.ai$/, "xai"],
 ];
 
 /** Hosts used for a vendor in tables by host. */
@@ -22,7 +26,8 @@ const ownHosts: Readonly<Record<string, string>> = {
 
 type Named = Pick<ProviderSettings, "vendor" | "dialect">;
 
-const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefined =>
+/** The catalogue's name of a provider's vendor; undefined when unknown. */
+export const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefined =>
   vendor ?? hosts.find(([host, , dialects]) => host.test(hostname) && dialects?.includes(dialect) !== false)?.[1];
 
 /** Whether a provider is the vendor of its format, or a proxy in front of it. */

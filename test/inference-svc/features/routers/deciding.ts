@@ -47,7 +47,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
   const telling = openUpstreams(file.providers, {
     version: "0.0.0",
     packages: noPackages,
-    log: { error: () => {} },
+    log: { error: () => {}, warn: () => {} },
     now: records.now,
   });
   const router = new Router({ catalog, support: telling, secret: "s".repeat(32), records, cooldown: () => undefined });

@@ -100,6 +100,33 @@ describe("a request to a provider", () => {
     expect(upstream.requests.at(-1)?.headers.authorization).toBeUndefined();
   });
 
+  test.each([
+    [400, { error: { message: "Unknown parameter: 'stream_options'.", param: "stream_options" } }],
+    [422, { detail: [{ loc: ["body", "stream_options"], msg: "Extra inputs are not permitted" }] }],
+  ])(
+    "is repeated without stream_options when the server answers %i for it, and the provider remembers it",
+    async (status, body) => {
+      await begin([error(status, body), chatStream("Hi")]);
+      for (let count = 0; count < 2; count++) {
+        const { events, fault } = await run(engine.turn, asking());
+        expect(fault).toBeUndefined();
+        expect(itemsOf(events)).toHaveLength(1);
+      }
+      expect(upstream.requests.map(({ json }) => "stream_options" in (json as object))).toEqual([true, false, false]);
+      // The failed attempt has a line of its own.
+      expect(engine.warnings.filter((line) => !("err" in line))).toEqual([{ provider: "acme" }]);
+    },
+  );
+
+  test("is not repeated for another field, nor twice for stream_options", async () => {
+    await begin([error(400, { error: { message: "Unknown parameter: 'stream'." } })]);
+    expect((await run(engine.turn, asking())).fault?.attemptStatus).toBe(400);
+    expect(upstream.requests).toHaveLength(1);
+    upstream.script([error(400, { error: { message: "stream_options: Extra inputs are not permitted" } })]);
+    expect((await run(engine.turn, asking())).fault).toBeDefined();
+    expect(upstream.requests).toHaveLength(3);
+  });
+
   test("reuses connections", async () => {
     await begin([chatStream("Hi")]);
     for (let count = 0; count < 5; count++) await run(engine.turn, asking());

@@ -12,9 +12,10 @@ import { type TranslationContext, supports } from "../translate/context.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, commonParameters, elsewhere, firstStops } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
-import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
+import type { VendorSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { MadeOnce, madeFor } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const translation: TranslationContext = {
@@ -75,7 +76,8 @@ function responseFormat(
 ): Verbatim | undefined {
   if (format.type === "text") return undefined;
   if (format.type === "json_object") return jsonObject;
-  return (target.original ? vendorFormat : schemaFormat).of(format, onDropped);
+  const schemas = compatibleSchemas(target);
+  return (schemas ? formatsOf(schemas) : schemaFormat).of(format, onDropped);
 }
 
 const formatOf = ({ type, name, description }: SchemaFormat, strict: boolean | undefined, schema: Verbatim) =>
@@ -84,10 +86,13 @@ const formatOf = ({ type, name, description }: SchemaFormat, strict: boolean | u
 const schemaFormat = new MadeOnce((format: SchemaFormat) =>
   formatOf(format, format.strict, new Verbatim(format.schemaJson)),
 );
-const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
-  const { schema, strict } = sendAnswerSchema(format, openaiSchemas, onDropped);
-  return formatOf(format, format.strict === undefined ? undefined : strict, schema);
-});
+const formatsOf = madeFor(
+  (schemas: VendorSchemas) =>
+    new MadeOnce((format: SchemaFormat, onDropped) => {
+      const { schema, strict } = sendAnswerSchema(format, schemas, onDropped);
+      return formatOf(format, format.strict && strict, schema);
+    }),
+);
 
 const verbatim = (json: string | undefined): Verbatim | undefined =>
   json === undefined ? undefined : new Verbatim(json);

@@ -2,13 +2,14 @@
 import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
-import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
+import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
+import type { VendorSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { MadeOnce, madeFor } from "../translate/made-once.ts";
 
 export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { tools, target, onDropped } = translation;
@@ -19,23 +20,35 @@ export function addChatTools(body: ObjectWriter, request: TurnRequest, translati
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
 
-/** The vendor takes no marks on tools, and only some forms of schemas; others get schemas as they came. */
-const forVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => chatTool(tool, onDropped, { schemas: openaiSchemas }))),
-);
-const withMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => markedTool(tool, onDropped, {}))),
-);
-const withMarksForVendor = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => markedTool(tool, onDropped, { schemas: openaiSchemas }))),
-);
-const withoutMarks = new MadeOnce(({ list }: SentTools, onDropped) =>
-  arrayJson(list.map((tool) => chatTool(tool, onDropped, {}))),
+/** Tools as known vendors take them; other servers get schemas as they came. */
+const plainTools: ToolWriters = {
+  bare: new MadeOnce(({ list }: SentTools, onDropped) => arrayJson(list.map((tool) => chatTool(tool, onDropped, {})))),
+  marked: new MadeOnce(({ list }: SentTools, onDropped) =>
+    arrayJson(list.map((tool) => markedTool(tool, onDropped, {}))),
+  ),
+};
+const toolsOf = madeFor(
+  (schemas: VendorSchemas): ToolWriters => ({
+    bare: new MadeOnce(({ list }: SentTools, onDropped) =>
+      arrayJson(list.map((tool) => chatTool(tool, onDropped, { schemas }))),
+    ),
+    marked: new MadeOnce(({ list }: SentTools, onDropped) =>
+      arrayJson(list.map((tool) => markedTool(tool, onDropped, { schemas }))),
+    ),
+  }),
 );
 
-function writerOf(target: Target): typeof withMarks {
-  if (supports(target, "cache_control")) return target.original ? withMarksForVendor : withMarks;
-  return target.original ? forVendor : withoutMarks;
+function writerOf(target: Target): MadeOnce<SentTools, Verbatim> {
+  const schemas = compatibleSchemas(target);
+  const { bare, marked } = schemas ? toolsOf(schemas) : plainTools;
+  return supports(target, "cache_control") ? marked : bare;
+}
+
+/** Writers of the list of tools. */
+interface ToolWriters {
+  readonly bare: MadeOnce<SentTools, Verbatim>;
+  /** With cache marks on tools. */
+  readonly marked: MadeOnce<SentTools, Verbatim>;
 }
 
 interface ToolForm {

@@ -4,9 +4,10 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import { inputItems } from "./messages.ts";
 import { addResponsesTools } from "./tools.ts";
-import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
+import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { MadeOnce, madeFor } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, allParameters } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
@@ -92,7 +93,8 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: 
 function textSettings(request: TurnRequest, target: Target, onDropped: OnDropped): Verbatim | undefined {
   const { textFormat: format, verbosity } = request;
   if (format === undefined && verbosity === undefined) return undefined;
-  const formats = isVendor(target) ? vendorFormat : schemaFormat;
+  const schemas = isVendor(target) ? openaiSchemas : compatibleSchemas(target);
+  const formats = schemas ? formatsOf(schemas) : schemaFormat;
   const text = new ObjectWriter();
   if (format) text.add("format", format.type === "json_schema" ? formats.of(format, onDropped) : format);
   text.add("verbosity", verbosity);
@@ -104,13 +106,14 @@ const schemaFormat = new MadeOnce(
     new Verbatim(objectJson({ type, name, description, strict, schema: new Verbatim(schemaJson) })),
 );
 
-const vendorFormat = new MadeOnce((format: SchemaFormat, onDropped) => {
-  const { type, name, description } = format;
-  const { schema, strict } = sendAnswerSchema(format, openaiSchemas, onDropped);
-  return new Verbatim(
-    objectJson({ type, name, description, strict: format.strict === undefined ? undefined : strict, schema }),
-  );
-});
+const formatsOf = madeFor(
+  (schemas: VendorSchemas) =>
+    new MadeOnce((format: SchemaFormat, onDropped) => {
+      const { type, name, description } = format;
+      const { schema, strict } = sendAnswerSchema(format, schemas, onDropped);
+      return new Verbatim(objectJson({ type, name, description, strict: format.strict && strict, schema }));
+    }),
+);
 
 function knownReasoning(reasoning: Reasoning, target: Target, onDropped: OnDropped): Reasoning {
   const { effort } = reasoning;

@@ -11,10 +11,11 @@ import type {
 } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type ObjectWriter, Verbatim } from "../json.ts";
-import { openaiSchemas } from "../translate/schemas/rules.ts";
+import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
+import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { isToolSearch } from "../translate/offered-tools.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { MadeOnce, madeFor } from "../translate/made-once.ts";
 import { describeRename, openAiForm } from "../translate/names/name-rules.ts";
 import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
@@ -28,7 +29,7 @@ export function addResponsesTools(
   const { tools } = request;
   const declared = tools.some(isSent);
   if (!declared && !request.input.some((item) => item.type === "additional_tools")) return;
-  if (declared) body.add("tools", written(isVendor(target), isLoose(request)).of(ToolNames.of(request), onDropped));
+  if (declared) body.add("tools", written(target, isLoose(request)).of(ToolNames.of(request), onDropped));
   body.add("tool_choice", toolChoice(request));
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
@@ -39,17 +40,37 @@ export function addResponsesTools(
  */
 const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "responses";
 
-const toVendor = (isLoosened: boolean) =>
-  new MadeOnce((names: ToolNames, onDropped) => toolsJson({ names, isLoosened, onRenamed: onDropped, onDropped }));
-const toOthers = (isLoosened: boolean) =>
-  new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed }));
+/** Writers of the list of tools, by whether functions without `strict` are sent as not strict. */
+interface ToolWriters {
+  readonly asGiven: MadeOnce<ToolNames, Verbatim>;
+  readonly loose: MadeOnce<ToolNames, Verbatim>;
+}
 
-const [vendorTools, vendorLooseTools] = [toVendor(false), toVendor(true)];
-const [otherTools, otherLooseTools] = [toOthers(false), toOthers(true)];
+const writersOf = (write: (isLoosened: boolean) => MadeOnce<ToolNames, Verbatim>): ToolWriters => ({
+  asGiven: write(false),
+  loose: write(true),
+});
 
-function written(isVendors: boolean, isLoosened: boolean): MadeOnce<ToolNames, Verbatim> {
-  if (isVendors) return isLoosened ? vendorLooseTools : vendorTools;
-  return isLoosened ? otherLooseTools : otherTools;
+const vendorTools = writersOf(
+  (isLoosened) =>
+    new MadeOnce((names: ToolNames, onDropped) =>
+      toolsJson({ names, isLoosened, onRenamed: onDropped, onDropped, schemas: openaiSchemas }),
+    ),
+);
+const plainTools = writersOf(
+  (isLoosened) => new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed })),
+);
+const compatibleTools = madeFor((schemas: VendorSchemas) =>
+  writersOf(
+    (isLoosened) => new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed, schemas })),
+  ),
+);
+
+function written(target: Target, isLoosened: boolean): MadeOnce<ToolNames, Verbatim> {
+  const schemas = compatibleSchemas(target);
+  const others = schemas ? compatibleTools(schemas) : plainTools;
+  const { asGiven, loose } = isVendor(target) ? vendorTools : others;
+  return isLoosened ? loose : asGiven;
 }
 
 interface Writing {
@@ -57,8 +78,10 @@ interface Writing {
   readonly onRenamed: OnDropped;
   /** Whether functions without `strict` are sent as not strict. */
   readonly isLoosened: boolean;
-  /** Given for the vendor only. */
+  /** Given for the vendor of the format only. */
   readonly onDropped?: OnDropped;
+  /** Rules for schemas; absent where they go out as they came. */
+  readonly schemas?: VendorSchemas;
 }
 
 function toolsJson(writing: Writing): Verbatim {
@@ -104,12 +127,13 @@ function unnamedJson(tool: Tool, path: string, writing: Writing): string {
   }
 }
 
-function functionJson(tool: FunctionTool, path: string, { isLoosened, onDropped }: Writing): string {
+function functionJson(tool: FunctionTool, path: string, writing: Writing): string {
+  const { isLoosened, onDropped, onRenamed, schemas } = writing;
   const absent = isLoosened ? false : undefined;
-  if (!onDropped || tool.parametersJson === "null")
-    return withStrict(onDropped ? withoutForeign(tool, path, onDropped) : tool.json, tool, tool.strict ?? absent);
-  const { schema, strict } = sendTool(tool, path, openaiSchemas, onDropped);
-  const json = withoutForeign(tool, path, onDropped);
+  const sent = schemas && tool.parametersJson !== "null" ? sendTool(tool, path, schemas, onRenamed) : undefined;
+  const json = onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
+  if (!sent) return withStrict(json, tool, tool.strict ?? absent);
+  const { schema, strict } = sent;
   const fitted = schema.json === tool.parametersJson ? json : withMembers(json, { parameters: schema.json });
   return withStrict(fitted, tool, tool.strict === undefined ? absent : strict);
 }

@@ -36,3 +36,13 @@ export class MadeOnce<Source extends object, Result> {
     return { result, dropped };
   }
 }
+
+/** A function whose results are kept for as long as their argument lives. */
+export function madeFor<Source extends object, Result>(make: (source: Source) => Result): (source: Source) => Result {
+  const known = new WeakMap<Source, Result>();
+  return (source) => {
+    let made = known.get(source);
+    if (made === undefined) known.set(source, (made = make(source)));
+    return made;
+  };
+}

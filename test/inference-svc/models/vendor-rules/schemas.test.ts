@@ -1,19 +1,30 @@
 /** Schemas of tools and answers must reach each vendor in an acceptable form, and unchanged if they already have it. */
 import { describe, expect, test } from "@jest/globals";
-import type { TextFormat } from "@sluice/inference-svc/turn/request.js";
+import type { TextFormat, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
 import fc from "../../../support/properties.ts";
 import { findConverseViolations } from "../../../support/providers/rules/converse.ts";
 import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
 import {
   checkClaudeStrict,
   checkClaudeTool,
+  checkDeepseekStrict,
+  checkDeepseekTool,
   checkGemini,
   checkGeminiTool,
+  checkGroq,
+  checkGroqStrict,
+  checkGroqTool,
+  checkMistral,
+  checkMistralTool,
   checkOpenaiStrict,
   checkOpenaiTool,
+  checkXai,
+  checkXaiTool,
 } from "../../../support/providers/rules/schemas.ts";
 import { type BodyPart, violationsOf } from "../../../support/providers/rules/violations.ts";
-import { functionTool } from "../../asking.js";
+import { asking, functionTool } from "../../asking.js";
 import { translateChat, vendorChat, otherChat } from "../dialects/chat-translation.js";
 import { translateToCohere } from "../dialects/cohere-translation.js";
 import { claude, translateToConverse } from "../dialects/converse-translation.js";
@@ -41,11 +52,20 @@ interface Format {
   readonly checkTool: Check;
   readonly checkStrictTool: Check;
   readonly checkAnswer: Check;
+  /** Rules for an answer sent with `strict: true`; absent where they are those of any answer. */
+  readonly checkStrictAnswer?: Check;
 }
 
 const enforcing = { ...claude, supportedParameters: ["structured_outputs", "tools"] };
 const toolOf = (parametersJson: string, strict: boolean | undefined) => ({
-  tools: [functionTool({ name: "f", parametersJson, ...(strict !== undefined && { strict }) })],
+  tools: [
+    functionTool({
+      name: "f",
+      parametersJson,
+      json: `{"type":"function","name":"f","parameters":${parametersJson}${strict === undefined ? "" : `,"strict":${strict}`}}`,
+      ...(strict !== undefined && { strict }),
+    }),
+  ],
 });
 const formatOf = (schemaJson: string, strict: boolean | undefined): { readonly textFormat: TextFormat } => ({
   textFormat: { type: "json_schema", name: "n", schemaJson, ...(strict !== undefined && { strict }) },
@@ -67,6 +87,37 @@ const both =
   (schema, path, report) => {
     for (const check of checks) check(schema, path, report);
   };
+
+type Sending = Pick<Format, "tool" | "answer">;
+
+const inChat = (target: Target): Sending => ({
+  tool: (json, strict) => {
+    const { body, losses } = translateChat(toolOf(json, strict), target);
+    return read(body, losses, ["tools", 0, "function", "parameters"], ["tools", 0, "function", "strict"]);
+  },
+  answer: (json, strict) => {
+    const { body, losses } = translateChat(formatOf(json, strict), target);
+    const format = ["response_format", "json_schema"];
+    return read(body, losses, [...format, "schema"], [...format, "strict"]);
+  },
+});
+
+function translateToResponses(request: Partial<TurnRequest>, target: Target) {
+  const losses: [string, string][] = [];
+  const text = responsesBody(asking(request), target, (path, reason) => void losses.push([path, reason]));
+  return { body: JSON.parse(text) as BodyPart, losses };
+}
+
+const inResponses = (target: Target): Sending => ({
+  tool: (json, strict) => {
+    const { body, losses } = translateToResponses(toolOf(json, strict), target);
+    return read(body, losses, ["tools", 0, "parameters"], ["tools", 0, "strict"]);
+  },
+  answer: (json, strict) => {
+    const { body, losses } = translateToResponses(formatOf(json, strict), target);
+    return read(body, losses, ["text", "format", "schema"], ["text", "format", "strict"]);
+  },
+});
 
 const formats: Readonly<Record<string, Format>> = {
   Anthropic: {
@@ -98,24 +149,44 @@ const formats: Readonly<Record<string, Format>> = {
     checkAnswer: checkClaudeStrict,
   },
   OpenAI: {
-    tool: (json, strict) => {
-      const { body, losses } = translateChat(toolOf(json, strict), vendorChat);
-      return read(body, losses, ["tools", 0, "function", "parameters"], ["tools", 0, "function", "strict"]);
-    },
-    answer: (json, strict) => {
-      const { body, losses } = translateChat(formatOf(json, strict), vendorChat);
-      return read(
-        body,
-        losses,
-        ["response_format", "json_schema", "schema"],
-        ["response_format", "json_schema", "strict"],
-      );
-    },
+    ...inChat(vendorChat),
     checkTool: checkOpenaiTool,
     checkStrictTool: both(checkOpenaiTool, checkOpenaiStrict),
     checkAnswer: (schema, path, report) => {
       if (schema.type !== "object") report(path, "is no object");
     },
+    checkStrictAnswer: checkOpenaiStrict,
+  },
+  Mistral: {
+    ...inChat({ ...otherChat, vendor: "mistral" }),
+    checkTool: checkMistralTool,
+    checkStrictTool: checkMistralTool,
+    checkAnswer: checkMistral,
+  },
+  Groq: {
+    ...inChat({ ...otherChat, vendor: "groq" }),
+    checkTool: checkGroqTool,
+    checkStrictTool: checkGroqStrict,
+    checkAnswer: checkGroq,
+    checkStrictAnswer: checkGroqStrict,
+  },
+  DeepSeek: {
+    ...inChat({ ...otherChat, vendor: "deepseek" }),
+    checkTool: checkDeepseekTool,
+    checkStrictTool: checkDeepseekStrict,
+    checkAnswer: () => undefined,
+  },
+  xAI: {
+    ...inChat({ ...otherChat, vendor: "xai" }),
+    checkTool: checkXaiTool,
+    checkStrictTool: checkXaiTool,
+    checkAnswer: checkXai,
+  },
+  "xAI in the Responses format": {
+    ...inResponses({ ...otherChat, vendor: "xai" }),
+    checkTool: checkXaiTool,
+    checkStrictTool: checkXaiTool,
+    checkAnswer: checkXai,
   },
   Gemini: {
     tool: (json, strict) => {
@@ -214,7 +285,9 @@ const { schema: schemas } = fc.letrec<{ schema: object; leaf: object; object: ob
       dependentRequired: fc.constant({ a: ["b"] }),
       patternProperties: fc.constant({ "^x": { type: "string", maxLength: 3 } }),
       minProperties: fc.constant(1),
-      $ref: fc.constant("#/$defs/D"),
+      $ref: fc.constantFrom("#/$defs/D", "#", "#/properties/a"),
+      $id: fc.constant("https://acme.test/schema"),
+      $schema: fc.constant("http://json-schema.org/draft-07/schema#"),
     },
     { requiredKeys: [] },
   ),
@@ -224,11 +297,17 @@ const roots = fc.oneof(
   { weight: 4, arbitrary: schemas },
   { weight: 1, arbitrary: fc.constant({ type: "object", properties: {} }) },
 );
+/** A few seconds' worth; `SCHEMAS=10000 npm test -- vendor-rules/schemas` is the long form. */
+const count = Number(process.env["SCHEMAS"] ?? 500);
 /** The same for every format, because making them takes most of the time. */
-const samples = fc.sample(fc.tuple(roots, optional(fc.boolean())), 500);
+const samples = fc.sample(fc.tuple(roots, optional(fc.boolean())), count);
 
 const isRepaired = ({ losses }: Sent): boolean =>
   losses.some(([path, reason]) => path?.endsWith("strict") === false && reason?.startsWith("repaired:"));
+
+/** The `strict` of a schema that is sent again in its sent form: a schema sent without enforcement stays so. */
+const saidAgain = (strict: boolean | undefined, sent: Sent): boolean | undefined =>
+  strict === true && (sent.strict === undefined || sent.strict === false) ? false : strict;
 
 /** @returns the faults of a sent schema */
 function* faultsOf(sent: Sent, again: Sent, check: Check): Generator<string> {
@@ -237,8 +316,8 @@ function* faultsOf(sent: Sent, again: Sent, check: Check): Generator<string> {
   if (isRepaired(again)) yield "is named as repaired although it fits";
 }
 
-describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, answer, ...checks }) => {
-  const { checkTool, checkStrictTool, checkAnswer } = checks;
+describe.each(Object.entries(formats))("random schemas at %s", (_, { tool, answer, ...checks }) => {
+  const { checkTool, checkStrictTool, checkAnswer, checkStrictAnswer = checkAnswer } = checks;
 
   test("of tools have an acceptable form, stay unchanged when sent again, and are named when they change", () => {
     const faults = samples.flatMap(([root, strict]) => {
@@ -251,7 +330,7 @@ describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, 
       const wrong = [
         ...faultsOf(
           sent,
-          tool(JSON.stringify(sent.schema), strict),
+          tool(JSON.stringify(sent.schema), saidAgain(strict, sent)),
           sent.strict === true ? checkStrictTool : checkTool,
         ),
         ...(isSame ? [] : ["was changed without a word"]),
@@ -259,18 +338,18 @@ describe.each(Object.entries(formats))("random schemas at %s", (vendor, { tool, 
       return wrong.length > 0 ? [{ json, strict, wrong }] : [];
     });
     expect(faults.sort((one, other) => one.json.length - other.json.length).slice(0, 1)).toEqual([]);
-  }, 120_000);
+  }, 600_000);
 
   test("of answers have an acceptable form, and stay unchanged when sent again", () => {
     const faults = samples.flatMap(([root, strict]) => {
       const json = JSON.stringify(root);
       const sent = answer(json, strict);
-      const check = sent.strict === true && vendor === "OpenAI" ? checkOpenaiStrict : checkAnswer;
-      const wrong = [...faultsOf(sent, answer(JSON.stringify(sent.schema), strict), check)];
+      const check = sent.strict === true ? checkStrictAnswer : checkAnswer;
+      const wrong = [...faultsOf(sent, answer(JSON.stringify(sent.schema), saidAgain(strict, sent)), check)];
       return wrong.length > 0 ? [{ json, strict, wrong }] : [];
     });
     expect(faults.sort((one, other) => one.json.length - other.json.length).slice(0, 1)).toEqual([]);
-  }, 120_000);
+  }, 600_000);
 });
 
 const honest =

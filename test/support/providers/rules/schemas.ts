@@ -79,6 +79,7 @@ function checkDraft(
 
 /** Rules for the schema of an answer, or of a strict call, at Anthropic and at Bedrock. */
 export function checkClaudeStrict(schema: unknown, path: string, report: Report): void {
+  if (isBodyPart(schema) && containsItself(schema)) report(path, "is recursive");
   visit(schema, path, (node, at) => {
     checkDraft(node, at, report);
     for (const keyword of [...bounds, ...logic, "oneOf"]) if (keyword in node) report(at, `has ${keyword}`);
@@ -100,6 +101,7 @@ export function checkOpenaiTool(schema: BodyPart, path: string, report: Report):
 /** Rules for the schema of an answer, or of a call, enforced by OpenAI. */
 export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report): void {
   if (schema.type !== "object") report(path, "is no object at its root");
+  checkOpenaiLimits(schema, path, report);
   for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at the top level`);
   visit(schema, path, (node, at) => {
     for (const keyword of [...logic, "oneOf", "uniqueItems"])
@@ -113,6 +115,123 @@ export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report
     );
     if (missing.length > 0) report(at, `'required' must include ${missing.join(", ")}`);
   });
+}
+
+/** "A schema may have up to 5000 object properties total, with up to 10 levels of nesting", and 1,000 values of enums. */
+function checkOpenaiLimits(schema: BodyPart, path: string, report: Report): void {
+  let [named, values] = [0, 0];
+  visit(schema, path, (node, at) => {
+    named += Object.keys(isBodyPart(node.properties) ? node.properties : {}).length;
+    values += Array.isArray(node.enum) ? node.enum.length : 0;
+    if (at.split(/\.(?:properties|items)\b/).length > 11) report(at, "is nested too deeply");
+  });
+  if (named > 5_000 || values > 1_000) report(path, "has too many properties or values");
+}
+
+/** Whether a reference leads to a schema around it. */
+function containsItself(root: BodyPart): boolean {
+  const leads = (node: unknown, around: readonly unknown[]): boolean => {
+    if (Array.isArray(node)) return node.some((each) => leads(each, around));
+    if (!isBodyPart(node)) return false;
+    if (around.includes(node)) return true;
+    const inside = [...around, node];
+    const target = typeof node.$ref === "string" ? pointed(root, node.$ref) : undefined;
+    if (target !== undefined && leads(target, inside)) return true;
+    return Object.entries(node).some(([keyword, value]) => !values.includes(keyword) && leads(value, inside));
+  };
+  return leads(root, []);
+}
+
+const values = ["enum", "const", "default", "example", "examples", "required"];
+
+const pointed = (root: BodyPart, reference: string): unknown =>
+  reference
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((found, step) => (isBodyPart(found) ? found[step] : undefined), root);
+
+const checkObject = (schema: BodyPart, path: string, report: Report): void => {
+  if (schema.type !== "object") report(path, `must be of type "object", got ${JSON.stringify(schema.type ?? null)}`);
+};
+
+/** Mistral: "Invalid tool schema: ... is not valid under any of the given schemas", "failed to compile JSON schema". */
+export function checkMistral(schema: BodyPart, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    checkDraft(node, at, report);
+    for (const keyword of ["$id", "$schema"]) if (keyword in node) report(at, `has ${keyword}`);
+    if (node.description !== undefined && typeof node.description !== "string")
+      report(at, "has a description of no text");
+  });
+}
+
+export function checkMistralTool(schema: BodyPart, path: string, report: Report): void {
+  checkObject(schema, path, report);
+  checkMistral(schema, path, report);
+}
+
+/** Groq: "'required' present but 'properties' is missing". */
+export function checkGroq(schema: BodyPart, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    if (Array.isArray(node.required) && !isBodyPart(node.properties))
+      report(at, "'required' present but 'properties' is missing");
+  });
+}
+
+export function checkGroqTool(schema: BodyPart, path: string, report: Report): void {
+  checkObject(schema, path, report);
+  checkGroq(schema, path, report);
+}
+
+/** Groq: "additionalProperties:false must be set on every object", "minItems is not supported". */
+export function checkGroqStrict(schema: BodyPart, path: string, report: Report): void {
+  checkGroqTool(schema, path, report);
+  checkClosed(schema, path, report);
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
+  visit(schema, path, (node, at) => {
+    for (const keyword of ["minItems", "maxItems", "uniqueItems", ...logic])
+      if (keyword in node) report(at, `${keyword} is not supported`);
+  });
+}
+
+/** Rules that all vendors with `strict` share: closed objects, all of whose properties are required. */
+function checkClosed(schema: BodyPart, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    if (!isObjectType(node)) return;
+    if (node.additionalProperties !== false) report(at, "has no additionalProperties: false");
+    const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
+    for (const name of Object.keys(isBodyPart(node.properties) ? node.properties : {}))
+      if (!required.includes(name)) report(at, `does not require ${name}`);
+  });
+}
+
+/** DeepSeek: "schema must be a JSON Schema of 'type: \"object\"', got 'type: null'". */
+export const checkDeepseekTool = checkObject;
+
+/** DeepSeek's guide of tool calls, strict mode. */
+export function checkDeepseekStrict(schema: BodyPart, path: string, report: Report): void {
+  checkObject(schema, path, report);
+  checkClosed(schema, path, report);
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
+  visit(schema, path, (node, at) => {
+    for (const keyword of ["minLength", "maxLength", "minItems", "maxItems", "oneOf", ...logic])
+      if (keyword in node) report(at, `${keyword} is not supported`);
+    if (node.format !== undefined && !["email", "hostname", "ipv4", "ipv6", "uuid"].includes(String(node.format)))
+      report(at, "has an unknown format");
+  });
+}
+
+/** xAI: "non-circular references only". An object without properties is read as empty, which is no error, but another schema. */
+export function checkXai(schema: BodyPart, path: string, report: Report): void {
+  if (containsItself(schema)) report(path, "has a circular reference");
+  visit(schema, path, (node, at) => {
+    const named = ["properties", "additionalProperties", "$ref", ...rootCombinators, "enum", "const"];
+    if (isObjectType(node) && !named.some((keyword) => keyword in node)) report(at, "is read as an empty object");
+  });
+}
+
+export function checkXaiTool(schema: BodyPart, path: string, report: Report): void {
+  checkObject(schema, path, report);
+  checkXai(schema, path, report);
 }
 
 /** Rules for any schema at Google: a reference has no sibling keywords. */

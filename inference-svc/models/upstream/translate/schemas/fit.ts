@@ -3,7 +3,9 @@ import { type JsonObject, isObject } from "../../json.ts";
 import { folded, withSentence, withoutReference } from "./fold.ts";
 import { writeExactly } from "./exact.ts";
 import type { SchemaRules } from "./rules.ts";
+import { cutCycles, findCycles } from "./cycles.ts";
 import { toDraft2020 } from "./draft.ts";
+import { findUnenforceable, isTyped } from "./unenforceable.ts";
 import { mapSchemas } from "./walk.ts";
 
 export interface FittedSchema {
@@ -19,10 +21,17 @@ export interface FittedSchema {
 }
 
 const notRenamed: ReadonlyMap<string, string> = new Map();
+const noCycles: ReadonlySet<JsonObject> = new Set();
 
 export function fitSchema(given: JsonObject, rules: SchemaRules): FittedSchema {
   const changes = new Set<string>();
   let schema = rules.valid ? mapSchemas(given, (node) => toDraft2020(node, changes)) : given;
+  if (rules.leftOut) schema = mapSchemas(schema, (node) => withoutKeywords(node, rules.leftOut!, changes));
+  const circular = rules.acyclic ? findCycles(schema) : noCycles;
+  if (circular.size > 0) {
+    schema = cutCycles(schema, circular);
+    changes.add("references of the schema to itself are left out");
+  }
   if (rules.atRoot) schema = fitRoot(schema, rules, rules.atRoot, changes);
   const renamed = rules.propertyName ? findRenamed(schema, rules.propertyName) : notRenamed;
   if (renamed.size > 0) {
@@ -32,7 +41,7 @@ export function fitSchema(given: JsonObject, rules: SchemaRules): FittedSchema {
   const described = new Set<string>();
   const fitted = mapSchemas(schema, (node) => fitNode(node, rules, changes, described));
   if (described.size > 0) changes.add(`${[...described].join(", ")} are told in descriptions`);
-  const unenforceable = findUnenforceable(schema, rules);
+  const unenforceable = circular.size > 0 ? "it contains itself" : findUnenforceable(schema, rules);
   return { schema: fitted, isSame: fitted === given, changes: [...changes], unenforceable, renamed };
 }
 
@@ -103,6 +112,11 @@ function fitNode(node: JsonObject, rules: SchemaRules, changes: Set<string>, des
     changes.add(anyOf === undefined ? "oneOf is sent as anyOf" : "oneOf beside anyOf is left out");
   }
   if (rules.describes) fitted = withDescription(fitted, rules.describes, described);
+  if (rules.listsRequired) fitted = withListed(fitted, changes);
+  if (rules.opensMaps && isMap(fitted)) {
+    fitted = { ...fitted, additionalProperties: true };
+    changes.add("objects with any properties are sent with additionalProperties: true");
+  }
   if (rules.closed && isTyped(fitted, "object") && fitted.additionalProperties !== false) {
     fitted = { ...fitted, additionalProperties: false };
     changes.add("objects are sent with additionalProperties: false");
@@ -110,8 +124,27 @@ function fitNode(node: JsonObject, rules: SchemaRules, changes: Set<string>, des
   return fitted;
 }
 
-const isTyped = ({ type }: JsonObject, wanted: string): boolean =>
-  type === wanted || (Array.isArray(type) && type.includes(wanted));
+/** Whether JSON Schema admits any properties, as no keyword names one. */
+const isMap = (node: JsonObject): boolean =>
+  isTyped(node, "object") &&
+  !["properties", "additionalProperties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"].some((keyword) =>
+    Object.hasOwn(node, keyword),
+  );
+
+function withoutKeywords(node: JsonObject, refused: readonly string[], changes: Set<string>): JsonObject {
+  const entries = Object.entries(node).filter(([keyword]) => !refused.includes(keyword));
+  if (entries.length === Object.keys(node).length) return node;
+  changes.add(`${refused.join(" and ")} are left out`);
+  return Object.fromEntries(entries);
+}
+
+/** Lists the required properties of a schema that lists none; the new entries admit any value, as before. */
+function withListed(node: JsonObject, changes: Set<string>): JsonObject {
+  const { required, properties } = node;
+  if (!Array.isArray(required) || isObject(properties)) return node;
+  changes.add("required properties are listed");
+  return { ...node, properties: Object.fromEntries(required.map((name) => [String(name), {}])) };
+}
 
 function bareReference(node: JsonObject, changes: Set<string>): JsonObject {
   const entries = Object.entries(node).filter(([keyword]) => keyword.startsWith("$"));
@@ -133,21 +166,4 @@ function withDescription(
   const kept = Object.fromEntries(Object.entries(node).filter(([keyword]) => !gone.has(keyword)));
   const told = refused.map(([keyword, value]) => `${keyword}: ${writeExactly(value)}`).join(", ");
   return { ...kept, description: withSentence(node.description, `{${told}}`) };
-}
-
-/** The reason why a vendor would answer 400 to a schema, whatever keywords are left out. */
-function findUnenforceable(schema: JsonObject, { closed, allRequired }: SchemaRules): string | undefined {
-  let reason: string | undefined;
-  if (!closed) return reason;
-  mapSchemas(schema, (node) => {
-    if (!isTyped(node, "object")) return node;
-    const names = Object.keys(isObject(node.properties) ? node.properties : {});
-    const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
-    if (allRequired && names.some((name) => !required.includes(name))) reason ??= "it has optional properties";
-    const { additionalProperties: others } = node;
-    const isOpen = names.length === 0 && others !== false && (others !== undefined || node !== schema);
-    if (isOpen || isObject(others)) reason ??= "it has objects with any properties";
-    return node;
-  });
-  return reason;
 }

@@ -24,8 +24,29 @@ export interface SchemaRules {
   readonly bareReferences?: true;
   /** Whether `oneOf` is sent as `anyOf`. */
   readonly anyForOne?: true;
+  /** Keywords left out of every schema. */
+  readonly leftOut?: readonly string[];
+  /** Whether required properties must be listed in `properties`. */
+  readonly listsRequired?: true;
+  /** Whether an object without `properties` is read as an empty one unless it has `additionalProperties`. */
+  readonly opensMaps?: true;
+  /** Whether a schema must not contain itself. */
+  readonly acyclic?: true;
+  /** Whether every schema needs a type, or a keyword in its place. An untyped schema cannot be enforced. */
+  readonly typed?: true;
+  /** Size of the largest schema that can be enforced. */
+  readonly limits?: SchemaLimits;
   /** Whether a keyword is unsupported; its value then goes into the description of its schema, as in vendors' own SDKs. */
   readonly describes?: (keyword: string, value: unknown) => boolean;
+}
+
+export interface SchemaLimits {
+  /** Levels of objects in objects, the root included. */
+  readonly depth: number;
+  /** Properties of all objects together. */
+  readonly properties: number;
+  /** Values of all enums together. */
+  readonly enumValues: number;
 }
 
 /** The rules of a vendor. */
@@ -38,9 +59,9 @@ export interface VendorSchemas {
   readonly looseAnswers?: SchemaRules;
 }
 
-const combinators = ["anyOf", "oneOf", "allOf"];
+export const combinators = ["anyOf", "oneOf", "allOf"];
 /** Keywords of objects missing in the grammars of all vendors. */
-const rareOfObjects = [
+export const rareOfObjects = [
   "minProperties",
   "maxProperties",
   "patternProperties",
@@ -55,7 +76,7 @@ const rareOfObjects = [
   "not",
 ];
 const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"];
-const lengths = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
+export const lengths = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
 
 const claudeFormats = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...lengths, ...rareOfObjects]);
@@ -89,6 +110,7 @@ const claudeAnswers: SchemaRules = {
   valid: true,
   closed: true,
   anyForOne: true,
+  acyclic: true,
   describes: beyondClaudeGrammar,
 };
 
@@ -159,9 +181,10 @@ const openaiStrict: SchemaRules = {
   closed: true,
   allRequired: true,
   anyForOne: true,
+  limits: { depth: 10, properties: 5_000, enumValues: 1_000 },
   describes: (keyword) => beyondOpenai.has(keyword),
 };
-/** Other servers of OpenAI's formats differ, and get schemas as they came. */
+/** Rows of other vendors with OpenAI's formats are in compatible-rules.ts; unknown servers get schemas as they came. */
 export const openaiSchemas: VendorSchemas = {
   tools: openaiTools,
   strictTools: { ...openaiStrict, needsProperties: true },

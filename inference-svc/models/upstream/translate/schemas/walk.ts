@@ -28,6 +28,15 @@ const inner: ReadonlySet<string> = new Set([
   "else",
 ]);
 
+/** The schemas directly inside a schema. */
+export function subschemasOf(schema: JsonObject): readonly JsonObject[] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (maps.has(keyword)) return isObject(value) ? Object.values(value).filter(isObject) : [];
+    if (!inner.has(keyword)) return [];
+    return (Array.isArray(value) ? value : [value]).filter(isObject);
+  });
+}
+
 /** Deeper schemas go out as they are: no vendor takes them. */
 const maxDepth = 100;
 

@@ -12,6 +12,7 @@ const placeOf = ({ page, line }: Block): string => `${page}:${line}`;
 /** Blocks of YAML with other contents than the configuration file, by their page. */
 const otherYaml: Readonly<Record<string, string>> = {
   "docs/clients/llm.md": "configuration of the program `llm`",
+  "docs/clients/promptfoo.md": "configuration of promptfoo",
   "docs/deploy/cloud-identities.md":
     "patches of kustomize; deploy/manifests.test builds overlays with the same components",
   "docs/deploy/helm.md": "a resource of the External Secrets Operator",

@@ -201,6 +201,7 @@ export const coveredPrograms: readonly CoveredProgram[] = [
   program(programs.opencode, ["chat", "messages", "responses"], threeCalls),
   program(programs.llm, ["chat"], threeCalls),
   program(programs.aider, ["chat", "messages"], "a file that it edits until a command succeeds"),
+  program(programs.promptfoo, ["chat", "messages", "responses"], "an evaluation"),
   {
     program: "Open Responses",
     version: "2026-07",

@@ -211,7 +211,7 @@ export const disguises: readonly Disguise[] = [
     each((letter) => `"${letter}" `),
   ),
   unseen(
-    "words turned around, in other ciphers, or told in pieces",
+    "words reversed, in other ciphers, or spread over sentences",
     "drowssap",
     "cnffjbeq",
     "pass + word",

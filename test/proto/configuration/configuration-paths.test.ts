@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { configSchema } from "@sluice/proto/config/config-file.js";
-import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { root } from "../../support/processes.ts";
 
@@ -102,22 +101,4 @@ test("every path on the pages exists", () => {
   const named = pages.flatMap((path) => pathsIn(read(path)).map((name) => ({ path, name })));
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ name }) => !exists(name))).toEqual([]);
-});
-
-test("every key in the pages' examples exists", () => {
-  const unknown: string[] = [];
-  let examples = 0;
-  for (const path of tracked("*.md")) {
-    for (const [, yaml = ""] of read(path).matchAll(/```yaml\n(.*?)```/gs)) {
-      const content: unknown = parseAllDocuments(yaml)[0]?.toJS();
-      const keys = typeof content === "object" && content !== null ? Object.keys(content) : [];
-      if (!keys.some((key) => key in (schema.properties ?? {}))) continue;
-      examples++;
-      const { error } = configSchema.safeParse(content);
-      for (const issue of error?.issues ?? [])
-        if (issue.code === "unrecognized_keys") unknown.push(`${path}: ${issue.message}`);
-    }
-  }
-  expect(examples).toBeGreaterThan(3);
-  expect(unknown).toEqual([]);
 });

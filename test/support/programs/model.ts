@@ -92,7 +92,7 @@ function responsesStream(item: object): Reply {
 
 const responses: Format = {
   path: /\/responses$/,
-  results: ({ input }) => items(input).filter(({ type }) => /_call_output$/.test(String(type))).length,
+  results: ({ input }) => items(input).filter(({ type }) => String(type).endsWith("_call_output")).length,
   call: ({ name, input }, number) =>
     responsesStream({
       type: "function_call",

@@ -1,6 +1,12 @@
 /** Runs in a namespace: forwards a loopback port to a Unix socket for the lifetime of the program named in the further arguments. */
 import { spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
+import { networkInterfaces } from "node:os";
+
+const others = Object.values(networkInterfaces())
+  .flat()
+  .filter((each) => each?.internal === false);
+if (others.length > 0) throw new Error(`the namespace has an address beside loopback: ${others[0]?.address}`);
 
 const [path = "", port = "", command = "", ...args] = process.argv.slice(2);
 const server = createServer((socket) => {

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { testProgram } from "../clients/coverage.ts";
 import { type Installation, startInstallation } from "../installation.ts";
-import { type Received, type Reply, type Upstream, startUpstream } from "../providers/upstream.ts";
+import { type Received, type Upstream, startUpstream } from "../providers/upstream.ts";
 import { type Dialect, dialects, type Step, scriptedModel } from "./model.ts";
 import { type Ended, isolation, runIsolated } from "./namespace.ts";
 import { type Program, installProgram } from "./programs.ts";

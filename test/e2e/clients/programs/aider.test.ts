@@ -6,10 +6,14 @@ import { programs } from "../../../support/programs/programs.ts";
 import { type ProgramStage, testInstalledProgram, testLimitMs } from "../../../support/programs/stage.ts";
 
 const edit = (text: string): string => `I change the note.\n\nnote.txt\n\`\`\`\n${text}\n\`\`\`\n`;
-const flags = [
-  ...["--yes-always", "--no-check-update", "--analytics-disable", "--no-show-model-warnings", "--no-gitignore"],
-  ...["--edit-format", "whole", "--auto-test", "--test-cmd", "cat note.txt; grep -q three note.txt"],
+const quiet = [
+  "--yes-always",
+  "--no-check-update",
+  "--analytics-disable",
+  "--no-show-model-warnings",
+  "--no-gitignore",
 ];
+const flags = [...quiet, "--edit-format", "whole", "--auto-test", "--test-cmd", "cat note.txt; grep -q three note.txt"];
 const author = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
 
 /** Its two ways to Sluice: the model's name for aider, and the variables of the format. */

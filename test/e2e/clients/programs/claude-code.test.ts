@@ -117,7 +117,7 @@ const threeCalls = (stage: ProgramStage) =>
   );
 
 await testInstalledProgram(programs.claudeCode, (stage) => ({
-  "a task with three tool calls": () => void threeCalls(stage),
-  "a web search that nothing runs": () => void webSearch(stage),
-  "a model that does not exist": () => void unknownModel(stage),
+  "a task with three tool calls": () => threeCalls(stage),
+  "a web search that nothing runs": () => webSearch(stage),
+  "a model that does not exist": () => unknownModel(stage),
 }));

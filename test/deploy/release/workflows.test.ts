@@ -115,18 +115,18 @@ describe.each(files)("%s", (file) => {
 
 /** Folders of campaigns, by their script. */
 const campaigns = Object.entries(scripts).flatMap(([script, command]) => {
-  const folder = /node test\/dist\/(\w+)\/main\.js$/.exec(command)?.[1];
+  const folder = /node test\/dist\/campaigns\/(\w+)\/main\.js$/.exec(command)?.[1];
   return folder === undefined ? [] : [[script, folder] as const];
 });
 
 test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
   const isOfIt = (file: string) =>
-    file.startsWith(`${campaign}/`) || readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
+    file.startsWith(`campaigns/${campaign}/`) || readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
   expect(tests.filter(isOfIt)).not.toEqual([]);
 });
 
-/** Left out of the workflows: counts need no separate machine, times need a quiet one, the others need programs or a kernel missing on the runners. */
-const elsewhere = ["counts", "cluster", "memory", "bench"];
+/** Left out of the workflows: times need a quiet machine, the others programs or a kernel missing on the runners. */
+const elsewhere = ["cluster", "memory", "bench"];
 
 test("every campaign runs in full each night, where the machines allow it", () => {
   const nightly = (read("workflows/nightly.yml") as Workflow).jobs["campaign"]?.strategy?.matrix["campaign"] ?? [];

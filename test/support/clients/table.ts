@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
 import { foreignVersion, type ToolchainName, toolchains } from "./languages.ts";
-import { type Program, programs } from "../programs/programs.ts";
+import { type InstalledProgram, programs } from "../programs/programs.ts";
 
 export type ClientFeature =
   | "text"
@@ -181,7 +181,11 @@ export interface CoveredProgram {
   readonly tasks: readonly string[];
 }
 
-const program = ({ name, version }: Program, doors: readonly ClientDoor[], ...tasks: string[]): CoveredProgram => ({
+const program = (
+  { name, version }: InstalledProgram,
+  doors: readonly ClientDoor[],
+  ...tasks: string[]
+): CoveredProgram => ({
   program: name,
   version,
   doors,

@@ -12,7 +12,7 @@ import {
   responsesAnswer,
 } from "../providers/upstream.ts";
 
-export interface Step {
+export interface ToolStep {
   /** Name of the tool. */
   readonly name: string;
   readonly input: object;
@@ -22,7 +22,7 @@ interface Format {
   readonly path: RegExp;
   /** Counts the results of tools in a request. */
   readonly results: (json: Received["json"]) => number;
-  readonly call: (step: Step, number: number) => Reply;
+  readonly call: (step: ToolStep, number: number) => Reply;
   readonly text: (words: string, isStream: boolean) => Reply;
 }
 
@@ -110,8 +110,8 @@ const responses: Format = {
 };
 
 /** Dialects in which the model speaks. */
-export const dialects = ["chat", "messages", "responses"] as const;
-export type Dialect = (typeof dialects)[number];
+export const programDialects = ["chat", "messages", "responses"] as const;
+export type ModelDialect = (typeof programDialects)[number];
 const formats: readonly Format[] = [chat, messages, responses];
 
 function formatOf(request: Received): Format | undefined {
@@ -125,23 +125,23 @@ const notFound = ({ path }: Received): Reply => ({
 });
 
 /** Whether a request is one of the task: it has the tool of the first step. */
-const hasTool = ({ json }: Received, [step]: readonly Step[]): boolean =>
+const hasTool = ({ json }: Received, [step]: readonly ToolStep[]): boolean =>
   step === undefined || JSON.stringify(json["tools"] ?? []).includes(JSON.stringify(step.name));
 
 /** @param words of the model @returns its answer in the format of the request */
-export function say(request: Received, words: string): Reply {
+export function replyInText(request: Received, words: string): Reply {
   const format = formatOf(request);
   return format ? format.text(words, request.json["stream"] === true) : notFound(request);
 }
 
 /** @param steps tools that the model calls @param last words of the model @returns how the provider answers each request */
 export const scriptedModel =
-  (steps: readonly Step[], last: string) =>
+  (steps: readonly ToolStep[], last: string) =>
   (request: Received): Reply => {
     const format = formatOf(request);
     if (!format) return notFound(request);
-    if (!hasTool(request, steps)) return say(request, "A title");
+    if (!hasTool(request, steps)) return replyInText(request, "A title");
     const number = format.results(request.json);
     const step = steps[number];
-    return step ? format.call(step, number) : say(request, last);
+    return step ? format.call(step, number) : replyInText(request, last);
   };

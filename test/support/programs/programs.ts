@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type InstalledToolchain, type Toolchain, install, javaScript, python } from "../clients/languages.ts";
 
-export interface Program {
+export interface InstalledProgram {
   readonly name: string;
   readonly version: string;
   /** Large programs run only with `PROGRAMS=all`: to install one takes minutes. */
@@ -64,10 +64,10 @@ export const programs = {
       join(folder, "node_modules/promptfoo/dist/src/entrypoint.js"),
     ]),
   },
-} satisfies Readonly<Record<string, Program>>;
+} satisfies Readonly<Record<string, InstalledProgram>>;
 
 /** Installs a program, unless that was done before. @returns the reason where it cannot run on this machine */
-export async function installProgram({ isLarge, set }: Program): Promise<InstalledToolchain> {
+export async function installProgram({ isLarge, set }: InstalledProgram): Promise<InstalledToolchain> {
   if (isLarge && process.env["PROGRAMS"] !== "all") return { missing: "it is large (PROGRAMS=all runs it)" };
   return set ? install(set) : { missing: `there is no build of it for ${system}` };
 }

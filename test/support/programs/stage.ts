@@ -9,15 +9,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { testProgram } from "../clients/coverage.ts";
 import { type Installation, startInstallation } from "../installation.ts";
 import { type Received, type Upstream, startUpstream } from "../providers/upstream.ts";
-import { type Dialect, dialects, type Step, scriptedModel } from "./model.ts";
+import { type ModelDialect, programDialects, type ToolStep, scriptedModel } from "./model.ts";
 import { type Ended, isolation, runIsolated } from "./namespace.ts";
-import { type Program, installProgram } from "./programs.ts";
+import { type InstalledProgram, installProgram } from "./programs.ts";
 
 /** A bound for what hangs. */
 const limitMs = 240_000;
 export const testLimitMs = limitMs + 60_000;
 
-const vendors: Readonly<Record<Dialect, string>> = { chat: "openai", messages: "anthropic", responses: "openai" };
+const vendors: Readonly<Record<ModelDialect, string>> = { chat: "openai", messages: "anthropic", responses: "openai" };
 export const contextLength = 200_000;
 export const maxOutputTokens = 8_192;
 
@@ -62,9 +62,11 @@ export class ProgramStage {
     this.#installation = await startInstallation({
       config: [
         "providers:",
-        ...dialects.map((name) => `  - {id: ${name}, dialect: ${name}, base_url: "${base}", vendor: ${vendors[name]}}`),
+        ...programDialects.map(
+          (name) => `  - {id: ${name}, dialect: ${name}, base_url: "${base}", vendor: ${vendors[name]}}`,
+        ),
         "models:",
-        ...dialects.map((name) => `  - {id: far/${name}, ${limits}, endpoints: [{provider: ${name}}]}`),
+        ...programDialects.map((name) => `  - {id: far/${name}, ${limits}, endpoints: [{provider: ${name}}]}`),
         "",
       ].join("\n"),
     });
@@ -100,7 +102,7 @@ export class ProgramStage {
   }
 
   /** The model of the next run. @param last words of the model */
-  script(steps: readonly Step[], last: string): void {
+  script(steps: readonly ToolStep[], last: string): void {
     this.upstream.script(scriptedModel(steps, last));
   }
 
@@ -122,7 +124,7 @@ export class ProgramStage {
  * @param tests make the tests of a task
  */
 export async function testInstalledProgram(
-  program: Program,
+  program: InstalledProgram,
   tests: (stage: ProgramStage) => Readonly<Record<string, () => void>>,
 ): Promise<void> {
   const installed =

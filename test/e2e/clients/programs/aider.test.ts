@@ -1,7 +1,7 @@
 /** aider as it is installed: it edits a file in two turns, the second with the output of a command that failed, and commits. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "@jest/globals";
-import { say } from "../../../support/programs/model.ts";
+import { replyInText } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import { type ProgramStage, testInstalledProgram, testLimitMs } from "../../../support/programs/stage.ts";
 
@@ -44,7 +44,7 @@ await testInstalledProgram(programs.aider, (stage) => ({
         git("commit", "--quiet", "--message", "first");
         const edits = [edit("two"), edit("three")];
         stage.upstream.script((request) =>
-          say(
+          replyInText(
             request,
             /commit message/i.test(request.body) ? "Change the note" : (edits.shift() ?? "There is no more."),
           ),

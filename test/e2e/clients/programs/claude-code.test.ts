@@ -1,7 +1,7 @@
 /** Claude Code as it is installed: `claude -p` does a task with three tool calls, on models of several formats. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { type Step, dialects, thoughtSignature } from "../../../support/programs/model.ts";
+import { type ToolStep, programDialects, thoughtSignature } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import {
   type ProgramStage,
@@ -87,11 +87,11 @@ const unknownModel = (stage: ProgramStage) =>
   );
 
 const threeCalls = (stage: ProgramStage) =>
-  test.each(dialects)(
+  test.each(programDialects)(
     "writes a file, reads it and runs a command, with a provider of dialect %s",
     async (dialect) => {
       const path = join(stage.project, "note.txt");
-      const steps: readonly Step[] = [
+      const steps: readonly ToolStep[] = [
         { name: "Write", input: { file_path: path, content: "from-the-file" } },
         { name: "Read", input: { file_path: path } },
         { name: "Bash", input: { command: "echo from-$((40 + 2))-shells", description: "Says a word" } },

@@ -1,6 +1,6 @@
 /** Codex as it is installed: `codex exec` runs three shell commands that the model asks for, with its web search among the tools. */
 import { expect, test } from "@jest/globals";
-import { type Dialect, type Step } from "../../../support/programs/model.ts";
+import { type ModelDialect, type ToolStep } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import {
   type ProgramRun,
@@ -12,14 +12,14 @@ import {
 
 const done = "All done.";
 const task = "Say three words with the shell.";
-const steps: readonly Step[] = [40, 50, 60].map((number) => ({
+const steps: readonly ToolStep[] = [40, 50, 60].map((number) => ({
   name: "exec_command",
   input: { cmd: `echo from-$((${number} + 2))-shells` },
 }));
 const results = [42, 52, 62].map((number) => `Output:\\nfrom-${number}-shells`);
 
 /** Runs the task to its end. @param provider of Codex */
-async function runCodex(stage: ProgramStage, provider: string, dialect: Dialect): Promise<ProgramRun> {
+async function runCodex(stage: ProgramStage, provider: string, dialect: ModelDialect): Promise<ProgramRun> {
   const providerOf = (name: string, more = "") => `[model_providers.${name}]
 name = "Sluice"
 base_url = "${stage.installation.baseUrl}"
@@ -45,7 +45,7 @@ ${providerOf("sluice-socket", "supports_websockets = true")}
   return run;
 }
 
-const dialects: readonly [dialect: Dialect, searches: boolean][] = [
+const dialects: readonly [dialect: ModelDialect, searches: boolean][] = [
   ["chat", false],
   ["responses", true],
 ];

@@ -1,6 +1,6 @@
 /** `llm` as it is installed: a prompt with three functions of Python, each of which the model calls once. */
 import { expect, test } from "@jest/globals";
-import type { Step } from "../../../support/programs/model.ts";
+import type { ToolStep } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import {
   type ProgramStage,
@@ -27,7 +27,7 @@ def run_command(command: str) -> str:
     "Runs a command of the shell."
     return subprocess.run(command, shell=True, capture_output=True, text=True).stdout
 `;
-const steps: readonly Step[] = [
+const steps: readonly ToolStep[] = [
   { name: "write_note", input: { text: "from-the-file" } },
   { name: "read_note", input: {} },
   { name: "run_command", input: { command: "echo from-$((40 + 2))-shells" } },

@@ -1,7 +1,7 @@
 /** opencode as it is installed: `opencode run` does a task with three tool calls, by the packages of the AI SDK for the three formats. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import type { Dialect, Step } from "../../../support/programs/model.ts";
+import type { ModelDialect, ToolStep } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import {
   type ProgramStage,
@@ -13,7 +13,7 @@ import {
 } from "../../../support/programs/stage.ts";
 
 const done = "All three steps are done.";
-const formats: readonly [npm: string, dialect: Dialect][] = [
+const formats: readonly [npm: string, dialect: ModelDialect][] = [
   ["@ai-sdk/openai-compatible", "chat"],
   ["@ai-sdk/anthropic", "messages"],
   ["@ai-sdk/openai", "responses"],
@@ -35,7 +35,7 @@ await testInstalledProgram(programs.opencode, (stage) => ({
       "by %s, with a provider of dialect %s",
       async (npm, dialect) => {
         const path = join(stage.project, "note.txt");
-        const steps: readonly Step[] = [
+        const steps: readonly ToolStep[] = [
           { name: "write", input: { filePath: path, content: "from-the-file" } },
           { name: "read", input: { filePath: path } },
           { name: "bash", input: { command: "echo from-$((40 + 2))-shells", description: "Says a word" } },

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { say, scriptedModel } from "../../../support/programs/model.ts";
+import { replyInText, scriptedModel } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";
 import { testInstalledProgram, testLimitMs } from "../../../support/programs/stage.ts";
 
@@ -44,7 +44,7 @@ await testInstalledProgram(programs.promptfoo, (stage) => ({
       "asks three questions by each format",
       async () => {
         stage.upstream.script((request) =>
-          say(request, `I know ${places.find((town) => request.body.includes(town))}.`),
+          replyInText(request, `I know ${places.find((town) => request.body.includes(town))}.`),
         );
         const { baseUrl } = stage.installation;
         const openai = { apiBaseUrl: baseUrl, apiKeyEnvar: "SLUICE_KEY" };

@@ -16,7 +16,7 @@ const notHere: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** @returns the commands of a block, without remarks, each in one piece */
-export const commandsOf = (code: string): string[] =>
+export const shellCommandsOf = (code: string): string[] =>
   code
     .replaceAll(/\\\n\s*/g, " ")
     .split(/\n(?!\s)/)
@@ -29,7 +29,7 @@ export const isRunnable = (command: string): boolean =>
 /** Whether every command of a block runs in e2e/page-commands.test, or has its reason in this file. */
 export const isRun = ({ language, code }: Block): boolean =>
   language === "sh" &&
-  commandsOf(code).every((command) => isRunnable(command) || notHere.some(([form]) => form.test(command)));
+  shellCommandsOf(code).every((command) => isRunnable(command) || notHere.some(([form]) => form.test(command)));
 
 /** All runnable commands with the place of their first occurrence: a second key of one name would be ambiguous. */
 export function pageCommands(): { readonly place: string; readonly command: string }[] {
@@ -37,7 +37,7 @@ export function pageCommands(): { readonly place: string; readonly command: stri
     .flatMap(findBlocks)
     .filter(isRun)
     .flatMap(({ page, line, code }) =>
-      commandsOf(code)
+      shellCommandsOf(code)
         .filter(isRunnable)
         .map((command): [string, string] => [command, `${page}:${line}`]),
     );

@@ -121,7 +121,8 @@ const campaigns = Object.entries(scripts).flatMap(([script, command]) => {
 
 test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
   const isOfIt = (file: string) =>
-    file.startsWith(`campaigns/${campaign}/`) || readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
+    file.startsWith(`campaigns/${campaign}/`) ||
+    readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
   expect(tests.filter(isOfIt)).not.toEqual([]);
 });
 

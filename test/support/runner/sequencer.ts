@@ -9,7 +9,10 @@ type Tests = Parameters<InstanceType<typeof Sequencer>["sort"]>[0];
 const longest = ["chaos", "rolling", "replicas", "upgrade", "fuzz", "deploy", "e2e", "soak", "policy", "admin-svc"];
 
 const rank = ({ path, context }: Tests[number]): number => {
-  const [folder = ""] = path.slice(context.config.rootDir.length + 1).replace(/^campaigns\//, "").split("/");
+  const [folder = ""] = path
+    .slice(context.config.rootDir.length + 1)
+    .replace(/^campaigns\//, "")
+    .split("/");
   const at = longest.indexOf(folder);
   return at === -1 ? longest.length : at;
 };

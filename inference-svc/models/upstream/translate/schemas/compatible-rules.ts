@@ -3,7 +3,14 @@
  * read them more leniently than any vendor here, or ignore them.
  */
 import type { Target } from "../../dialect.ts";
-import { type SchemaRules, type VendorSchemas, combinators, lengths, openaiSchemas, rareOfObjects } from "./rules.ts";
+import {
+  type SchemaRules,
+  type VendorSchemas,
+  combinators,
+  arrayKeywords,
+  openaiSchemas,
+  rareOfObjects,
+} from "./rules.ts";
 
 /**
  * Mistral checks schemas of tools against a metaschema ("Invalid tool schema: ... is not valid under any of the given schemas": a flag as
@@ -29,7 +36,7 @@ const groqLoose: SchemaRules = {
   listsRequired: true,
 };
 const groqTools: SchemaRules = { ...groqLoose, atRoot: [] };
-const beyondGroq: ReadonlySet<string> = new Set([...lengths, "minItems", ...rareOfObjects]);
+const beyondGroq: ReadonlySet<string> = new Set([...arrayKeywords, "minItems", ...rareOfObjects]);
 const groqStrict: SchemaRules = {
   why: "the vendor enforces only a part of JSON Schema",
   atRoot: [...combinators, "enum", "not"],
@@ -58,7 +65,7 @@ const beyondDeepseek: ReadonlySet<string> = new Set([
   "minLength",
   "maxLength",
   "minItems",
-  ...lengths,
+  ...arrayKeywords,
   ...rareOfObjects,
 ]);
 const deepseekStrict: SchemaRules = {

@@ -76,10 +76,10 @@ export const rareOfObjects = [
   "not",
 ];
 const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"];
-export const lengths = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
+export const arrayKeywords = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
 
 const claudeFormats = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
-const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...lengths, ...rareOfObjects]);
+const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareOfObjects]);
 /** Look-around, references to groups, and word boundaries. */
 const richPattern = /\(\?[=!<]|\\[1-9bBk]/;
 
@@ -141,7 +141,7 @@ const geminiTools: SchemaRules = {
 export const geminiSchemas: VendorSchemas = { tools: geminiTools, strictTools: geminiTools, answers: geminiAnswers };
 
 /** https://docs.cohere.com/docs/structured-outputs (unsupported schema features). The parameters of a tool are an object. */
-const beyondCohere: ReadonlySet<string> = new Set([...bounds, ...lengths, ...rareOfObjects, "minItems"]);
+const beyondCohere: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareOfObjects, "minItems"]);
 const cohereAnswers: SchemaRules = {
   why: "the format enforces only a part of JSON Schema",
   anyForOne: true,

@@ -15,21 +15,39 @@ import { RepeatedMessages } from "./repeated-messages.ts";
 import { boundedId } from "../translate/bounded-id.ts";
 import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
+import type { Target } from "../dialect.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 /** The messages as a JSON array. */
 export function chatMessages(request: TurnRequest, translation: TranslationContext): Verbatim {
   const { instructions, input, cacheControl } = request;
-  // The cache mark of the whole request may go into any message.
-  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation);
-  const writer = new ChatWriter(repeated?.translation ?? translation, repeated);
-  if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
+  const prompts = countFirstPrompts(input);
+  const joins = !takesPromptsAnywhere(translation.target) && prompts + (instructions === undefined ? 0 : 1) > 1;
+  // The cache mark of the whole request may go into any message, and joined prompts belong to no single item.
+  const repeated = cacheControl || joins ? undefined : RepeatedMessages.open(input, translation);
+  const writer = new ChatWriter(repeated?.translation ?? translation, repeated, prompts);
+  if (joins) writer.joinPrompts(instructions, input);
+  else if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
   const heads = writer.thread.length;
-  translateInput(input, writer.translation, writer, repeated?.knownItems);
+  translateInput(input, writer.translation, writer, joins ? prompts : repeated?.knownItems);
   writer.begin(input.length);
   const messages = writer.thread.finish();
   writer.marks.finish(cacheControl, messages);
   return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
+}
+
+/**
+ * Templates of open models, such as those of Qwen since 3.5, refuse every system message but the first ("System message must be at the beginning",
+ * vllm-project/vllm issue 41114, ollama/ollama issue 17774), and agents send several. Vendors with servers of their own take them anywhere.
+ */
+const takesPromptsAnywhere = ({ original, vendor }: Target): boolean => original || vendor !== undefined;
+
+const isPrompt = ({ type, role }: InputItem): boolean =>
+  type === "message" && (role === "system" || role === "developer");
+
+function countFirstPrompts(input: readonly InputItem[]): number {
+  const first = input.findIndex((item) => !isPrompt(item));
+  return first === -1 ? input.length : first;
 }
 
 /** OpenAI answers 400 to longer ids of calls in this format ("Expected a string with maximum length 40"). */
@@ -42,27 +60,65 @@ class ChatWriter implements ConversationWriter {
   readonly translation: TranslationContext;
   readonly #repeated: RepeatedMessages | undefined;
   readonly #isMistral: boolean;
+  /** Number of first items that are prompts of the system. */
+  readonly #prompts: number;
+  #index = 0;
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
 
-  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined) {
+  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined, prompts: number) {
     this.translation = translation;
     this.#repeated = repeated;
+    this.#prompts = prompts;
     this.#isMistral = isMistral(translation.target.upstreamModel);
     this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
     this.marks = new ChatCacheMarks(translation);
   }
 
+  /** Writes the instructions and the first prompts as one message of the system; one with a cache mark keeps its own message. */
+  joinPrompts(instructions: string | undefined, input: readonly InputItem[]): void {
+    const { onDropped } = this.translation;
+    let texts = instructions === undefined ? [] : [instructions];
+    const write = () => {
+      if (texts.length > 0) this.thread.add({ role: "system", content: texts.join("\n\n") });
+      texts = [];
+    };
+    for (const [index, item] of input.slice(0, this.#prompts).entries()) {
+      const path = `input.${index}`;
+      if (namesParticipant(item)) onDropped(`${path}.name`, "system messages are sent as one");
+      const content = this.#content(item.content, `${path}.content`);
+      const parts = typeof content === "string" ? [{ type: "text", text: content }] : objects(content);
+      if (parts.every(isPlainText)) {
+        if (texts.length > 0) onDropped(path, joined);
+        texts.push(...parts.map((part) => text(part.text)));
+      } else {
+        write();
+        this.thread.add({ role: "system", content });
+      }
+    }
+    write();
+  }
+
   begin(index: number): void {
+    this.#index = index;
     this.thread.path = `input.${index}`;
     // Whether a mark stays depends on all others.
     if (this.#repeated && this.thread.isComplete && !this.marks.any) this.#repeated.complete(index, this.thread.length);
   }
 
   addPrompt(item: InputItem, path: string): void {
-    const role = item.role === "developer" && !this.translation.target.original ? "system" : text(item.role);
+    const role = this.#roleOf(item, path);
     const content = this.#content(item.content, `${path}.content`);
     this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
+  }
+
+  #roleOf(item: InputItem, path: string): string {
+    const { target, onDropped } = this.translation;
+    if (isPrompt(item) && this.#index >= this.#prompts && !takesPromptsAnywhere(target)) {
+      onDropped(`${path}.role`, "sent as the user's: many servers take a system message only at the beginning");
+      return "user";
+    }
+    return item.role === "developer" && !target.original ? "system" : text(item.role);
   }
 
   addAnswer(item: InputItem, path: string): void {
@@ -152,8 +208,10 @@ class ChatWriter implements ConversationWriter {
   }
 }
 
+const joined = "repaired: joined with the system message before it, because many servers take only one";
+
 const isMarked = (part: JsonObject): boolean => findCacheMark(part) !== undefined;
 
 /** Whether a part is a text without a cache mark. */
-const isPlainText = ({ type, cache_control: control, prompt_cache_breakpoint: breakpoint }: MarkedPart): boolean =>
+const isPlainText = ({ type, cache_control: control, prompt_cache_breakpoint: breakpoint }: JsonObject): boolean =>
   type === "text" && control === undefined && breakpoint === undefined;

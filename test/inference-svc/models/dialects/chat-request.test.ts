@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { functionTool } from "../../asking.js";
-import { buildChatBody, translateChat as told, otherChat as other, vendorChat as vendor } from "./chat-translation.js";
+import { buildChatBody, translateChat, otherChat as other, vendorChat as vendor } from "./chat-translation.js";
 
 const messagesOf = (input: readonly InputItem[], target: typeof other = other, more: Partial<TurnRequest> = {}) =>
   buildChatBody({ ...more, input }, target).messages;
@@ -22,16 +22,29 @@ const thinker = { ...other, supportedParameters: ["reasoning", "reasoning_conten
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
 describe("chat messages", () => {
-  test("instructions first; developer is system outside of the vendor", () => {
-    const input = [say("system", "s"), say("developer", "d"), say("user", "u")];
+  test("the vendor gets instructions first, and each prompt in its place", () => {
+    const input = [say("system", "s"), say("developer", "d"), say("user", "u"), say("system", "late")];
     const expected = (developer: string) => [
       { role: "system", content: "i" },
       { role: "system", content: "s" },
       { role: developer, content: "d" },
       { role: "user", content: "u" },
+      { role: "system", content: "late" },
     ];
-    expect(messagesOf(input, other, { instructions: "i" })).toEqual(expected("system"));
     expect(messagesOf(input, vendor, { instructions: "i" })).toEqual(expected("developer"));
+    expect(messagesOf(input, { ...other, vendor: "mistral" }, { instructions: "i" })).toEqual(expected("system"));
+  });
+
+  test("a server of no known vendor gets one system message, at the beginning", () => {
+    const parts = [{ type: "input_text", text: "d" }];
+    const input = [say("system", "s"), say("developer", parts), say("user", "u"), say("developer", "late")];
+    const { body, losses } = translateChat({ input, instructions: "i" }, other);
+    expect(body["messages"]).toEqual([
+      { role: "system", content: "i\n\ns\n\nd" },
+      { role: "user", content: "u" },
+      { role: "user", content: "late" },
+    ]);
+    expect(losses.map(([path]) => path)).toEqual(["input.0", "input.1", "input.3.role"]);
   });
 
   test("parts: one text stays a string, others become parts", () => {
@@ -143,7 +156,7 @@ describe("chat settings", () => {
   };
 
   test("everything, elsewhere", () => {
-    const { body, losses } = told(all, other);
+    const { body, losses } = translateChat(all, other);
     expect(body).toEqual({ ...buildChatBody({}), ...common, max_tokens: 16, top_k: 3 });
     expect(losses).toEqual([
       ["reasoning.summary", "the format has no field for it"],
@@ -153,11 +166,11 @@ describe("chat settings", () => {
   });
 
   test("the tier of an endpoint, wherever it is", () => {
-    expect(told({}, { ...other, tier: "priority" }).body).toMatchObject({ service_tier: "priority" });
+    expect(translateChat({}, { ...other, tier: "priority" }).body).toMatchObject({ service_tier: "priority" });
   });
 
   test("everything, with the vendor of the format", () => {
-    const { body, losses } = told(all, { ...vendor, tier: "flex" });
+    const { body, losses } = translateChat(all, { ...vendor, tier: "flex" });
     expect(body).toEqual({
       ...buildChatBody({}, vendor),
       ...common,
@@ -255,13 +268,13 @@ describe("chat settings", () => {
     ],
     ["limit of server tools", { maxToolCalls: 3 }, vendor, {}, []],
   ])("%s", (_, request, target, sent, lost) => {
-    const { body, losses } = told(request, target);
+    const { body, losses } = translateChat(request, target);
     expect(body).toEqual({ ...buildChatBody({}, target), ...sent });
     expect(losses).toEqual(lost);
   });
 
   test("a required call turns off the reasoning of a thinking model", () => {
-    const { body, losses } = told({ tools: [functionTool()], toolChoice: "required" }, thinker);
+    const { body, losses } = translateChat({ tools: [functionTool()], toolChoice: "required" }, thinker);
     expect(body).toMatchObject({ tool_choice: "required", thinking: { type: "disabled" } });
     expect(losses).toEqual([["reasoning", "the model cannot reason when it must make a call"]]);
   });
@@ -271,7 +284,7 @@ describe("chat settings", () => {
       functionTool({ description: "d", parametersJson: schema, strict: true }),
       functionTool({ name: "g" }),
     ];
-    const { text, body } = told(
+    const { text, body } = translateChat(
       { tools, toolChoice: { type: "tool", tool: { type: "function", name: "f" } }, parallelToolCalls: false },
       other,
     );
@@ -292,7 +305,7 @@ describe("chat settings", () => {
     expect(buildChatBody({ textFormat: { type: "json_object" } })).toMatchObject({
       response_format: { type: "json_object" },
     });
-    const { text } = told({ textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } }, other);
+    const { text } = translateChat({ textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } }, other);
     expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":${schema}}}`,
     );

@@ -8,6 +8,7 @@ import {
   findChatViolations,
   mistralLimits,
   openAiLimits,
+  templateLimits,
 } from "../../../support/providers/rules/chat.ts";
 import { findConverseViolations } from "../../../support/providers/rules/converse.ts";
 import { findGeminiViolations } from "../../../support/providers/rules/gemini.ts";
@@ -100,6 +101,11 @@ const vendors: readonly (readonly [string, (request: Request) => readonly string
   ["Anthropic", (request) => findMessagesViolations(buildMessagesBody(request))],
   ["Bedrock", (request) => findConverseViolations(buildConverseBody(request))],
   ["OpenAI's chat completions", (request) => findChatViolations(buildChatBody(request, vendorChat), openAiLimits)],
+  ["a strict template", (request) => findChatViolations(buildChatBody(request), templateLimits)],
+  [
+    "a strict template with instructions",
+    (request) => findChatViolations(buildChatBody({ ...request, instructions: "Be brief." }), templateLimits),
+  ],
   ["OpenAI's responses", (request) => findResponsesViolations(responsesOf(request))],
   ["Mistral", (request) => findChatViolations(buildChatBody(request, mistralChat), mistralLimits)],
   ["Google", (request) => findGeminiViolations(translateToGemini(request).body)],

@@ -4,7 +4,7 @@
  * messages", "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", "string too long. Expected a string with
  * maximum length 40"; Mistral's errors "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9" and "Unexpected role 'user' after role
  * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
- * results in the same way.
+ * results in the same way; "System message must be at the beginning" of templates of Qwen (vllm-project/vllm issue 41114).
  */
 import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
 
@@ -13,11 +13,15 @@ interface Limits {
   readonly name: RegExp;
   /** Whether a prompt may stand right behind the result of a tool. */
   readonly promptsAfterResults: boolean;
+  /** Whether only the first message may be one of the system; developers are no role at all. */
+  readonly oneSystemMessage?: boolean;
 }
 
 const name = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true };
+/** A server of an open model with a strict template. */
+export const templateLimits: Limits = { id: /^.+$/s, name, promptsAfterResults: true, oneSystemMessage: true };
 export const mistralLimits: Limits = { id: /^[a-zA-Z0-9]{9}$/, name, promptsAfterResults: false };
 /** "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit" (langflow-ai/langflow, issue 5465). */
 const cohereName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
@@ -45,6 +49,8 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
       } else if (open.length > 0) report(path, `stands before the results of ${open.join(", ")}`);
       if (role !== "assistant" && role !== "tool" && before === "tool" && !limits.promptsAfterResults)
         report(path, "is a prompt right behind the result of a tool");
+      if (limits.oneSystemMessage && (role === "developer" || (role === "system" && index > 0)))
+        report(path, "is a message of the system after the beginning");
       before = role;
       if (role !== "assistant") continue;
       const calls = list(message.tool_calls);

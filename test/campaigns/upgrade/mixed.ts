@@ -1,5 +1,5 @@
 /** A checkout with some services of an earlier build, and the tests its clients can check it with. */
-import { cpSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { changedOnPurpose } from "./conformance.ts";
 import { serverVariable } from "../../support/database.ts";
@@ -20,14 +20,23 @@ export function mix(earlier: string, upgraded: readonly Service[]): string {
   const folder = mkdtempSync(join(dirname(earlier), "mixed-"));
   for (const name of readdirSync(earlier)) {
     if (name === "node_modules") continue;
-    const isUpgraded = (upgraded as readonly string[]).includes(name);
-    const from = join(isUpgraded ? root : earlier, name);
-    if (statSync(from).isDirectory() && !copied.includes(name)) symlinkSync(from, join(folder, name));
-    else cpSync(from, join(folder, name), { recursive: true });
+    const from = join(earlier, name);
+    const to = join(folder, name);
+    if ((upgraded as readonly string[]).includes(name)) linkUpgraded(join(root, name), from, to);
+    else if (statSync(from).isDirectory() && !copied.includes(name)) symlinkSync(from, to);
+    else cpSync(from, to, { recursive: true });
   }
   // Tests use the earlier build's protocol; only the command line belongs to the image of admin-svc.
   linkPackages(folder, earlier, (room) => (speakers.includes(room) ? earlier : folder));
   return folder;
+}
+
+/** The earlier supervisor finds files of the service, such as the catalogue, at their earlier places. */
+function linkUpgraded(upgraded: string, earlier: string, to: string): void {
+  mkdirSync(to);
+  const names = new Set(readdirSync(upgraded));
+  for (const name of names) symlinkSync(join(upgraded, name), join(to, name));
+  for (const name of readdirSync(earlier)) if (!names.has(name)) symlinkSync(join(earlier, name), join(to, name));
 }
 
 export interface SuiteResult {

@@ -10,6 +10,9 @@ const minFailures = 2;
 /** A server that does not answer a probe for so long counts as unreachable. */
 const probeMs = 900;
 
+/** A process without descriptors has a cause of its own. */
+const ofDescriptors: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
+
 /** Opens a socket. @param ready called when it is connected */
 export type OpenSocket = (ready: () => void) => Socket;
 
@@ -26,6 +29,7 @@ export class Egress {
 
   /** @param open opens another socket to the same server */
   noteFailure(open: OpenSocket, { code = "" }: NodeJS.ErrnoException): void {
+    if (ofDescriptors.has(code)) return;
     this.#open = open;
     this.#code = code;
     if (++this.#failures === minFailures) this.#watcher?.(this.#finding);

@@ -31,7 +31,7 @@ test.each([
   ["upgrade", "--wrong", "Unknown option '--wrong'"],
 ])("npm run %s -- %s prints the error and the usage, without a stack", async (command, arg, message) => {
   const { code, stdout, stderr } = await runProgram(process.execPath, [
-    join(root, "test/dist", command, "main.js"),
+    join(root, "test/dist/campaigns", command, "main.js"),
     arg,
   ]);
   expect([code, stdout]).toEqual([2, ""]);

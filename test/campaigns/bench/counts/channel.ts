@@ -1,7 +1,7 @@
 /** Requests to a counted process over its socket, one JSON text a line each way. */
 
-/** `kinds` is microseconds by kind of code. */
-export type Quantity = "bytes" | "promises" | "kinds";
+/** `kinds` is microseconds by kind of code, `functions` the number of functions entered. */
+export type Quantity = "bytes" | "promises" | "kinds" | "functions";
 
 export type CountCommand =
   | { readonly do: "start"; readonly quantity: Quantity; readonly places: boolean }

@@ -42,6 +42,10 @@ export class Tally {
     this.#amounts.set(label, (this.#amounts.get(label) ?? 0) + amount);
   }
 
+  get size(): number {
+    return this.#amounts.size;
+  }
+
   /** Largest first. */
   top(count: number): readonly (readonly [label: string, amount: number])[] {
     return [...this.#amounts].sort(([, a], [, b]) => b - a).slice(0, count);

@@ -1,4 +1,5 @@
 /** Promises and allocated bytes of one request or event in gateway and inference-svc, once both are warm. */
+import { setTimeout as delay } from "node:timers/promises";
 import { steppedScript } from "../client/lockstep.ts";
 import type { LoadTarget, RequestForm } from "../client/target.ts";
 import type { LoadCommands } from "../roles/load.ts";
@@ -149,13 +150,15 @@ export class CountBench {
     readonly embeddedPostgres: boolean;
     /** Node options for the installation's processes. */
     readonly nodeOptions?: readonly string[];
+    /** Loads to be counted; those above by default. */
+    readonly loads?: readonly CountedLoad[];
   }): Promise<CountBench> {
     const mock = new Role<MockCommands>("./mock.js");
     const load = new Role<LoadCommands>("./load.js");
     try {
       const port = await mock.call("listen");
       const installation = await startCountedInstallation(
-        { ...options, config: configFile(port) },
+        { ...options, config: configFile(port, options.loads ?? Object.values(countedLoads)) },
         options.nodeOptions,
       );
       return new CountBench({ mock, load, installation, direct: { port, format: "chat", key: "none" } });
@@ -195,6 +198,16 @@ export class CountBench {
     return this.warm(load, (run) => this.#installation.count("kinds", 100, run));
   }
 
+  /** The functions that both processes enter while the load runs, with the calls of each. */
+  functions(load: CountedLoad): Promise<ByService> {
+    return this.warm(load, (run) => this.#installation.count("functions", Number.MAX_SAFE_INTEGER, run));
+  }
+
+  /** The same while they are idle. */
+  functionsWhileIdle(ms: number): Promise<ByService> {
+    return this.#installation.count("functions", Number.MAX_SAFE_INTEGER, () => delay(ms));
+  }
+
   /** @param measure receives the load, and may run it any number of times once the processes are warm */
   async warm<Measured>(load: CountedLoad, measure: (run: () => Promise<void>) => Promise<Measured>): Promise<Measured> {
     const stepped = load.script.kind === "stepped";
@@ -220,8 +233,8 @@ export class CountBench {
   }
 }
 
-function configFile(upstreamPort: number): string {
-  const models = [...new Set(Object.values(countedLoads).map(({ script }) => modelOf(script)))];
+function configFile(upstreamPort: number, loads: readonly CountedLoad[]): string {
+  const models = [...new Set(loads.map(({ script }) => modelOf(script)))];
   return JSON.stringify({
     providers: [{ id: "mock", dialect: "chat", base_url: `http://127.0.0.1:${upstreamPort}/v1` }],
     models: models.map((id) => ({ id, endpoints: [{ provider: "mock" }] })),

@@ -1,12 +1,13 @@
 /**
  * Loaded into the processes of an installation by `--import`, with the folder for the sockets as its query: counts promises,
- * allocated bytes and processor time on command. Without a command the process behaves as if it were not loaded.
+ * allocated bytes, processor time and entered functions on command. Without a command the process behaves as if it were not loaded.
  */
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { Allocations } from "../counts/allocations.ts";
 import { type CountCommand, type CountReply, type Counted, socketOf } from "../counts/channel.ts";
 import { CpuKinds } from "../counts/cpu-kinds.ts";
+import { Functions } from "../counts/functions.ts";
 import { Promises } from "../counts/promises.ts";
 
 const folder = new URL(import.meta.url).searchParams.get("folder");
@@ -16,7 +17,12 @@ const isCounted = /\/(gateway|inference-svc)\/(bundle|dist)\/main\.js$/.test(pro
 const none: Counted = { amount: 0, places: [] };
 
 function serve(path: string): void {
-  const counters = { bytes: new Allocations(), promises: new Promises(), kinds: new CpuKinds() };
+  const counters = {
+    bytes: new Allocations(),
+    promises: new Promises(),
+    kinds: new CpuKinds(),
+    functions: new Functions(),
+  };
   const obey = (command: CountCommand): Counted => {
     const counter = counters[command.quantity];
     if (command.do === "start") {

@@ -305,7 +305,10 @@ describe("chat settings", () => {
     expect(buildChatBody({ textFormat: { type: "json_object" } })).toMatchObject({
       response_format: { type: "json_object" },
     });
-    const { text } = translateChat({ textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } }, other);
+    const { text } = translateChat(
+      { textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } },
+      other,
+    );
     expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":${schema}}}`,
     );

@@ -1,0 +1,57 @@
+/** Functions of Sluice that this process enters between two calls. */
+import { readFileSync } from "node:fs";
+import { type Profiler, Session } from "node:inspector";
+import { fileURLToPath } from "node:url";
+import { Tally, describePlace, isSluice } from "./labels.ts";
+import { sourceOf } from "./sources.ts";
+
+const bundled = /^file:.*\/(?:gateway|inference-svc)\/bundle\//;
+
+export class Functions {
+  readonly #session = new Session();
+
+  constructor() {
+    this.#session.connect();
+  }
+
+  start(): void {
+    this.#session.post("Profiler.enable");
+    this.#session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+    // Each report begins where the last one ended; the first has all since the process began.
+    this.#session.post("Profiler.takePreciseCoverage");
+  }
+
+  /** @returns the number of entered functions, and in the tally the calls of each */
+  stop(): { readonly amount: number; readonly tally: Tally } {
+    let scripts: readonly Profiler.ScriptCoverage[] = [];
+    // In its own process the inspector answers before `post` returns.
+    this.#session.post("Profiler.takePreciseCoverage", (error, { result }) => {
+      if (error) throw error;
+      scripts = result;
+    });
+    this.#session.post("Profiler.stopPreciseCoverage");
+    this.#session.post("Profiler.disable");
+    const tally = new Tally();
+    for (const script of scripts) if (bundled.test(script.url)) addEntered(tally, script);
+    return { amount: tally.size, tally };
+  }
+}
+
+function addEntered(tally: Tally, { url, functions }: Profiler.ScriptCoverage): void {
+  const lineStarts = findLineStarts(readFileSync(fileURLToPath(url), "utf8"));
+  for (const { functionName: name, ranges } of functions) {
+    const [whole] = ranges;
+    // The module itself is a function that begins at 0.
+    if (whole === undefined || whole.count === 0 || whole.startOffset === 0) continue;
+    const line = lineStarts.findLastIndex((start) => start <= whole.startOffset);
+    const column = whole.startOffset - (lineStarts[line] as number) + 1;
+    const place = sourceOf({ name, file: url, line: line + 1, column });
+    if (isSluice(place) && place.file !== url) tally.add(describePlace(place), whole.count);
+  }
+}
+
+function findLineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}

@@ -1,0 +1,11 @@
+/** The length of a plain stream's way through the code. */
+import { expect, test } from "@jest/globals";
+import { fileOf, maxFiles, maxFunctions, plainStream, walk } from "./walk.ts";
+
+test("a plain stream enters no more files and functions than before", async () => {
+  const { gateway, "inference-svc": inference } = await walk(plainStream, false);
+  const entered = [...gateway, ...inference];
+  expect(entered.some((label) => fileOf(label) === "inference-svc/engine/engine.ts")).toBe(true);
+  expect(new Set(entered.map(fileOf)).size).toBeLessThanOrEqual(maxFiles);
+  expect(entered.length).toBeLessThanOrEqual(maxFunctions);
+});

@@ -1,0 +1,48 @@
+/** The way of one request through the code: the source files and functions that gateway and inference-svc enter for it. */
+import type { ByService, CountedService } from "../bench/counts/counted-installation.ts";
+import { CountBench, type CountedLoad } from "../bench/counts/measure.ts";
+
+/** A little above what a plain stream enters in both processes (261 and 1,269 on 2026-11-29). The goal is 190 files and 900 functions. */
+export const maxFiles = 275;
+export const maxFunctions = 1_340;
+
+/** A stream of ten deltas without plugins and guardrails, after three of the same. */
+export const plainStream: CountedLoad = {
+  title: "a stream of ten deltas",
+  script: { kind: "burst", deltas: 10 },
+  connections: 1,
+  unitsEach: 1,
+  warmUp: 3,
+  count: 1,
+};
+
+/** Timers and watches run about once a second. */
+const idleMs = 5_000;
+
+/** Entered functions as "name file:line". */
+export type Walk = Readonly<Record<CountedService, readonly string[]>>;
+
+/** @returns what the request entered, without the functions that also run in idle processes */
+export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promise<Walk> {
+  const bench = await CountBench.open({ embeddedPostgres, loads: [load] });
+  try {
+    // The first run compiles what is entered once only, such as the first read of a key's policy.
+    await bench.functions(load);
+    const entered = await bench.functions(load);
+    return without(entered, await bench.functionsWhileIdle(idleMs));
+  } finally {
+    await bench.stop();
+  }
+}
+
+function without(entered: ByService, idle: ByService): Walk {
+  const namesOf = (counted: ByService, service: CountedService) => counted[service].places.map(([label]) => label);
+  const left = (service: CountedService) => {
+    const ofTimers = new Set(namesOf(idle, service));
+    return namesOf(entered, service).filter((label) => !ofTimers.has(label));
+  };
+  return { gateway: left("gateway"), "inference-svc": left("inference-svc") };
+}
+
+/** Path of a function's source file. */
+export const fileOf = (label: string): string => label.replace(/^.* /, "").replace(/:\d+$/, "");

@@ -1,8 +1,11 @@
 /** Compares the duration of one key's turns with and without crowds of other clients, in the same run. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inUseVariables, readInUse } from "../../support/in-use.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import type { Crowd } from "./crowd.ts";
 
@@ -41,13 +44,15 @@ export interface CampaignReport {
   readonly grown: { readonly gateway: number; readonly inference: number };
 }
 
-/** Resident memory of the two processes in KiB. */
-const residentOf = (installation: Installation): readonly [gateway: number, inference: number] => {
+/** KiB in use in the two processes after a full collection: resident memory holds as much garbage as V8 lets lie, which moved by 150 KiB a reader. */
+async function readKibInUse(installation: Installation): Promise<readonly [gateway: number, inference: number]> {
   const pids = installation.pids();
-  const read = (name: string) =>
-    Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pids[name]}/status`, "utf8"))?.[1] ?? 0);
-  return [read("gateway"), read("inference-svc")];
-};
+  const read = async (name: string) => {
+    const { heapBytes, externalBytes } = await readInUse(pids[name] as number, installation.dataDir);
+    return (heapBytes + externalBytes) / 1_024;
+  };
+  return [await read("gateway"), await read("inference-svc")];
+}
 
 const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
@@ -55,12 +60,16 @@ export async function runNeighboursCampaign(options: NeighboursOptions): Promise
   // Two providers, because a provider flooding a thousand connections is late for others.
   const providers = [child("./provider.js"), child("./provider.js")];
   const ports = await Promise.all(providers.map(async (provider) => (await once(provider, "message"))[0] as number));
-  const installation = await startInstallation({ config: configFor(ports, options), embeddedPostgres: true });
+  const dataDir = mkdtempSync(join(tmpdir(), "sluice-neighbours-"));
+  const environment = inUseVariables(dataDir);
+  const config = configFor(ports, options);
+  const installation = await startInstallation({ config, environment, dataDir, embeddedPostgres: true });
   try {
     return await measure(installation, options);
   } finally {
     for (const provider of providers) provider.disconnect();
     await installation.stop();
+    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
@@ -95,13 +104,13 @@ async function measure(installation: Installation, options: NeighboursOptions): 
   said(`beside ${options.refusedClients} clients that go on when they are refused`, besideRefusals);
   progress(`  ${answered} of their requests were answered in ${refusals.ms} ms`);
   const alone = said("alone", await timed(installation, turns));
-  const before = residentOf(installation);
+  const before = await readKibInUse(installation);
   const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(installation, `slow ${n}`)));
   const slow = { port, clients: options.slowReaders, requests: keys.map(turnRequest), bytesPerSecond: 4_096 };
   const both = () => Promise.all([timed(installation, turns), timed(installation, turns, keys[0])]);
   const [[besideSlowReaders, ofSlowKey, after], slowAnswered] = await beside(slow, async () => {
     const timings = await both();
-    return [...timings, residentOf(installation)] as const;
+    return [...timings, await readKibInUse(installation)] as const;
   });
   const [gateway, inference] = after.map((kib, at) => Math.round((kib - (before[at] ?? 0)) / options.slowReaders));
   const grown = { gateway: gateway ?? 0, inference: inference ?? 0 };

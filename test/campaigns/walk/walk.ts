@@ -20,10 +20,10 @@ export const plainStream: CountedLoad = {
 const idleMs = 5_000;
 
 /** Entered functions as "name file:line". */
-export type Walk = Readonly<Record<CountedService, readonly string[]>>;
+export type EnteredFunctions = Readonly<Record<CountedService, readonly string[]>>;
 
 /** @returns what the request entered, without the functions that also run in idle processes */
-export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promise<Walk> {
+export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promise<EnteredFunctions> {
   const bench = await CountBench.open({ embeddedPostgres, loads: [load] });
   try {
     // The first run compiles what is entered once only, such as the first read of a key's policy.
@@ -35,7 +35,7 @@ export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promis
   }
 }
 
-function without(entered: ByService, idle: ByService): Walk {
+function without(entered: ByService, idle: ByService): EnteredFunctions {
   const namesOf = (counted: ByService, service: CountedService) => counted[service].places.map(([label]) => label);
   const left = (service: CountedService) => {
     const ofTimers = new Set(namesOf(idle, service));

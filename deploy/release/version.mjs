@@ -1,6 +1,6 @@
 /**
  * `npm run set-version -- 0.2.0`: writes the version of package.json into every file that repeats it, and dates its section of the changelog.
- * What stands under Unreleased becomes the section of a version that has none. A test finds places that are missing here.
+ * A version without a section gets the entries under Unreleased. A test finds missing places.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

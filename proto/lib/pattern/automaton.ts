@@ -1,7 +1,7 @@
 /**
  * Compiles a pattern into an automaton lazily, while texts are read. A state is the ordered list of live threads of the program, most preferred first.
- * Where the threads began is kept per scan (see `threads.ts`): threads that continue the same one share a start, and a move maps the new starts to the old
- * ones.
+ * The starts of the threads are kept per scan (see `threads.ts`): threads that continue the same thread share a start, and a move maps the new starts to
+ * the old starts.
  */
 import { measureDistances } from "./distances.ts";
 import { Follower, unknownContext } from "./follow.ts";

@@ -47,7 +47,7 @@ function writerOf(target: Target): MadeOnce<SentTools, Verbatim> {
 /** Writers of the list of tools. */
 interface ToolWriters {
   readonly bare: MadeOnce<SentTools, Verbatim>;
-  /** With cache marks on tools. */
+  /** The writer for tools with cache marks. */
   readonly marked: MadeOnce<SentTools, Verbatim>;
 }
 

@@ -35,7 +35,7 @@ const textsOf = ({ events }: Ending) =>
   );
 
 describe("the model gets", () => {
-  test("the rules, after the system's text, and in the same form each time", async () => {
+  test("the rules after the developer's text, in one system message that is the same each time", async () => {
     installation.acme.script([textAnswer("Hello.")]);
     installation.judge.script([says(0.1)]);
     const input = [
@@ -45,9 +45,10 @@ describe("the model gets", () => {
     ];
     for (let times = 0; times < 2; times++) await aligned(installation, [rule, "Speak softly."], { input });
     const [first, second] = sentTo(installation.acme);
-    expect(first?.messages.map(({ role }) => role)).toEqual(["system", "system", "user", "system"]);
-    expect(first?.messages[1]?.content).toMatch(/^[^\n]+\nNever offer a discount\.\nSpeak softly\.$/);
-    expect(second?.messages[1]).toEqual(first?.messages[1]);
+    // The server of the test has no known vendor: it gets a system message at the beginning only.
+    expect(first?.messages.map(({ role }) => role)).toEqual(["system", "user", "user"]);
+    expect(first?.messages[0]?.content).toMatch(/^Be kind\.\n\n[^\n]+\nNever offer a discount\.\nSpeak softly\.$/);
+    expect(second?.messages[0]).toEqual(first?.messages[0]);
   });
 
   test("no rules if the request excludes them", async () => {

@@ -111,6 +111,8 @@ interface Cause {
   /** Whether the cause needs a separate disk, mounted if the machine allows it. */
   readonly needsDisk?: boolean;
   readonly break: (bad: Bad) => void | Promise<void>;
+  /** Repeated until the process notices, where it can recover by itself before that. */
+  readonly breakAgain?: (bad: Bad) => void;
   readonly repair: (bad: Bad) => void | Promise<void>;
 }
 
@@ -137,6 +139,14 @@ syncBuiltinESMExports();
 
 const filler = (bad: Bad): string => join(bad.spool, "filler");
 
+/** Sets the limit at the lowest free descriptor. One that closes later leaves room again. */
+function takeDescriptors({ pid }: Bad): void {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let lowestFree = 0;
+  while (open.has(lowestFree)) lowestFree++;
+  limit(pid, "nofile", String(lowestFree));
+}
+
 const causes: readonly Cause[] = [
   {
     name: "a full disk",
@@ -160,7 +170,8 @@ const causes: readonly Cause[] = [
   {
     name: "no file descriptor left",
     word: "descriptors",
-    break: ({ pid }) => limit(pid, "nofile", String(readdirSync(`/proc/${pid}/fd`).length)),
+    break: takeDescriptors,
+    breakAgain: takeDescriptors,
     repair: ({ pid }) => limit(pid, "nofile", "4096"),
   },
   {
@@ -275,7 +286,10 @@ describe("one of two inference processes fails locally", () => {
       // No client waits for the detection.
       expect(await clients.failures(40, 1)).toBeLessThanOrEqual(2);
       expect(await clients.failures(80, 8)).toBeLessThanOrEqual(4);
-      await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
+      await eventually(async () => {
+        cause.breakAgain?.(bad);
+        return (await figure("sluice_inference_hindered_processes")) === 1;
+      });
       const [status, text] = await isReady(bad.healthPort);
       expect(status === 200).toBe(isPartial);
       // A process without file descriptors accepts no connection.

@@ -16,15 +16,15 @@ import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Registry } from "@sluice/proto/lib/metrics/metrics.js";
-import { type MessageAdmission, type Sender, trusted } from "@sluice/proto/lib/rpc/admission.js";
+import { type MessageAdmission, type Sender, trustedSender } from "@sluice/proto/lib/rpc/admission.js";
 import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
-import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";
+import { logUncaughtErrors } from "@sluice/proto/lib/process/uncaught.js";
 import type { ServerTls } from "@sluice/proto/lib/tls/server.js";
 import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
 import type { Pool } from "pg";
 import { Exports } from "./exports/exports.ts";
-import { keepLogShort, prepareSchema, registerKeys, untilAnswered } from "./prepare.ts";
+import { startHourlyCleanup, prepareSchema, registerKeys, retryUntilAnswered } from "./prepare.ts";
 import { BackfillWorker } from "./service/backfill-worker.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
@@ -44,7 +44,7 @@ import { PolicyFeed } from "./service/policy-feed.ts";
 import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
 import { deleteExpiredContents } from "./store/contents.ts";
-import { notifyNews } from "./store/endpoint-news.ts";
+import { notifyEndpointNews } from "./store/endpoint-news.ts";
 import { DatabaseClock } from "./store/postgres/database-clock.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
@@ -101,10 +101,10 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
   const clock = new DatabaseClock(writes);
-  const { generation, trimming } = await untilAnswered(log, async () => {
+  const { generation, trimming } = await retryUntilAnswered(log, async () => {
     await registerKeys(writes, options.bootstrapKeys, log);
     await clock.read();
-    return { generation: await currentGeneration(resolution), trimming: await keepLogShort(writes, log) };
+    return { generation: await currentGeneration(resolution), trimming: await startHourlyCleanup(writes, log) };
   });
   const folder = new UsageFolder(writes, log);
   folder.start();
@@ -114,7 +114,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     registry: options.registry,
   });
   backfill.start();
-  const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
+  const endpoints = new EndpointFeed({ notify: (payload) => notifyEndpointNews(writes, payload), log });
   const { policy, listener } = openPolicy({ ...options, role }, generation, endpoints, lost);
   const { sinks = () => noSinks, configRefusal = () => undefined, registry } = options;
   const sinkParts = { database: writes, settings: sinks, now: clock.now, log, registry };
@@ -147,7 +147,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     await Promise.all([listener, folder, backfill, ...rounds].map((each) => each.stop()));
     await Promise.all([resolution, reads, reports, writes, bulkWrites].map((each) => each.destroy()));
   });
-  outliveErrors(log, options.registry);
+  logUncaughtErrors(log, options.registry);
   lifecycle.started();
   return server;
 }
@@ -177,7 +177,7 @@ const bearer: Sender = { key: "bearer" };
 const sendersOf =
   (token: ServiceToken): MessageAdmission["senderOf"] =>
   (_, headers) => {
-    if (isServiceToken((headers[serviceTokenHeader] as string | undefined) ?? null, token)) return trusted;
+    if (isServiceToken((headers[serviceTokenHeader] as string | undefined) ?? null, token)) return trustedSender;
     parseBearer(headers.authorization);
     return bearer;
   };

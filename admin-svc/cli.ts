@@ -15,7 +15,7 @@ import { alerts } from "./cli/alerts.ts";
 import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
 import { calls } from "./cli/calls.ts";
-import { completionOf } from "./cli/completion.ts";
+import { completionCommand } from "./cli/completion.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
@@ -23,15 +23,15 @@ import { ledger } from "./cli/ledger.ts";
 import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
-import { remotely } from "./cli/remote/dispatch.ts";
-import { type AdminTerminal, type Commands, authorIn, takeWorkspace } from "./cli/terminal.ts";
+import { toRemoteCommand } from "./cli/remote/dispatch.ts";
+import { type AdminTerminal, type Commands, findAuthor, takeWorkspace } from "./cli/terminal.ts";
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
 import { NewerSchemaError, migrate } from "./store/postgres/migrate.ts";
 import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
-import { isOutage, outageText, reasonOf } from "./store/postgres/failure.ts";
+import { isOutage, outageText, errorReason } from "./store/postgres/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
 
@@ -50,7 +50,7 @@ const nouns: Readonly<Record<string, Commands>> = {
 };
 
 /** Single-word commands. */
-const actions: Commands = { bootstrap, completion: completionOf(nouns, { bootstrap }) };
+const actions: Commands = { bootstrap, completion: completionCommand(nouns, { bootstrap }) };
 
 export interface CliOptions {
   /** When absent, only commands without a database can run. */
@@ -76,7 +76,7 @@ export async function runCli(
     }
     const terminal: AdminTerminal = {
       database: () => (opened ??= open(databaseUrl, stderr)),
-      author: async () => authorIn(await terminal.database(), workspace),
+      author: async () => findAuthor(await terminal.database(), workspace),
       managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
     };
@@ -115,7 +115,8 @@ async function dispatch(
   terminal: AdminTerminal,
   remote: RemoteOptions | undefined,
 ): Promise<number> {
-  const placed = (name: string, command: Commands[string]) => (remote ? remotely(name, command, remote) : command);
+  const placed = (name: string, command: Commands[string]) =>
+    remote ? toRemoteCommand(name, command, remote) : command;
   const [noun, verb, ...args] = argv;
   if (noun === undefined) throw new UsageError(help().join("\n"));
   if (isVersion(argv)) return printVersion(terminal.print);
@@ -165,7 +166,7 @@ function explain(error: unknown): { message: string; code: number } {
     return { message: "records of the whole account belong to the default workspace: leave out --workspace", code: 1 };
   }
   if (isOutage(error)) return { message: outageText(error), code: 1 };
-  return { message: `failed: ${reasonOf(error)}`, code: 1 };
+  return { message: `failed: ${errorReason(error)}`, code: 1 };
 }
 
 await runAsProgram(import.meta.url, (argv) => {

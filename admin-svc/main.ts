@@ -1,5 +1,5 @@
 /** Entry point of admin-svc. */
-import { readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
+import { readEnvironment, withRandomServiceToken } from "@sluice/proto/lib/process/environment.js";
 import { LiveFile } from "@sluice/proto/config/live.js";
 import { type LoadedSinks, loadSinks } from "@sluice/proto/config/sinks/sinks.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -50,7 +50,7 @@ function watchSinks(path: string | undefined, log: Logger, registry: Registry): 
 }
 
 try {
-  await main(readEnvironment(environment, withOwnToken(process.env)));
+  await main(readEnvironment(environment, withRandomServiceToken(process.env)));
 } catch (error) {
   process.stderr.write(`admin-svc: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);

@@ -19,7 +19,7 @@ import { requireSessions } from "./store/postgres/sessions.ts";
 const waitLimitMs = 30_000;
 
 /** Retries work needed for a start while the database is starting, restarting or too slow. @throws when this lasts too long */
-export async function untilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
+export async function retryUntilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + waitLimitMs;
   for (;;) {
     try {
@@ -41,7 +41,7 @@ export async function untilAnswered<Result>(log: Logger, work: () => Promise<Res
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
   const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
   try {
-    return await untilAnswered(log, async () => {
+    return await retryUntilAnswered(log, async () => {
       await requireSessions(databaseUrl);
       await migrate(database, log);
       if (await grantRuntime(database)) return runtimeRole;
@@ -73,7 +73,7 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
 }
 
 /** Removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every hour. */
-export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
+export async function startHourlyCleanup(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));

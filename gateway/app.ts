@@ -16,14 +16,14 @@ import { embedDryRun } from "./doors/embeddings/dry-run.ts";
 import { embed } from "./doors/embeddings/handler.ts";
 import { documentRoute, isDocument, writeDocument } from "./edge/docs/route.ts";
 import { Console, type ConsoleParts, isConsole } from "./admin/console-api/console.ts";
-import { doorAt, doorOf, faultsOf } from "./doors/doors.ts";
+import { doorAt, doorOf, faultFormOf } from "./doors/doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./edge/http/context.ts";
-import type { Handle } from "./edge/http/edge-server.ts";
+import type { RequestHandler } from "./edge/http/edge-server.ts";
 import { writeFault, writeJsonText } from "./edge/http/errors.ts";
-import { authenticate, begin, close, fail } from "./edge/http/exchange.ts";
+import { authenticate, beginExchange, closeExchange, answerFailure } from "./edge/http/exchange.ts";
 import { waitAfterRefusals } from "./edge/http/impatience.ts";
-import { pathIn, underBasePath } from "./edge/http/path.ts";
-import { admit, countReading } from "./edge/limits/admission.ts";
+import { pathIn, toPathUnderBase } from "./edge/http/path.ts";
+import { admit, countReadRequest } from "./edge/limits/admission.ts";
 import { countMessage } from "./doors/messages/count-tokens.ts";
 import { dryRun } from "./doors/responses/dry-run.ts";
 import { countInput } from "./doors/responses/input-tokens.ts";
@@ -46,7 +46,7 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
 }
 
 /** @returns the handler of every request */
-export function createApp(parts: AppParts): Handle {
+export function createApp(parts: AppParts): RequestHandler {
   const handle = createKoa(parts).callback();
   const turns = new TurnRoute(parts);
   return (request, response) => {
@@ -79,9 +79,9 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (request.url === "/livez") return writeProbe(response, true, "ok");
     if (request.url === "/readyz")
       return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready", parts.lifecycle.reason);
-    begin(parts, context);
-    context.faults = faultsOf(request);
-    response.on("close", () => close(context));
+    beginExchange(parts, context);
+    context.faults = faultFormOf(request);
+    response.on("close", () => closeExchange(context));
     // Moves the client to a ready gateway for its next connection.
     if (!parts.lifecycle.ready) response.setHeader("connection", "close");
     // Pages of other origins must not read session data: the console comes before CORS.
@@ -96,7 +96,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
       await eventLoop.turnOf(context.keyHash);
       await operate(context);
     } catch (error) {
-      await fail(parts, context, error);
+      await answerFailure(parts, context, error);
     }
   });
   return app;
@@ -148,7 +148,7 @@ async function respondEmbeddings(parts: AppParts, context: EdgeContext): Promise
 
 /** Counts as a reading request, because programs count many prompts at once. */
 async function respondTokenCount(parts: AppParts, context: EdgeContext, count: typeof countInput): Promise<void> {
-  await countReading(parts.limiter, context.caller, context.res);
+  await countReadRequest(parts.limiter, context.caller, context.res);
   await count(parts, context);
 }
 
@@ -160,7 +160,7 @@ function notFound(router: EdgeRouter, { req: request, res: response, path }: Edg
 }
 
 function whatIsMissing(router: EdgeRouter, { method }: IncomingMessage, path: string): string {
-  const meant = underBasePath(path);
+  const meant = toPathUnderBase(path);
   const hint = meant !== path && isKnown(router, meant) ? `; it is at ${meant}` : "";
   return `Resource not found: ${method} ${path}${hint}`;
 }

@@ -1,9 +1,9 @@
 /** alerts: list, retry, test. */
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { alertMessage } from "../rules/alerts.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { type AlertRow, addTestAlert, findAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
-import { type Commands, flag, json, text, time } from "./terminal.ts";
+import { type Commands, flagOption, jsonOption, textOption, formatTime } from "./terminal.ts";
 
 const states = ["waiting", "delivered", "dead"] as const;
 const maxListed = 200;
@@ -18,7 +18,7 @@ export const alerts: Commands = {
       `STATE is ${states.join(", ")}; dead ones were given up after three days. At most ${maxListed} are listed.`,
     ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, { ...json, state: text });
+      const { values } = readArguments(args, { ...jsonOption, state: textOption });
       const { workspaceId } = await author();
       const rows = await listAlerts(await database(), {
         workspaceId,
@@ -35,11 +35,12 @@ export const alerts: Commands = {
     details: ["ID is the webhook-id of the alert, which stays as it is."],
     async run(args, { database, author, print }) {
       const isAll = args.includes("--all");
-      const { named } = readArguments(args, { all: flag }, ...(isAll ? [] : ["ID"]));
+      const { named } = readArguments(args, { all: flagOption }, ...(isAll ? [] : ["ID"]));
       const { workspaceId } = await author();
       const id = isAll ? undefined : named["ID"];
       const count = await retryAlerts(await database(), workspaceId, id);
-      if (count === 0 && id !== undefined) throw new CommandError(`no such alert was given up: ${printable(id)}`);
+      if (count === 0 && id !== undefined)
+        throw new CommandError(`no such alert was given up: ${escapeUnprintable(id)}`);
       print(`${count} due again`);
     },
   },
@@ -53,7 +54,8 @@ export const alerts: Commands = {
       const alert = await awaitAttempt(async () => findAlert(await database(), id));
       if (alert?.state === "delivered") return print(`delivered: ${id}`);
       const reason =
-        alert?.last_error ?? `no admin-svc that runs has an entry of alerts with the name ${printable(named.NAME)}`;
+        alert?.last_error ??
+        `no admin-svc that runs has an entry of alerts with the name ${escapeUnprintable(named.NAME)}`;
       throw new CommandError(`not delivered: ${reason}`);
     },
   },
@@ -90,12 +92,12 @@ const alertTable = (rows: readonly AlertRow[]): string[] =>
   table(
     ["AT", "ID", "SINK", "TYPE", "STATE", "ATTEMPTS", "LAST ERROR"],
     rows.map((row) => [
-      time(row.at),
+      formatTime(row.at),
       row.id,
       row.sink,
       row.type,
       row.state,
       String(row.attempts),
-      printable(row.last_error ?? "-"),
+      escapeUnprintable(row.last_error ?? "-"),
     ]),
   );

@@ -3,7 +3,7 @@ import { CommandError, UsageError, readArguments, table } from "@sluice/proto/li
 import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { readAuditFilter } from "../rules/audit.ts";
 import { type AuditRow, listAudit } from "../store/audit-list.ts";
-import { type Commands, asUsage, json, text, time } from "./terminal.ts";
+import { type Commands, throwAsUsageError, jsonOption, textOption, formatTime } from "./terminal.ts";
 
 const defaultLimit = 100;
 
@@ -18,9 +18,17 @@ export const audit: Commands = {
       "--json includes the state before and after; for a bulk, the keys by their previous guardrail.",
     ],
     async run(args, { database, author, print }) {
-      const options = { ...json, actor: text, target: text, action: text, from: text, to: text, limit: text };
+      const options = {
+        ...jsonOption,
+        actor: textOption,
+        target: textOption,
+        action: textOption,
+        from: textOption,
+        to: textOption,
+        limit: textOption,
+      };
       const { values } = readArguments(args, options);
-      const filter = await asUsage(() => readAuditFilter(values));
+      const filter = await throwAsUsageError(() => readAuditFilter(values));
       const limit = limitOf(values.limit);
       const { workspaceId } = await author();
       const { rows } = await listAudit(await database(), { ...filter, workspaceId, limit });
@@ -35,7 +43,7 @@ export const audit: Commands = {
       "Exit code 1 when something is wrong.",
     ],
     async run(args, { database, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const states = await auditStates(await database());
       for (const line of values.json === true ? [JSON.stringify(states.map(stateJson))] : statesShown(states))
         print(line);
@@ -73,7 +81,7 @@ const shown = (rows: readonly AuditRow[]): readonly string[] =>
     ["NUMBER", "AT", "ACTOR", "ACTION", "GENERATION", "REQUEST", "TARGET"],
     rows.map((row) => [
       row.sequence,
-      time(row.at),
+      formatTime(row.at),
       row.actor,
       row.action,
       row.generation ?? "-",

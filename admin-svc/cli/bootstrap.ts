@@ -3,7 +3,7 @@ import { type Command, UsageError, readArguments } from "@sluice/proto/lib/proce
 import { KeyKind, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { createFirstKey, registerKey } from "../store/first-key.ts";
 import { grantRuntime, runtimeRole } from "../store/postgres/roles.ts";
-import { type AdminTerminal, json } from "./terminal.ts";
+import { type AdminTerminal, jsonOption } from "./terminal.ts";
 
 export const bootstrap: Command<AdminTerminal> = {
   usage: "[--json]",
@@ -15,7 +15,7 @@ export const bootstrap: Command<AdminTerminal> = {
     "Creates no key when the workspace has a management key. May run repeatedly, also at the same time.",
   ],
   async run(args, { database, author, managementKey, print }) {
-    const { values } = readArguments(args, json);
+    const { values } = readArguments(args, jsonOption);
     if (managementKey !== undefined && kindOfKey(managementKey) !== KeyKind.MANAGEMENT) {
       throw new UsageError(
         "SLUICE_BOOTSTRAP_MANAGEMENT_KEY: not a key of the form mk-sl-...: `keys mint --management` prints one",

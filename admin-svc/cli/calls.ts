@@ -1,8 +1,8 @@
 /** calls: list, show, content. */
-import { shownGeneration } from "@sluice/proto/contract/records/usage-record.js";
-import { shownTurn } from "@sluice/proto/contract/records/generations.js";
+import { toGenerationJson } from "@sluice/proto/contract/records/usage-record.js";
+import { toTurnJson } from "@sluice/proto/contract/records/generations.js";
 import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { create } from "@bufbuild/protobuf";
 import type { Kysely } from "kysely";
 import { type GenerationsQuery, pageOfTurns } from "../store/ledger/turn-pages.ts";
@@ -11,26 +11,26 @@ import { toRecord } from "../store/ledger/usage-messages.ts";
 import type { Database } from "../store/database.ts";
 import { type TurnRow, listTurns } from "../store/ledger/generations.ts";
 import { generationRecords } from "../store/ledger/usage.ts";
-import { usd } from "./key-record.ts";
+import { formatUsd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
-import { type Commands, asUsage, json, text, time, timeGiven } from "./terminal.ts";
+import { type Commands, throwAsUsageError, jsonOption, textOption, formatTime, parseTimeOption } from "./terminal.ts";
 
 export const callFilters = {
-  key: text,
-  model: text,
-  provider: text,
-  status: text,
-  outcome: text,
-  user: text,
-  session: text,
-  "request-id": text,
-  door: text,
-  operation: text,
-  guardrail: text,
-  from: text,
-  to: text,
-  limit: text,
-  cursor: text,
+  key: textOption,
+  model: textOption,
+  provider: textOption,
+  status: textOption,
+  outcome: textOption,
+  user: textOption,
+  session: textOption,
+  "request-id": textOption,
+  door: textOption,
+  operation: textOption,
+  guardrail: textOption,
+  from: textOption,
+  to: textOption,
+  limit: textOption,
+  cursor: textOption,
 } as const;
 type GivenFilters = { readonly [Name in keyof typeof callFilters]?: string | undefined };
 
@@ -46,13 +46,15 @@ export const calls: Commands = {
       keyHelp,
     ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, { ...callFilters, ...json });
+      const { values } = readArguments(args, { ...callFilters, ...jsonOption });
       const { workspaceId } = await author();
       const key = values.key === undefined ? undefined : await findKeyHash(await database(), workspaceId, values.key);
       const query = readCallFilters(values, key);
-      const { rows, nextCursor } = await asUsage(async () => pageOfTurns(await database(), workspaceId, query));
+      const { rows, nextCursor } = await throwAsUsageError(async () =>
+        pageOfTurns(await database(), workspaceId, query),
+      );
       if (values.json === true) {
-        const data = rows.map((row) => shownTurn(toGeneration(row)));
+        const data = rows.map((row) => toTurnJson(toGeneration(row)));
         return print(JSON.stringify({ data, next_cursor: nextCursor ?? null }));
       }
       for (const line of turnTable(rows)) print(line);
@@ -64,13 +66,13 @@ export const calls: Commands = {
     summary: "Shows a request with its calls to providers.",
     details: ["ID is the X-Generation-Id of its answer, or its X-Request-Id."],
     async run(args, { database, author, print }) {
-      const { values, named } = readArguments(args, json, "ID");
+      const { values, named } = readArguments(args, jsonOption, "ID");
       const { workspaceId } = await author();
       const turn = await findTurn(await database(), workspaceId, named.ID);
       const whose = { workspaceId, keyHash: turn.key_hash };
       const records = (await generationRecords(await database(), turn.generation_id, whose)).map(toRecord);
       const answer = create(GetGenerationResponseSchema, { records, generation: toGeneration(turn) });
-      if (values.json === true) return print(JSON.stringify(shownGeneration(answer)));
+      if (values.json === true) return print(JSON.stringify(toGenerationJson(answer)));
       for (const line of turnTable([turn])) print(line);
       const cells = records.map((record) => [
         String(record.attempt),
@@ -78,7 +80,7 @@ export const calls: Commands = {
         record.model,
         String(record.httpStatus),
         `${record.durationMs} ms`,
-        record.costUsd === undefined ? "-" : usd(record.costUsd),
+        record.costUsd === undefined ? "-" : formatUsd(record.costUsd),
       ]);
       for (const line of table(["CALL", "PROVIDER", "MODEL", "STATUS", "TIME", "USD"], cells)) print(line);
     },
@@ -97,8 +99,8 @@ export const calls: Commands = {
 export const readCallFilters = (given: GivenFilters, key: string | undefined): GenerationsQuery => ({
   cursor: given.cursor,
   limit: wholeNumber("--limit", given.limit),
-  from: timeGiven("--from", given.from),
-  to: timeGiven("--to", given.to),
+  from: parseTimeOption("--from", given.from),
+  to: parseTimeOption("--to", given.to),
   key,
   model: given.model,
   provider: given.provider,
@@ -123,7 +125,7 @@ function wholeNumber(option: string, given: string | undefined): number | undefi
 async function findTurn(database: Kysely<Database>, workspaceId: string, id: string): Promise<TurnRow> {
   const [byId] = await listTurns(database, { workspaceId, generationId: id }, 1);
   const [turn] = byId ? [byId] : await listTurns(database, { workspaceId, requestId: id }, 1);
-  if (!turn) throw new CommandError(`no such request: ${printable(id)}`);
+  if (!turn) throw new CommandError(`no such request: ${escapeUnprintable(id)}`);
   return turn;
 }
 
@@ -131,17 +133,17 @@ const turnTable = (rows: readonly TurnRow[]): string[] =>
   table(
     ["AT", "ID", "KEY", "MODEL", "PROVIDER", "STATUS", "OUTCOME", "USD", "TOKENS", "TIME", "WHY"],
     rows.map((row) => [
-      time(row.opened_at),
+      formatTime(row.opened_at),
       row.requests > 1 ? `${row.requests} requests` : row.generation_id,
-      printable(row.key_name ?? row.key_hash.slice(0, 16)),
-      printable(row.model || "-"),
+      escapeUnprintable(row.key_name ?? row.key_hash.slice(0, 16)),
+      escapeUnprintable(row.model || "-"),
       row.provider || "-",
       String(row.http_status),
       row.outcome,
-      usd(row.cost_usd),
+      formatUsd(row.cost_usd),
       `${row.input_tokens} + ${row.output_tokens}`,
       `${row.duration_ms} ms`,
-      printable(
+      escapeUnprintable(
         [row.error_type, row.provider_error, row.provider_code, row.rule].filter((word) => word !== null).join(": ") ||
           "-",
       ),

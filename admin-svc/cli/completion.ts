@@ -69,7 +69,10 @@ const fish = ({ nouns, verbs, options }: Words): string[] => [
 const shells: Readonly<Record<string, (words: Words) => string[]>> = { bash, zsh, fish };
 
 /** @param nouns all commands by their nouns @param actions the single-word commands */
-export const completionOf = (nouns: Readonly<Record<string, Commands>>, actions: Commands): Command<AdminTerminal> => ({
+export const completionCommand = (
+  nouns: Readonly<Record<string, Commands>>,
+  actions: Commands,
+): Command<AdminTerminal> => ({
   usage: "bash|zsh|fish",
   summary: "Prints the completion of this command line for a shell.",
   details: [

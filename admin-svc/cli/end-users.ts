@@ -1,13 +1,13 @@
 /** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never because a request names it. */
-import { type Command, CommandError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { type Command, CommandError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/lib/validation/text.js";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { eraseEndUser } from "../store/erasure.ts";
 import { type EndUserRow, createEndUser, findEndUser, listEndUsers, updateEndUser } from "../store/end-users.ts";
-import { type AdminTerminal, type Commands, asUsage, json, time } from "./terminal.ts";
+import { type AdminTerminal, type Commands, throwAsUsageError, jsonOption, formatTime } from "./terminal.ts";
 
 /** A command about one registered end user. */
 const about = (
@@ -21,11 +21,11 @@ const about = (
     const {
       values,
       named: { USER: user },
-    } = readArguments(args, json, "USER");
-    await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+    } = readArguments(args, jsonOption, "USER");
+    await throwAsUsageError(() => throwProblems((problems) => checkEndUser("user", user, problems)));
     const row = await work(await database(), await author(), user);
     if (!row) throw new CommandError("no such end user");
-    print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} ${done}${stateOf(row)}`);
+    print(values.json === true ? JSON.stringify(described(row)) : `${escapeUnprintable(user)} ${done}${stateOf(row)}`);
   },
 });
 
@@ -38,11 +38,11 @@ export const endUsers: Commands = {
       const {
         values,
         named: { USER: user },
-      } = readArguments(args, json, "USER");
-      await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+      } = readArguments(args, jsonOption, "USER");
+      await throwAsUsageError(() => throwProblems((problems) => checkEndUser("user", user, problems)));
       const row = await createEndUser(await database(), await author(), user);
       if (!row) throw new CommandError("this end user is registered already");
-      print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} registered`);
+      print(values.json === true ? JSON.stringify(described(row)) : `${escapeUnprintable(user)} registered`);
     },
   },
   show: about("Shows whether an end user is active.", "is ", (database, { workspaceId }, user) =>
@@ -69,8 +69,8 @@ export const endUsers: Commands = {
       const {
         values,
         named: { USER: user },
-      } = readArguments(args, json, "USER");
-      await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+      } = readArguments(args, jsonOption, "USER");
+      await throwAsUsageError(() => throwProblems((problems) => checkEndUser("user", user, problems)));
       const asJson = values.json === true;
       const erased = await eraseEndUser(await database(), await author(), user, (day, records) => {
         if (!asJson) print(`${records} records, until ${day}`);
@@ -84,13 +84,13 @@ export const endUsers: Commands = {
     usage: "[--json]",
     summary: "Lists all registered end users.",
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const rows = await listEndUsers(await database(), (await author()).workspaceId);
       if (values.json === true) return print(JSON.stringify(rows.map(described)));
       const cells = rows.map((row) => [
         stateOf(row),
-        time(dateOf(row.created_at_us)),
-        time(dateOf(row.updated_at_us)),
+        formatTime(dateOf(row.created_at_us)),
+        formatTime(dateOf(row.updated_at_us)),
         row.user,
       ]);
       for (const line of table(["STATE", "CREATED", "UPDATED", "USER"], cells)) print(line);

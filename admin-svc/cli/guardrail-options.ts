@@ -14,7 +14,7 @@ import { type JudgeRule, defaultThreshold } from "@sluice/proto/contract/records
 import { routingPolicyFields } from "@sluice/proto/contract/records/routing-policy.js";
 import { checkGuardrailSettings } from "../rules/guardrail.ts";
 import { columnOf } from "../store/guardrail-columns.ts";
-import { asUsage, flag, text } from "./terminal.ts";
+import { throwAsUsageError, flagOption, textOption } from "./terminal.ts";
 
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const dashed = (name: string): string => name.replaceAll("_", "-");
@@ -91,10 +91,10 @@ export const ruleDetails = [
   `FIELD: ${Object.keys(routingPolicyFields).join(", ")}; without a value it is cleared.`,
 ];
 
-const many = { ...text, multiple: true } as const;
+const many = { ...textOption, multiple: true } as const;
 const options = {
-  json: flag,
-  name: text,
+  json: flagOption,
+  name: textOption,
   block: many,
   redact: many,
   flag: many,
@@ -103,10 +103,12 @@ const options = {
   judge: many,
   detector: many,
   set: many,
-  ...Object.fromEntries(valueNames.map((name) => [optionOf(name), text])),
-  ...Object.fromEntries(nullableNames.map((name) => [clearOptionOf(name), flag])),
-  ...Object.fromEntries(listSettings.map(({ clears }) => [clears, flag])),
-  ...Object.fromEntries(flagNames.flatMap((name) => [dashed(name), `no-${dashed(name)}`]).map((name) => [name, flag])),
+  ...Object.fromEntries(valueNames.map((name) => [optionOf(name), textOption])),
+  ...Object.fromEntries(nullableNames.map((name) => [clearOptionOf(name), flagOption])),
+  ...Object.fromEntries(listSettings.map(({ clears }) => [clears, flagOption])),
+  ...Object.fromEntries(
+    flagNames.flatMap((name) => [dashed(name), `no-${dashed(name)}`]).map((name) => [name, flagOption]),
+  ),
 } as const;
 
 function allowedWords(name: GuardrailSettingName): readonly string[] {
@@ -125,7 +127,7 @@ export async function readNewGuardrail(args: string[]) {
   if (!rules.some((name) => Object.hasOwn(settings, name))) {
     throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --detector, --set or --limit");
   }
-  await asUsage(() => checkGuardrailSettings(settings));
+  await throwAsUsageError(() => checkGuardrailSettings(settings));
   return { settings, asJson: given.values.json === true };
 }
 
@@ -137,7 +139,7 @@ export async function readGuardrailChange(
   const { GUARDRAIL: guardrail } = namedArguments(given.positionals, "GUARDRAIL");
   const change = settingsOf(given);
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
-  await asUsage(() => checkGuardrailSettings(change));
+  await throwAsUsageError(() => checkGuardrailSettings(change));
   return { guardrail, change, asJson: given.values.json === true };
 }
 

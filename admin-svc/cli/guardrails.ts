@@ -1,5 +1,5 @@
 /** guardrails: create, put, list, show, update, delete, try, assign, unassign, assignments. */
-import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type GuardrailSettingName, unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
@@ -20,11 +20,18 @@ import { findGuardrailId } from "./guardrail-reference.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { putCommand } from "./put.ts";
 import { guardrailHelp } from "./reference.ts";
-import { type AdminTerminal, type Commands, asUsage, json, text, time } from "./terminal.ts";
+import {
+  type AdminTerminal,
+  type Commands,
+  throwAsUsageError,
+  jsonOption,
+  textOption,
+  formatTime,
+} from "./terminal.ts";
 
 /** @throws UsageError */
-export function readTrial(args: string[]) {
-  const { values, named } = readArguments(args, { ...json, side: text }, "GUARDRAIL", "TEXT");
+export function readTrialOptions(args: string[]) {
+  const { values, named } = readArguments(args, { ...jsonOption, side: textOption }, "GUARDRAIL", "TEXT");
   return { guardrail: named.GUARDRAIL, text: named.TEXT, side: values.side, asJson: values.json === true };
 }
 
@@ -44,7 +51,7 @@ export const guardrails: Commands = {
     usage: "[--json]",
     summary: "Lists all guardrails with the number of keys that hold each.",
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const rows = await listGuardrails(await database(), (await author()).workspaceId);
       if (values.json === true)
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
@@ -53,7 +60,7 @@ export const guardrails: Commands = {
         String(rulesOf(row).length),
         String(row.keys),
         scopeOf(row),
-        time(row.created_at),
+        formatTime(row.created_at),
         row.name,
       ]);
       for (const line of table(["ID", "FILTERS", "KEYS", "SCOPE", "CREATED", "NAME"], cells)) print(line);
@@ -64,7 +71,7 @@ export const guardrails: Commands = {
     details: [guardrailHelp],
     summary: "Shows a guardrail's filters and the hashes of the keys that hold it.",
     async run(args, terminal) {
-      const { values, named } = readArguments(args, json, "GUARDRAIL");
+      const { values, named } = readArguments(args, jsonOption, "GUARDRAIL");
       await show(named.GUARDRAIL, values.json === true, terminal);
     },
   },
@@ -86,7 +93,7 @@ export const guardrails: Commands = {
     summary: "Shows what a guardrail does to a text of a request, or of an answer, without a model.",
     details: [guardrailHelp, "Asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY."],
     async run(args) {
-      readTrial(args);
+      readTrialOptions(args);
       throw new CommandError("guardrails try asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY");
     },
   },
@@ -119,7 +126,7 @@ export const guardrails: Commands = {
     details: [guardrailHelp],
     summary: "Lists the guardrails of all keys, or the keys of one guardrail.",
     async run(args, { database, author, print }) {
-      const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options: jsonOption });
       const [text] = positionals;
       if (positionals.length > 1) throw new UsageError(`unexpected argument: ${positionals[1]}`);
       const id = text === undefined ? undefined : await guardrailId({ database, author }, text);
@@ -131,7 +138,7 @@ export const guardrails: Commands = {
         row.guardrail_id,
         row.key_hash,
         row.key_label,
-        time(row.created_at),
+        formatTime(row.created_at),
         row.key_name,
       ]);
       for (const line of table(["GUARDRAIL", "HASH", "LABEL", "SINCE", "NAME"], cells)) print(line);
@@ -151,9 +158,9 @@ async function show(text: string, asJson: boolean, { database, author, print }: 
   const keyHashes = await keysOfGuardrail(await database(), id);
   if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: keyHashes }));
   print(`id       ${row.id}`);
-  print(`name     ${printable(row.name)}`);
-  if (row.description !== null) print(`for      ${printable(row.description)}`);
-  print(`created  ${time(row.created_at)}`);
+  print(`name     ${escapeUnprintable(row.name)}`);
+  if (row.description !== null) print(`for      ${escapeUnprintable(row.description)}`);
+  print(`created  ${formatTime(row.created_at)}`);
   for (const line of linesOf(row)) print(line);
   for (const keyHash of keyHashes) print(`key      ${keyHash}`);
 }
@@ -167,7 +174,7 @@ async function runBulk(args: string[], terminal: AdminTerminal, done: string, ve
   const database = await terminal.database();
   const id = await findGuardrailId(database, author.workspaceId, text);
   const hashes = await Promise.all(named.map((key) => findKeyHash(database, author.workspaceId, key)));
-  const keyHashes = await asUsage(() => checkKeyHashes(hashes));
+  const keyHashes = await throwAsUsageError(() => checkKeyHashes(hashes));
   const bulk = { author, verb, guardrailId: id, keyHashes };
   const { counts, change } = await changeAssignments(database, author.workspaceId, [bulk]);
   if (!change) throw new CommandError("no such guardrail");
@@ -208,14 +215,15 @@ function* linesOf(row: GuardrailRow): Iterable<string> {
   if (row.limit_usd !== null) yield `${column("limit")}${Number(row.limit_usd)} USD ${row.limit_reset} for each key`;
   for (const scope of scopesOf(row)) yield `${column("keys")}${scopeTexts[scope] ?? scope}`;
   for (const [field, value] of Object.entries(row.routing_policy)) {
-    yield `${column("models")}${field} ${printable(JSON.stringify(value))}`;
+    yield `${column("models")}${field} ${escapeUnprintable(JSON.stringify(value))}`;
   }
 }
 
 function ruleText(rule: Rule): string {
-  if ("pattern" in rule) return printable(rule.pattern) + (rule.label === null ? "" : `  (${printable(rule.label)})`);
+  if ("pattern" in rule)
+    return escapeUnprintable(rule.pattern) + (rule.label === null ? "" : `  (${escapeUnprintable(rule.label)})`);
   if ("slug" in rule) return `built in: ${rule.slug}${rule.scan_scope === null ? "" : ` of ${rule.scan_scope}`}`;
-  if ("rule" in rule) return `judged from ${rule.threshold}: ${printable(rule.rule)}`;
+  if ("rule" in rule) return `judged from ${rule.threshold}: ${escapeUnprintable(rule.rule)}`;
   const from = rule.threshold === null ? "" : ` from ${rule.threshold}`;
-  return `detected by ${printable(rule.detector)}${from}: ${printable(rule.category)}`;
+  return `detected by ${escapeUnprintable(rule.detector)}${from}: ${escapeUnprintable(rule.category)}`;
 }

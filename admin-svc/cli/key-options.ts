@@ -3,7 +3,7 @@ import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { checkKeySettings } from "../rules/key.ts";
-import { asUsage, flag, json, text } from "./terminal.ts";
+import { throwAsUsageError, flagOption, jsonOption, textOption } from "./terminal.ts";
 
 interface SettingOption {
   readonly name: KeySettingName;
@@ -41,15 +41,15 @@ const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name])
 
 /** Options for a key's settings, for `parseArgs`. */
 export const keyOptions = {
-  ...Object.fromEntries(settingOptions.map(({ option }) => [option, text])),
-  "capture-content": flag,
+  ...Object.fromEntries(settingOptions.map(({ option }) => [option, textOption])),
+  "capture-content": flagOption,
 };
 
 /** `keyOptions`, and the options for clearing a setting. */
 export const keyChangeOptions = {
   ...keyOptions,
-  ...Object.fromEntries(settingOptions.flatMap(({ clear }) => (clear === undefined ? [] : [[clear, flag]]))),
-  ...Object.fromEntries(switches.flatMap(({ on, off }) => [on, off].map((option) => [option, flag]))),
+  ...Object.fromEntries(settingOptions.flatMap(({ clear }) => (clear === undefined ? [] : [[clear, flagOption]]))),
+  ...Object.fromEntries(switches.flatMap(({ on, off }) => [on, off].map((option) => [option, flagOption]))),
 };
 
 const usageOf = ({ option, value, clear }: SettingOption, clears: boolean): string =>
@@ -79,13 +79,13 @@ export async function readKeySettings(given: Given): Promise<KeySettings> {
     return value === undefined ? [] : [[name, value]];
   });
   const settings = Object.fromEntries([...named, ...switched]) as KeySettings;
-  await asUsage(() => checkKeySettings(settings));
+  await throwAsUsageError(() => checkKeySettings(settings));
   return settings;
 }
 
 /** @throws UsageError */
 export async function readKeyChange(args: string[]) {
-  const { values, named } = readArguments(args, { ...json, ...keyChangeOptions }, "KEY");
+  const { values, named } = readArguments(args, { ...jsonOption, ...keyChangeOptions }, "KEY");
   const change = await readKeySettings(values);
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
   return { key: named.KEY, change, asJson: values.json === true };

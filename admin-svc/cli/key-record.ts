@@ -1,8 +1,8 @@
 /** Key records as tables and JSON. */
-import { printable, table } from "@sluice/proto/lib/process/cli.js";
+import { escapeUnprintable, table } from "@sluice/proto/lib/process/cli.js";
 import type { KeyRow, ListedKey } from "../store/keys.ts";
 import type { Spending } from "../store/ledger/spending.ts";
-import { time } from "./terminal.ts";
+import { formatTime } from "./terminal.ts";
 
 /** Key fields shown by every command, as stored in the database. */
 export const describeKey = ({
@@ -52,10 +52,10 @@ export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<strin
       stateOf(row),
       row.guardrail_id ?? "-",
       limitText(row),
-      usd(spent?.total ?? "0"),
-      usd(spent?.remaining),
-      time(spent?.last_used_at ?? null),
-      time(row.created_at),
+      formatUsd(spent?.total ?? "0"),
+      formatUsd(spent?.remaining),
+      formatTime(spent?.last_used_at ?? null),
+      formatTime(row.created_at),
       row.name,
     ];
   });
@@ -64,19 +64,19 @@ export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<strin
 
 export const keyLines = (row: ListedKey, spending: Spending | undefined): string[] => [
   `hash           ${row.hash}`,
-  `name           ${printable(row.name)}`,
+  `name           ${escapeUnprintable(row.name)}`,
   `label          ${row.label}`,
   `kind           ${row.kind}${row.account ? " of the account" : ""}`,
   `state          ${stateOf(row)}`,
   `guardrail      ${row.guardrail_id ?? "-"}`,
-  `external user  ${row.external_user === null ? "-" : printable(row.external_user)}`,
-  `created        ${time(row.created_at)}`,
-  `updated        ${time(row.updated_at)}`,
-  `expires        ${time(row.expires_at)}`,
-  `last used      ${time(spending?.last_used_at ?? null)}`,
+  `external user  ${row.external_user === null ? "-" : escapeUnprintable(row.external_user)}`,
+  `created        ${formatTime(row.created_at)}`,
+  `updated        ${formatTime(row.updated_at)}`,
+  `expires        ${formatTime(row.expires_at)}`,
+  `last used      ${formatTime(spending?.last_used_at ?? null)}`,
   `limit          ${limitText(row)}${row.limit_usd === null ? "" : " USD"}`,
-  `remaining      ${usd(spending?.remaining)}${spending?.remaining === undefined ? "" : " USD"}`,
-  `spent          ${usd(spending?.total ?? "0")} USD (today ${usd(spending?.daily ?? "0")}, this week ${usd(spending?.weekly ?? "0")}, this month ${usd(spending?.monthly ?? "0")})`,
+  `remaining      ${formatUsd(spending?.remaining)}${spending?.remaining === undefined ? "" : " USD"}`,
+  `spent          ${formatUsd(spending?.total ?? "0")} USD (today ${formatUsd(spending?.daily ?? "0")}, this week ${formatUsd(spending?.weekly ?? "0")}, this month ${formatUsd(spending?.monthly ?? "0")})`,
   `requests/min   ${row.requests_per_minute ?? "-"}`,
   `tokens/min     ${row.tokens_per_minute ?? "-"}`,
   `concurrent     ${row.concurrent_requests ?? "-"}`,
@@ -84,11 +84,11 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
 ];
 
 function limitText({ limit_usd: limit, limit_reset: reset }: KeyRow): string {
-  return reset === null ? usd(limit) : `${usd(limit)} ${reset}`;
+  return reset === null ? formatUsd(limit) : `${formatUsd(limit)} ${reset}`;
 }
 
 /** A decimal amount without trailing zeros, or a dash. */
-export function usd(amount: string | null | undefined): string {
+export function formatUsd(amount: string | null | undefined): string {
   if (amount === null || amount === undefined) return "-";
   return amount.includes(".") ? amount.replace(/\.?0+$/, "") : amount;
 }

@@ -3,7 +3,7 @@ import { CommandError, UsageError, readArguments, requiredOption } from "@sluice
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
 import { readKeySearch } from "../rules/key.ts";
 import { listKeys } from "../store/key-list.ts";
@@ -13,9 +13,16 @@ import { keyChangeUsage, keyOptions, keyUsage, readKeyChange, readKeySettings } 
 import { describeKey, describeListedKey, keyLines, keyTable } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { putCommand } from "./put.ts";
-import { type AdminTerminal, type Commands, asUsage, flag, json, text } from "./terminal.ts";
+import {
+  type AdminTerminal,
+  type Commands,
+  throwAsUsageError,
+  flagOption,
+  jsonOption,
+  textOption,
+} from "./terminal.ts";
 
-const management = { management: flag } as const;
+const management = { management: flagOption } as const;
 
 const mint = (kind: KeyRow["kind"]): string => mintKey(kind === "management" ? KeyKind.MANAGEMENT : KeyKind.INFERENCE);
 
@@ -25,7 +32,7 @@ export const keys: Commands = {
     summary: "Prints a new key without storing it; needs no database.",
     details: ["For SLUICE_BOOTSTRAP_API_KEY or, with --management, SLUICE_BOOTSTRAP_MANAGEMENT_KEY."],
     async run(args, { print }) {
-      const { values } = readArguments(args, { ...management, ...json });
+      const { values } = readArguments(args, { ...management, ...jsonOption });
       const kind = kindOf(values.management);
       const key = mint(kind);
       print(values.json === true ? JSON.stringify({ key, hash: hashKey(key), kind }) : key);
@@ -40,7 +47,13 @@ export const keys: Commands = {
       "--account: a management key of the default workspace that may also change the guardrails of the whole account.",
     ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, { ...keyOptions, name: text, ...management, account: flag, ...json });
+      const { values } = readArguments(args, {
+        ...keyOptions,
+        name: textOption,
+        ...management,
+        account: flagOption,
+        ...jsonOption,
+      });
       const name = requiredOption("--name", values.name);
       const settings = await readKeySettings(values);
       refuseCapture(settings);
@@ -61,8 +74,8 @@ export const keys: Commands = {
       `ORDER is one of ${keyOrders.join(", ")}, after a minus in the opposite direction: --sort=-spent. created without one.`,
     ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, { ...json, search: text, sort: text });
-      const search = await asUsage(() => readKeySearch({ q: values.search, sort: values.sort }));
+      const { values } = readArguments(args, { ...jsonOption, search: textOption, sort: textOption });
+      const search = await throwAsUsageError(() => readKeySearch({ q: values.search, sort: values.sort }));
       const rows = await listKeys(await database(), (await author()).workspaceId, search);
       const spending = await spendingOf(
         await database(),
@@ -79,7 +92,7 @@ export const keys: Commands = {
     summary: "Shows a key with its limit and spending, also a revoked one.",
     details: [keyHelp],
     async run(args, { database, author, print }) {
-      const { values, named } = readArguments(args, json, "KEY");
+      const { values, named } = readArguments(args, jsonOption, "KEY");
       const hash = await keyHash({ database, author }, named.KEY);
       const row = await findKey(await database(), (await author()).workspaceId, hash);
       if (!row) throw new CommandError("no such key");
@@ -120,9 +133,11 @@ export const keys: Commands = {
     details: [keyHelp, "N is at most 2592000, which is 30 days. Without an overlap the old key is revoked at once."],
     summary: "Creates a new key with the settings and guardrail of the old one, which expires after the overlap.",
     async run(args, { database, author, print }) {
-      const { values, named } = readArguments(args, { ...json, "overlap-seconds": text }, "KEY");
+      const { values, named } = readArguments(args, { ...jsonOption, "overlap-seconds": textOption }, "KEY");
       const overlap = Number(values["overlap-seconds"] ?? 0);
-      await asUsage(() => checked((problems) => keyRotation.check({ overlap_seconds: overlap }, "", problems)));
+      await throwAsUsageError(() =>
+        throwProblems((problems) => keyRotation.check({ overlap_seconds: overlap }, "", problems)),
+      );
       const hash = await keyHash({ database, author }, named.KEY);
       const rotated = await rotateKey(await database(), await author(), hash, mint, overlap);
       if (!rotated) throw new CommandError("no such key, or it is revoked");

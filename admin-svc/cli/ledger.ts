@@ -3,8 +3,8 @@ import { CommandError, UsageError, readArguments, table } from "@sluice/proto/li
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
 import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
-import { addCallsApart } from "../store/ledger/usage.ts";
-import { type Commands, commandLine, json, time } from "./terminal.ts";
+import { addCallsWithoutTurns } from "../store/ledger/usage.ts";
+import { type Commands, commandLine, jsonOption, formatTime } from "./terminal.ts";
 
 /** Maximum number of listed reservations. */
 const maxHolds = 1_000;
@@ -19,7 +19,7 @@ export const ledger: Commands = {
       "Exit code 1 when something is wrong.",
     ],
     async run(args, { database, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const connected = await database();
       if ((await pendingBackfills(connected)).includes("turns")) {
         throw new CommandError(
@@ -40,7 +40,7 @@ export const ledger: Commands = {
       "What is settled or provisional counts as spent, until the record of the call replaces it.",
     ],
     async run(args, { database, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const holds = await listHolds(await database(), maxHolds);
       for (const line of values.json === true ? [JSON.stringify(holds.map(holdJson))] : holdsShown(holds)) print(line);
     },
@@ -73,7 +73,7 @@ export const ledger: Commands = {
       const connected = await database();
       let added = 0;
       for (let portion = -1; portion !== 0; ) {
-        portion = await addCallsApart(connected);
+        portion = await addCallsWithoutTurns(connected);
         added += portion;
       }
       for (
@@ -105,7 +105,7 @@ const holdsShown = (holds: readonly HoldRow[]): readonly string[] =>
       String(attempt),
       state,
       amountUsd,
-      time(reservedAt),
+      formatTime(reservedAt),
       keyHash,
     ]),
   );
@@ -137,7 +137,7 @@ function shown({
   wrongSums,
 }: LedgerState): readonly string[] {
   const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${turns} turns; ${reservations} reservations, ${provisional} charges without a record`;
-  const missing = gaps.map((gap) => [gap.bootId, gap.instance, String(gap.missing), time(gap.lastAt)]);
+  const missing = gaps.map((gap) => [gap.bootId, gap.instance, String(gap.missing), formatTime(gap.lastAt)]);
   const sums = wrongSums.map((sum) => [sum.owner, sum.day, sum.summedUsd, sum.recordedUsd]);
   return [
     counts,

@@ -1,5 +1,5 @@
 /** Chooses the only record named by an argument: by its id, by the beginning of its id, or by its name. */
-import { CommandError, printable } from "@sluice/proto/lib/process/cli.js";
+import { CommandError, escapeUnprintable } from "@sluice/proto/lib/process/cli.js";
 
 export interface Candidate {
   readonly id: string;
@@ -43,7 +43,7 @@ export function chooseReference(text: string, found: readonly Candidate[], noun:
   const [record, ...others] = live.length > 0 ? live : found;
   if (!record) {
     throw new CommandError(
-      `no such ${noun.called}: ${printable(text)}; \`${noun.list}\` shows ${noun.id === "hash" ? "hashes" : "ids"} and names`,
+      `no such ${noun.called}: ${escapeUnprintable(text)}; \`${noun.list}\` shows ${noun.id === "hash" ? "hashes" : "ids"} and names`,
     );
   }
   if (others.length > 0) throw new CommandError(describeCandidates(text, [record, ...others], noun));
@@ -51,7 +51,7 @@ export function chooseReference(text: string, found: readonly Candidate[], noun:
 }
 
 function describeCandidates(text: string, found: readonly Candidate[], noun: RecordNoun): string {
-  const shown = found.slice(0, maxShown).map(({ id, name }) => `  ${id.slice(0, 16)}  ${printable(name)}`);
+  const shown = found.slice(0, maxShown).map(({ id, name }) => `  ${id.slice(0, 16)}  ${escapeUnprintable(name)}`);
   const more = found.length > maxShown ? [`  and ${found.length - maxShown} more`] : [];
-  return [`${printable(text)} is ambiguous; give more of the ${noun.id}:`, ...shown, ...more].join("\n");
+  return [`${escapeUnprintable(text)} is ambiguous; give more of the ${noun.id}:`, ...shown, ...more].join("\n");
 }

@@ -1,7 +1,7 @@
 /** retention: run. */
 import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
-import { removeOld } from "../store/ledger/retention.ts";
-import { type Commands, commandLine, text } from "./terminal.ts";
+import { removeExpiredRecords } from "../store/ledger/retention.ts";
+import { type Commands, commandLine, textOption } from "./terminal.ts";
 
 export const retention: Commands = {
   run: {
@@ -12,7 +12,7 @@ export const retention: Commands = {
       "May be interrupted and run again; needs the owner of the schema.",
     ],
     async run(args, { database, print }) {
-      const options = { "ledger-days": text, "audit-days": text };
+      const options = { "ledger-days": textOption, "audit-days": textOption };
       const { values } = readArguments(args, options);
       const ledgerDays = daysOf("--ledger-days", values["ledger-days"]);
       const auditDays = daysOf("--audit-days", values["audit-days"]);
@@ -23,7 +23,7 @@ export const retention: Commands = {
         ...(ledgerDays !== undefined && { ledgerDays }),
         ...(auditDays !== undefined && { auditDays }),
       };
-      for await (const { from, count } of removeOld(await database(), commandLine, periods)) {
+      for await (const { from, count } of removeExpiredRecords(await database(), commandLine, periods)) {
         print(`${from}: ${count} removed`);
       }
     },

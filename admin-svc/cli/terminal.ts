@@ -1,6 +1,6 @@
 /** The context of an admin-svc command: its database, and the workspace given by `--workspace`. */
 import { type Command, CommandError, type Terminal, UsageError } from "@sluice/proto/lib/process/cli.js";
-import { givenTime } from "@sluice/proto/contract/records/record-shapes.js";
+import { requestTime } from "@sluice/proto/contract/records/record-shapes.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
@@ -20,9 +20,9 @@ export interface AdminTerminal extends Terminal {
 /** The commands of one noun, by verb. */
 export type Commands = Readonly<Record<string, Command<AdminTerminal>>>;
 
-export const text = { type: "string" } as const;
-export const flag = { type: "boolean" } as const;
-export const json = { json: flag } as const;
+export const textOption = { type: "string" } as const;
+export const flagOption = { type: "boolean" } as const;
+export const jsonOption = { json: flagOption } as const;
 
 const option = "--workspace";
 
@@ -38,7 +38,7 @@ export function takeWorkspace(argv: readonly string[]): { workspace: string | un
 }
 
 /** @throws CommandError when there is no such workspace */
-export async function authorIn(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
+export async function findAuthor(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
   if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId, ofAccount: true };
   const row = await findWorkspace(database, workspace);
   if (!row) throw new CommandError("no such workspace");
@@ -48,7 +48,7 @@ export async function authorIn(database: Kysely<Database>, workspace: string | u
 export const commandLine: Omit<Author, "workspaceId"> = { keyHash: null, program: "cli", requestId: null };
 
 /** Runs a check of admin-svc's rules; refused input becomes a command-line error. @throws UsageError */
-export async function asUsage<Result>(check: () => Result | Promise<Result>): Promise<Result> {
+export async function throwAsUsageError<Result>(check: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await check();
   } catch (error) {
@@ -58,7 +58,7 @@ export async function asUsage<Result>(check: () => Result | Promise<Result>): Pr
 }
 
 /** The time given by an option; a day means its beginning in UTC. @throws UsageError */
-export function timeGiven(name: string, given: string | undefined): string | undefined {
+export function parseTimeOption(name: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const at = /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given;
   checkedTime(name, at);
@@ -67,9 +67,10 @@ export function timeGiven(name: string, given: string | undefined): string | und
 
 function checkedTime(name: string, at: string): void {
   const problems = new Problems();
-  givenTime.check(at, name, problems);
+  requestTime.check(at, name, problems);
   if (!problems.empty) throw new UsageError(`${name}: a day or a time with its zone, for example 2026-11-21T12:00:00Z`);
 }
 
 /** A time to the second, or a dash. */
-export const time = (date: Date | null): string => (date === null ? "-" : date.toISOString().replace(/\.\d+Z$/, "Z"));
+export const formatTime = (date: Date | null): string =>
+  date === null ? "-" : date.toISOString().replace(/\.\d+Z$/, "Z");

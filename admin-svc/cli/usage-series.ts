@@ -1,15 +1,15 @@
 /** usage series. */
 import { create } from "@bufbuild/protobuf";
-import { seriesSteps, seriesUnits, shownSeries } from "@sluice/proto/contract/records/usage-series.js";
+import { seriesSteps, seriesUnits, toSeriesJson } from "@sluice/proto/contract/records/usage-series.js";
 import {
   GetUsageSeriesRequestSchema,
   type Percentiles,
   type UsagePoint,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { type Command, UsageError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { type Command, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
-import { usd } from "./key-record.ts";
-import { type AdminTerminal, asUsage, json, text, timeGiven } from "./terminal.ts";
+import { formatUsd } from "./key-record.ts";
+import { type AdminTerminal, throwAsUsageError, jsonOption, textOption, parseTimeOption } from "./terminal.ts";
 
 export const series: Command<AdminTerminal> = {
   usage: "[--step hour|day] [--by DIMENSION] [--from TIME] [--to TIME] [--limit N] [--json]",
@@ -24,8 +24,8 @@ export const series: Command<AdminTerminal> = {
     const { asJson, ...query } = readSeriesOptions(args);
     const request = create(GetUsageSeriesRequestSchema, query);
     const { workspaceId } = await author();
-    const answer = await asUsage(async () => getUsageSeries(await database(), workspaceId, request));
-    if (asJson) return print(JSON.stringify(shownSeries(answer)));
+    const answer = await throwAsUsageError(async () => getUsageSeries(await database(), workspaceId, request));
+    if (asJson) return print(JSON.stringify(toSeriesJson(answer)));
     const points = [...answer.points, ...answer.totals];
     for (const line of table(
       seriesTitles(query.by),
@@ -37,12 +37,19 @@ export const series: Command<AdminTerminal> = {
 
 /** @throws UsageError */
 export function readSeriesOptions(args: string[]) {
-  const { values } = readArguments(args, { step: text, by: text, from: text, to: text, limit: text, ...json });
+  const { values } = readArguments(args, {
+    step: textOption,
+    by: textOption,
+    from: textOption,
+    to: textOption,
+    limit: textOption,
+    ...jsonOption,
+  });
   const { step = "day", by = "", limit = "0" } = values;
   if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour or day");
   if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
-  const from = timeGiven("--from", values.from) ?? "";
-  const to = timeGiven("--to", values.to) ?? "";
+  const from = parseTimeOption("--from", values.from) ?? "";
+  const to = parseTimeOption("--to", values.to) ?? "";
   return { step, by, from, to, limit: Number(limit), asJson: values.json === true };
 }
 
@@ -62,7 +69,7 @@ export const seriesTitles = (by: string): string[] => [
 const cellsOf = (point: UsagePoint, step: string, by: string): string[] => [
   point.atMs === 0n ? "total" : new Date(Number(point.atMs)).toISOString().slice(0, step === "day" ? 10 : 16),
   ...(by === "" ? [] : [nameOf(point)]),
-  usd(point.costUsd),
+  formatUsd(point.costUsd),
   String(point.requests),
   String(point.failures),
   String(point.attempts),
@@ -73,7 +80,7 @@ const cellsOf = (point: UsagePoint, step: string, by: string): string[] => [
 ];
 
 const nameOf = ({ isOther, name, value }: UsagePoint): string =>
-  isOther ? "(others)" : printable(name || value.slice(0, 40) || "-");
+  isOther ? "(others)" : escapeUnprintable(name || value.slice(0, 40) || "-");
 
 const percentilesOf = (percentiles: Percentiles | undefined): string =>
   percentiles ? `${percentiles.p50} / ${percentiles.p95}` : "-";

@@ -2,10 +2,10 @@
 import type { PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";
-import { usd } from "./key-record.ts";
+import { formatUsd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { series } from "./usage-series.ts";
-import { type Commands, flag, text } from "./terminal.ts";
+import { type Commands, flagOption, textOption } from "./terminal.ts";
 
 const dayMs = 86_400_000;
 const defaultDays = 30;
@@ -26,7 +26,14 @@ export const usage: Commands = {
       keyHelp,
     ],
     async run(args, { database, author, print }) {
-      const options = { by: text, payer: text, from: text, to: text, key: text, json: flag } as const;
+      const options = {
+        by: textOption,
+        payer: textOption,
+        from: textOption,
+        to: textOption,
+        key: textOption,
+        json: flagOption,
+      } as const;
       const { values } = readArguments(args, options);
       const by = readUnits(values.by ?? "day");
       const payer = readPayer(values.payer ?? "key");
@@ -83,7 +90,7 @@ function usageTable(rows: readonly UsageSums[], by: readonly UsageUnit[]): strin
   const cells = rows.map((row) => [
     ...by.map((unit) => (unit === "key" ? (row.key ?? "-").slice(0, 16) : (row[unit] ?? "-"))),
     ...(withName ? [row.key_name ?? "-"] : []),
-    usd(row.cost_usd),
+    formatUsd(row.cost_usd),
     row.requests,
     row.attempts,
     row.input_tokens,

@@ -11,9 +11,17 @@ import {
   updateWorkspace,
 } from "../store/workspaces.ts";
 import { putCommand } from "./put.ts";
-import { type Commands, asUsage, commandLine, flag, json, text, time } from "./terminal.ts";
+import {
+  type Commands,
+  throwAsUsageError,
+  commandLine,
+  flagOption,
+  jsonOption,
+  textOption,
+  formatTime,
+} from "./terminal.ts";
 
-const options = { json: flag, name: text, limit: text, "limit-reset": text } as const;
+const options = { json: flagOption, name: textOption, limit: textOption, "limit-reset": textOption } as const;
 
 export const workspaces: Commands = {
   create: {
@@ -35,7 +43,7 @@ export const workspaces: Commands = {
     usage: "[--json]",
     summary: "Lists all workspaces with their budgets and the spending of the current period.",
     async run(args, { database, print }) {
-      const { values } = readArguments(args, json);
+      const { values } = readArguments(args, jsonOption);
       const rows = await listWorkspaces(await database());
       const accounts = await workspaceAccounts(
         await database(),
@@ -48,7 +56,7 @@ export const workspaces: Commands = {
         row.limit_usd === null ? "-" : String(Number(row.limit_usd)),
         row.limit_reset ?? "-",
         String(Number(row.spent_usd)),
-        time(row.created_at),
+        formatTime(row.created_at),
         row.name,
       ]);
       for (const line of table(["ID", "LIMIT", "RESET", "SPENT", "CREATED", "NAME"], cells)) print(line);
@@ -74,13 +82,13 @@ export const workspaces: Commands = {
 export async function readNewWorkspace(args: string[]) {
   const { values } = readArguments(args, options);
   const settings = { ...changeOf(values), name: requiredOption("--name", values.name) };
-  await asUsage(() => checkWorkspaceSettings(settings));
+  await throwAsUsageError(() => checkWorkspaceSettings(settings));
   return { settings, asJson: values.json === true };
 }
 
 /** @throws UsageError */
 export async function readWorkspaceChange(args: string[]) {
-  const all = { ...options, "no-limit": flag, "no-limit-reset": flag } as const;
+  const all = { ...options, "no-limit": flagOption, "no-limit-reset": flagOption } as const;
   const { values, named } = readArguments(args, all, "WORKSPACE");
   const change: WorkspaceSettings = {
     ...changeOf(values),
@@ -88,7 +96,7 @@ export async function readWorkspaceChange(args: string[]) {
     ...(values["no-limit-reset"] === true && { limitReset: null }),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
-  await asUsage(() => checkWorkspaceSettings(change));
+  await throwAsUsageError(() => checkWorkspaceSettings(change));
   return { workspace: named.WORKSPACE, change, asJson: values.json === true };
 }
 

@@ -1,8 +1,8 @@
 /** A batch in the JSON of `GET /generations`. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import type { Batch } from "../store/exports/cursors.ts";
+import type { ExportBatch } from "../store/exports/cursors.ts";
 
 export interface ExportedBatch {
-  readonly batch: Batch;
+  readonly batch: ExportBatch;
   readonly turns: readonly JsonObject[];
 }

@@ -1,12 +1,12 @@
 /** Exports: any process of admin-svc delivers turns to sinks, in the order of their records. */
-import { shownTurn } from "@sluice/proto/contract/records/generations.js";
+import { toTurnJson } from "@sluice/proto/contract/records/generations.js";
 import type { ExportSettings } from "@sluice/proto/config/sinks/exports.js";
 import { backoffMs } from "../sinks/backoff.ts";
 import { type ExportMetrics, exportMetrics } from "../sinks/metrics.ts";
 import type { SinkParts } from "../sinks/parts.ts";
 import { SinkError, post } from "../sinks/post.ts";
 import {
-  type Batch,
+  type ExportBatch,
   type ExportLag,
   advanceCursor,
   claimBatch,
@@ -58,11 +58,11 @@ export class Exports {
     }
   }
 
-  async #attempt(sink: ExportSettings, batch: Batch): Promise<void> {
+  async #attempt(sink: ExportSettings, batch: ExportBatch): Promise<void> {
     const { database, now } = this.#parts;
     const rows = await turnsOfBatch(database, batch);
     try {
-      const turns = rows.map((row) => shownTurn(toGeneration(row)));
+      const turns = rows.map((row) => toTurnJson(toGeneration(row)));
       if (turns.length > 0) await post(await buildBatch(sink, { batch, turns }, now()));
     } catch (error) {
       if (!(error instanceof SinkError)) throw error;
@@ -75,7 +75,7 @@ export class Exports {
     await advanceCursor(database, batch, new Date(now().getTime() + pauseMs));
   }
 
-  async #failed(batch: Batch, { message: reason }: SinkError): Promise<void> {
+  async #failed(batch: ExportBatch, { message: reason }: SinkError): Promise<void> {
     const { database, now, log } = this.#parts;
     const { export: sink, attempts } = batch;
     this.#metrics.attempts.labels({ sink, result: "failed" }).inc();

@@ -5,7 +5,7 @@ import { webhookMessage } from "../sinks/webhook.ts";
 import type { ExportedBatch } from "./batch.ts";
 import { otlpMessage } from "./otlp.ts";
 import { s3Message } from "./s3.ts";
-import type { Batch } from "../store/exports/cursors.ts";
+import type { ExportBatch } from "../store/exports/cursors.ts";
 
 /** Maximum number of turns in a message: receivers limit bodies, often to a megabyte. */
 export const maxTurns = ({ s3 }: ExportSettings): number => (s3 ? 5_000 : 200);
@@ -19,7 +19,7 @@ export async function buildBatch(settings: ExportSettings, exported: ExportedBat
 }
 
 /** The same in every repetition of the batch. */
-const batchId = ({ export: name, workspace_id: workspace, delivered, batch_last: last }: Batch): string =>
+const batchId = ({ export: name, workspace_id: workspace, delivered, batch_last: last }: ExportBatch): string =>
   `exp_${name}_${workspace}_${delivered}_${last}`;
 
 const webhookBody = ({ batch, turns }: ExportedBatch): string =>

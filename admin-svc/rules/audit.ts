@@ -1,10 +1,10 @@
 /** Checks the filters of an audit search, over gRPC and on the command line. */
 import { auditFilter } from "@sluice/proto/contract/records/audit.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
 
 /** The unparsed filter: times are ISO 8601 texts. */
-export interface GivenAuditFilter {
+export interface UnparsedAuditFilter {
   readonly actor?: string | undefined;
   readonly target?: string | undefined;
   readonly action?: string | undefined;
@@ -15,8 +15,8 @@ export interface GivenAuditFilter {
 const shape = object(auditFilter);
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function readAuditFilter(given: GivenAuditFilter) {
-  checked((problems) => shape.check(given, "", problems));
+export function readAuditFilter(given: UnparsedAuditFilter) {
+  throwProblems((problems) => shape.check(given, "", problems));
   const { actor, target, action, from, to } = given;
   return { actor, target, action, from: timeOf(from), to: timeOf(to) };
 }

@@ -1,6 +1,6 @@
 /** Checks an external id, given to a record by another program. */
 import { externalId } from "@sluice/proto/contract/operations/operation.js";
-import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /** @throws Fault INVALID_REQUEST when a record is named twice */
 export function checkOnlyExternalId(externalId: string, other: string, field: string): void {
@@ -10,4 +10,4 @@ export function checkOnlyExternalId(externalId: string, other: string, field: st
 
 /** @throws Fault INVALID_REQUEST */
 export const checkExternalId = (text: string): void =>
-  checked((problems) => externalId.shape.check(text, "external_id", problems));
+  throwProblems((problems) => externalId.shape.check(text, "external_id", problems));

@@ -1,8 +1,8 @@
 /** Checks the settings of a guardrail. */
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { guardrailSettings } from "@sluice/proto/contract/records/guardrails.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
-import { amountOf } from "./amount.ts";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
+import { parseAmount } from "./amount.ts";
 import { findPatternErrors } from "./patterns.ts";
 
 const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -13,7 +13,7 @@ export const isGuardrailId = (id: string): boolean => form.test(id);
 /** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
   const { content_filters: filters = [] } = settings;
-  checked((problems) => {
+  throwProblems((problems) => {
     guardrailSettings.check(guardrailSettingsJson(settings), "", problems);
     if (effectOf(settings.limit_usd) !== effectOf(settings.reset_interval)) {
       problems.add("reset_interval", "goes together with limit_usd: both, or neither");
@@ -21,7 +21,7 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
   });
   // Patterns are compiled only after the check above, which refuses overlong texts.
   const complaints = await findPatternErrors(filters.map(({ pattern }) => pattern));
-  checked((problems) => {
+  throwProblems((problems) => {
     complaints.forEach((text, index) => text !== null && problems.add(`content_filters.${index}.pattern`, text));
   });
 }
@@ -37,5 +37,5 @@ export const guardrailSettingsJson = ({
 }: GuardrailSettings) => ({
   ...settings,
   ...policy,
-  ...(limit !== undefined && { limit_usd: limit === null ? null : amountOf(limit) }),
+  ...(limit !== undefined && { limit_usd: limit === null ? null : parseAmount(limit) }),
 });

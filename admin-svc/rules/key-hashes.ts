@@ -1,9 +1,9 @@
 /** Checks the list of key hashes of a bulk operation, over gRPC and on the command line. */
 import { keyHashes as shape } from "@sluice/proto/contract/operations/administration.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 
 /** Hashes without duplicates. @throws Fault INVALID_REQUEST with every problem */
 export function checkKeyHashes(keyHashes: readonly string[]): string[] {
-  checked((problems) => shape.check({ key_hashes: keyHashes }, "", problems));
+  throwProblems((problems) => shape.check({ key_hashes: keyHashes }, "", problems));
   return [...new Set(keyHashes)];
 }

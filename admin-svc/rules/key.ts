@@ -2,10 +2,10 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { type KeySort, keySearch, keySettings } from "@sluice/proto/contract/records/keys.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
-import { amountOf } from "./amount.ts";
+import { parseAmount } from "./amount.ts";
 
 const form = /^[0-9a-f]{64}$/;
 
@@ -15,7 +15,7 @@ export const isKeyHash = (hash: string): boolean => form.test(hash);
 /** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
 export function checkKeySettings(settings: KeySettings): void {
   const { expires_at: expiresAt } = settings;
-  checked((problems) => {
+  throwProblems((problems) => {
     keySettings.check(keySettingsJson(settings), "", problems);
     if (expiresAt && expiresAt.getTime() <= Date.now()) problems.add("expires_at", "must be in the future");
   });
@@ -27,7 +27,7 @@ export function keySettingsJson(settings: KeySettings): JsonObject {
   const converted: Readonly<Record<string, unknown>> = {
     ...settings,
     ...(expiresAt && { expires_at: timeText(expiresAt) }),
-    ...(typeof limit === "string" && { limit_usd: amountOf(limit) }),
+    ...(typeof limit === "string" && { limit_usd: parseAmount(limit) }),
     ...(typeof user === "string" && { external_user: { user } }),
   };
   return Object.fromEntries(keySettingRows.map(([name, { givenAs = name }]) => [givenAs, converted[name]]));
@@ -43,6 +43,6 @@ export function readKeySearch(given: { readonly q?: string | undefined; readonly
   readonly q?: string | undefined;
   readonly sort?: KeySort | undefined;
 } {
-  checked((problems) => search.check(given, "", problems));
+  throwProblems((problems) => search.check(given, "", problems));
   return given as { readonly sort?: KeySort };
 }

@@ -15,7 +15,7 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { type Problems, checked } from "@sluice/proto/lib/validation/problems.js";
+import { type Problems, throwProblems } from "@sluice/proto/lib/validation/problems.js";
 
 const maxRecords = 500;
 const maxText = 1_024;
@@ -30,19 +30,19 @@ const amountRule = "must be a decimal of at most 12 places";
 
 const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
 
-export interface ReadRecords {
+export interface ParsedRecords {
   readonly records: readonly UsageRecord[];
   readonly turns: readonly TurnRecord[];
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function readUsageRecords({
+export function parseUsageRecords({
   recordsJson,
   turnsJson,
-}: Pick<RecordUsageRequest, "recordsJson" | "turnsJson">): ReadRecords {
+}: Pick<RecordUsageRequest, "recordsJson" | "turnsJson">): ParsedRecords {
   const records: UsageRecord[] = [];
   const turns: TurnRecord[] = [];
-  checked((problems) => {
+  throwProblems((problems) => {
     const count = recordsJson.length + turnsJson.length;
     if (count === 0) problems.add("records_json", "at least 1 record");
     if (count > maxRecords) return problems.add("records_json", `at most ${maxRecords} records`);
@@ -133,7 +133,7 @@ function checkTurn(turn: TurnRecord, path: string, problems: Problems): void {
 /** @throws Fault INVALID_REQUEST with every problem */
 export function checkReservation(request: ReserveBudgetRequest): void {
   checkAmount(request);
-  checked((problems) => {
+  throwProblems((problems) => {
     if (request.bootId !== "" && !uuid.test(request.bootId)) problems.add("bootId", "must be a UUID");
     for (const name of ["keyBesidesUsd", "workspaceBesidesUsd"] as const) {
       if (request[name] !== "" && !decimal.test(request[name])) problems.add(name, amountRule);
@@ -143,7 +143,7 @@ export function checkReservation(request: ReserveBudgetRequest): void {
 
 /** @throws Fault INVALID_REQUEST with every problem */
 export function checkSettlements({ calls }: SettleHoldsRequest): void {
-  checked((problems) => {
+  throwProblems((problems) => {
     if (calls.length === 0 || calls.length > maxRecords) return problems.add("calls", `1 to ${maxRecords} calls`);
     for (const call of calls) {
       checkCall(call, problems);
@@ -153,18 +153,24 @@ export function checkSettlements({ calls }: SettleHoldsRequest): void {
 }
 
 /** @throws Fault INVALID_REQUEST */
-export function checkProcess({ bootId, instance = "" }: { readonly bootId: string; readonly instance?: string }): void {
-  checked((problems) => {
+export function checkProcessIds({
+  bootId,
+  instance = "",
+}: {
+  readonly bootId: string;
+  readonly instance?: string;
+}): void {
+  throwProblems((problems) => {
     if (!uuid.test(bootId)) problems.add("bootId", "must be a UUID");
     if (!isStorable(instance)) problems.add("instance", `at most ${maxText} characters, no NUL`);
   });
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export const checkRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
+export const checkBudgetRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
 
 function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetRequest): void {
-  checked((problems) => {
+  throwProblems((problems) => {
     checkCall(call, problems);
     if (!decimal.test(amountUsd)) problems.add("amountUsd", amountRule);
   });
@@ -172,7 +178,7 @@ function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetR
 
 /** @throws Fault INVALID_REQUEST */
 export function checkRelease(call: ReleaseBudgetRequest): void {
-  checked((problems) => checkCall(call, problems));
+  throwProblems((problems) => checkCall(call, problems));
 }
 
 function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "attempt">, problems: Problems): void {
@@ -188,7 +194,7 @@ export function checkActivityFilter(filter: {
   readonly keyHash?: string;
   readonly door?: string;
 }): void {
-  checked((problems) => {
+  throwProblems((problems) => {
     activityQuery.check({ date: filter.date, api_key_hash: filter.keyHash, door: filter.door }, "", problems);
     if (problems.empty && filter.date !== undefined && !isDay(filter.date)) problems.add("date", "is not a day");
   });

@@ -2,9 +2,9 @@
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
-import { amountOf } from "./amount.ts";
+import { parseAmount } from "./amount.ts";
 
 /** Settings of a workspace; an absent setting stays unchanged. */
 export interface WorkspaceSettings {
@@ -20,11 +20,11 @@ const shape = object(workspaceSettings);
 
 /** @throws Fault INVALID_REQUEST with every problem */
 export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
-  checked((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
+  throwProblems((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
 }
 
 /** Settings in their HTTP form, as needed by the shape. */
 export function workspaceSettingsJson({ name, limitUsd, limitReset }: WorkspaceSettings): JsonObject {
-  const limit = typeof limitUsd === "string" ? amountOf(limitUsd) : limitUsd;
+  const limit = typeof limitUsd === "string" ? parseAmount(limitUsd) : limitUsd;
   return { name, limit, limit_reset: limitReset };
 }

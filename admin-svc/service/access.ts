@@ -26,7 +26,7 @@ import { type ResolvedKey, resolveKeys } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
 import type { EnforcedGuardrail } from "../store/guardrail-columns.ts";
 import { enforcedMessage } from "./guardrail-record.ts";
-import { orUnavailable } from "./outage.ts";
+import { withUnavailableOutage } from "./outage.ts";
 import type { EndpointFeed } from "./endpoint-feed.ts";
 import type { Deps } from "./deps.ts";
 import type { Watcher } from "./watcher.ts";
@@ -47,7 +47,7 @@ export function accessService({
   return {
     resolveKey: ({ keyHash, refusesUnknown, furtherKeyHashes }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         const further = refusesUnknown ? furtherKeyHashes.slice(0, maxFurtherKeys) : [];
         const { keys, generation } = await resolveKeys(resolution, [keyHash, ...further].map(storable));
         const key = keys.get(keyHash);
@@ -62,7 +62,7 @@ export function accessService({
     },
     listInactiveEndUsers: ({ workspaceId, after }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         const page = { workspaceId, after, limit: endUsersPage };
         const { users, generation } = await inactiveEndUsers(resolution, page);
         const next = users.length < endUsersPage ? "" : (users.at(-1) ?? "");

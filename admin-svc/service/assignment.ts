@@ -15,9 +15,9 @@ import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { isKeyHash } from "../rules/key.ts";
 import { type AssignmentRow, type Bulk, pageOfAssignments } from "../store/assignments.ts";
-import { type Committed, Bulks } from "./bulks.ts";
-import { administering, reporting } from "./caller.ts";
-import { pageOf } from "./reports/page.ts";
+import { type CommittedBulk, BulkAssignments } from "./bulks.ts";
+import { asAdministrator, asReport } from "./caller.ts";
+import { resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 interface BulkRequest {
@@ -31,9 +31,9 @@ const defaultPageSize = 50;
 export function assignmentMethods(
   deps: Deps,
 ): Pick<ServiceImpl<typeof GuardrailService>, "assignKeys" | "unassignKeys" | "listKeyAssignments"> {
-  const bulks = new Bulks(deps);
+  const bulks = new BulkAssignments(deps);
   const change = ({ guardrailId, keyHashes }: BulkRequest, verb: Bulk["verb"], context: HandlerContext) =>
-    administering(deps)(context, async (author): Promise<Committed> => {
+    asAdministrator(deps)(context, async (author): Promise<CommittedBulk> => {
       const distinct = checkKeyHashes(keyHashes);
       if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
       const bulk = { author, verb, guardrailId, keyHashes: distinct.filter(isKeyHash) };
@@ -44,8 +44,8 @@ export function assignmentMethods(
     });
   return {
     listKeyAssignments: ({ guardrailId, offset, limit }, context) =>
-      reporting(deps, "guardrail and a smaller offset")(context, async ({ workspaceId }, database) => {
-        const page = pageOf({ offset, limit }, defaultPageSize);
+      asReport(deps, "guardrail and a smaller offset")(context, async ({ workspaceId }, database) => {
+        const page = resolvePage({ offset, limit }, defaultPageSize);
         if (guardrailId !== undefined && !isGuardrailId(guardrailId)) throw guardrailNotFound();
         const found = await pageOfAssignments(database, { workspaceId, guardrailId }, page);
         if (!found) throw guardrailNotFound();

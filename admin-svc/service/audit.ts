@@ -19,10 +19,10 @@ import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";
 import type { Database } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
-import { type Administrator, readableWorkspace, reporting } from "./caller.ts";
+import { type Administrator, readableWorkspace, asReport } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import type { Kysely } from "kysely";
-import { pageOf } from "./reports/page.ts";
+import { resolvePage } from "./reports/page.ts";
 
 /** Entries of a page when no limit is given. */
 const defaultPageSize = 100;
@@ -33,9 +33,9 @@ const maxPageBytes = 4 * 1024 * 1024;
 export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
   return {
     listAudit: (request, context) =>
-      reporting(deps, "from and to")(context, async (administrator, database) => {
+      asReport(deps, "from and to")(context, async (administrator, database) => {
         const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
-        const { limit } = pageOf({ offset: 0, limit: request.limit }, defaultPageSize);
+        const { limit } = resolvePage({ offset: 0, limit: request.limit }, defaultPageSize);
         const page = { after: placeOf(request.cursor), limit, maxBytes: maxPageBytes };
         const { rows, hasMore } = await listAudit(database, { ...filterOf(request), ...page, workspaceId });
         const last = rows.at(-1);
@@ -45,7 +45,7 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
         });
       }),
     verifyAudit: (request, context) =>
-      reporting(deps, "workspace_id, or verify a longer log by `admin audit verify`")(
+      asReport(deps, "workspace_id, or verify a longer log by `admin audit verify`")(
         context,
         async (administrator, database) => {
           const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);

@@ -3,7 +3,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
-import { isForbidden } from "../store/postgres/failure.ts";
+import { isPermissionDenied } from "../store/postgres/failure.ts";
 import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import type { BackfillName } from "../store/ledger/progress.ts";
 import { Pause } from "../store/pause.ts";
@@ -75,7 +75,7 @@ export class BackfillWorker {
       }
       await this.#wait(performance.now() - began);
     } catch (error) {
-      if (isForbidden(error)) {
+      if (isPermissionDenied(error)) {
         log.warn(
           "the database user cannot fill the past after the upgrade: run admin ledger repair as the owner of the schema",
         );

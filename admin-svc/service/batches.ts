@@ -1,6 +1,6 @@
 /** Runs the work of a workspace in batches, one after another. Items arriving during a batch form the next one. */
 
-export interface Waiting<Item, Result> {
+export interface WaitingItem<Item, Result> {
   readonly item: Item;
   /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
@@ -12,15 +12,15 @@ export interface Waiting<Item, Result> {
 
 export interface BatchesOptions<Item, Result> {
   /** Takes the next batch out of the waiting items, oldest first; an empty batch when no item can be worked on. */
-  readonly take: (waiting: Waiting<Item, Result>[]) => readonly Waiting<Item, Result>[];
+  readonly take: (waiting: WaitingItem<Item, Result>[]) => readonly WaitingItem<Item, Result>[];
   /** Settles every item of the batch. When the work fails, every unsettled item fails with it. */
-  readonly work: (batch: readonly Waiting<Item, Result>[], workspaceId: string) => Promise<void>;
+  readonly work: (batch: readonly WaitingItem<Item, Result>[], workspaceId: string) => Promise<void>;
 }
 
 export class Batches<Item, Result> {
   readonly #options: BatchesOptions<Item, Result>;
   /** Waiting items of each workspace with a running batch. */
-  readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
+  readonly #waiting = new Map<string, WaitingItem<Item, Result>[]>();
 
   constructor(options: BatchesOptions<Item, Result>) {
     this.#options = options;
@@ -37,7 +37,7 @@ export class Batches<Item, Result> {
     });
   }
 
-  async #work(workspaceId: string, waiting: Waiting<Item, Result>[]): Promise<void> {
+  async #work(workspaceId: string, waiting: WaitingItem<Item, Result>[]): Promise<void> {
     const { take, work } = this.#options;
     for (let batch = take(waiting); batch.length > 0; batch = take(waiting)) {
       try {

@@ -3,12 +3,12 @@
  * locked keys of its predecessor, until no connection is free.
  */
 import { type Bulk, changeAssignments } from "../store/assignments.ts";
-import { Batches, type Waiting } from "./batches.ts";
+import { Batches, type WaitingItem } from "./batches.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { retryLater } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 
-export interface Committed {
+export interface CommittedBulk {
   readonly count: number;
   readonly generation: bigint;
   /** Settles when the change may be answered. */
@@ -16,7 +16,7 @@ export interface Committed {
 }
 
 type BulkDeps = Pick<Deps, "policy" | "writes" | "bulkWrites">;
-type WaitingBulk = Waiting<Bulk, Committed | undefined>;
+type WaitingBulk = WaitingItem<Bulk, CommittedBulk | undefined>;
 
 /** Maximum wait for earlier batches. A bulk may then wait as long again for locked keys, and a second for the processes; the gateway allows 10 s. */
 const waitLimitMs = 4_000;
@@ -27,9 +27,9 @@ const waitLimitMs = 4_000;
  */
 const maxBatchKeys = 5_000;
 
-export class Bulks {
+export class BulkAssignments {
   readonly #deps: BulkDeps;
-  readonly #batches: Batches<Bulk, Committed | undefined>;
+  readonly #batches: Batches<Bulk, CommittedBulk | undefined>;
 
   constructor(deps: BulkDeps) {
     this.#deps = deps;
@@ -40,7 +40,7 @@ export class Bulks {
    * Settles at the commit, with undefined when the workspace has no such guardrail.
    * @throws Fault INTERNAL, retryable, when the bulk has waited too long
    */
-  commit(bulk: Bulk, signal: AbortSignal): Promise<Committed | undefined> {
+  commit(bulk: Bulk, signal: AbortSignal): Promise<CommittedBulk | undefined> {
     return this.#batches.join(bulk.author.workspaceId, bulk, signal);
   }
 

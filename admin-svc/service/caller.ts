@@ -8,7 +8,7 @@ import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
-import { orRetryLater } from "./outage.ts";
+import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 
 /** An administrator sees and changes only its own workspace. */
@@ -42,13 +42,13 @@ async function requireAdministrator(
 }
 
 /** Runs an operation for an authorized administrator, and translates a database outage into a retryable Fault. */
-export const administering =
+export const asAdministrator =
   ({ reads, serviceToken }: Pick<Deps, "reads" | "serviceToken">) =>
   <Result>(
     { requestHeader }: Pick<HandlerContext, "requestHeader">,
     work: (administrator: Administrator) => Promise<Result>,
   ): Promise<Result> =>
-    orRetryLater(async () => {
+    withRetryableOutage(async () => {
       const administrator = await requireAdministrator(reads, requestHeader, serviceToken);
       return work(administrator).catch(refused);
     });
@@ -57,8 +57,8 @@ export const administering =
  * Runs a report for an authorized administrator.
  * @param narrowedBy filters for a smaller report, as named in its error: "from and to"
  */
-export const reporting = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">, narrowedBy: string) => {
-  const administer = administering(deps);
+export const asReport = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">, narrowedBy: string) => {
+  const administer = asAdministrator(deps);
   return <Result>(
     context: Pick<HandlerContext, "requestHeader" | "signal">,
     work: (administrator: Administrator, database: Kysely<Database>) => Promise<Result>,
@@ -88,12 +88,12 @@ export function requireAccountKey({ ofAccount }: Administrator, what: string): v
  */
 export function readableWorkspace(workspaceId: string, administrator: Administrator): string | undefined {
   if (administrator.ofAccount === true) return workspaceId === "" ? undefined : workspaceId;
-  requireOwn(workspaceId, administrator);
+  requireOwnWorkspace(workspaceId, administrator);
   return administrator.workspaceId;
 }
 
 /** Refuses a request naming another workspace: an administrator learns nothing about others. @throws Fault NOT_FOUND */
-export function requireOwn(workspaceId: string, administrator: Administrator): void {
+export function requireOwnWorkspace(workspaceId: string, administrator: Administrator): void {
   if (workspaceId === "" || workspaceId === administrator.workspaceId) return;
   throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
 }

@@ -8,7 +8,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type CaptureSettings, parseCaptureKey } from "@sluice/proto/config/sinks/capture.js";
-import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import { openContent, sealContent } from "../rules/content-cipher.ts";
 import type { ContentRow } from "../store/contents.ts";
 
@@ -24,7 +24,7 @@ export function requireCapture(settings: CaptureSettings | undefined, field: str
 
 /** The contents in their stored form. @throws Fault INVALID_REQUEST with every problem */
 export function sealContents({ contents }: RecordContentsRequest, settings: CaptureSettings): ContentRow[] {
-  checked((problems) => {
+  throwProblems((problems) => {
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);
     for (const [index, { generationId, requestId, workspaceId, user = "" }] of contents.entries()) {
       const isStorable = [generationId, requestId, user].every((id) => id.length <= maxIdLength && !id.includes("\0"));

@@ -13,13 +13,13 @@ import {
   UpdateEndUserResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/lib/validation/text.js";
 import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndUser } from "../store/end-users.ts";
 import type { Author } from "../store/audit.ts";
-import { administering, reporting } from "./caller.ts";
+import { asAdministrator, asReport } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
-import { pageOf } from "./reports/page.ts";
+import { resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** End users of a page when no limit is given. */
@@ -27,7 +27,7 @@ const defaultPageSize = 50;
 
 export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
   const { reads, writes } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   const change = async (administrator: Author, user: string, isActive: boolean): Promise<EndUser> => {
     const changed = await updateEndUser(writes, administrator, user, isActive);
     if (changed) await untilEnforced(deps, administrator, changed);
@@ -35,8 +35,8 @@ export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
   };
   return {
     listEndUsers: ({ offset, limit, user, includeInactive }, context) =>
-      reporting(deps, "user")(context, async ({ workspaceId }, database) => {
-        const page = pageOf({ offset, limit }, defaultPageSize);
+      asReport(deps, "user")(context, async ({ workspaceId }, database) => {
+        const page = resolvePage({ offset, limit }, defaultPageSize);
         if (user !== undefined) checkName(user);
         const { rows, total } = await pageOfEndUsers(database, { workspaceId, user, includeInactive }, page);
         return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), totalCount: BigInt(total) });
@@ -70,7 +70,7 @@ export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
   };
 }
 
-const checkName = (user: string): void => checked((problems) => checkEndUser("user", user, problems));
+const checkName = (user: string): void => throwProblems((problems) => checkEndUser("user", user, problems));
 
 /** @throws Fault NOT_FOUND when there is no such end user */
 function endUserOf(row: EndUserRow | undefined): EndUser {

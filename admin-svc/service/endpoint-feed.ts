@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import type { News } from "@sluice/proto/lib/policy/watch.js";
+import type { EndpointChange } from "@sluice/proto/lib/policy/watch.js";
 import type { Watcher } from "./watcher.ts";
 
 /** Enough for an outage of a provider with a hundred endpoints. */
@@ -16,7 +16,7 @@ const maxNameBytes = 500;
 
 interface Passed {
   readonly from: string;
-  readonly news: readonly News[];
+  readonly news: readonly EndpointChange[];
 }
 
 /** Start of a process's window, by performance.now(), and the number of its news since then. */
@@ -51,11 +51,11 @@ export class EndpointFeed {
   }
 
   /** Distributes the news of a joined process. */
-  pass(from: Watcher, told: readonly News[]): void {
+  pass(from: Watcher, told: readonly EndpointChange[]): void {
     const news = told
       .slice(0, Math.min(maxOfMessage, this.#left(from)))
       .filter(({ endpoint }) => Buffer.byteLength(endpoint) <= maxNameBytes)
-      .map(({ endpoint, failing }): News => ({ endpoint, failing }));
+      .map(({ endpoint, failing }): EndpointChange => ({ endpoint, failing }));
     if (news.length === 0) return;
     (this.#watchers.get(from) as Told).count += news.length;
     this.#tell(news, from);
@@ -71,7 +71,7 @@ export class EndpointFeed {
     if (passed && passed.from !== this.#id) this.#tell(passed.news, undefined);
   }
 
-  #tell(news: readonly News[], from: Watcher | undefined): void {
+  #tell(news: readonly EndpointChange[], from: Watcher | undefined): void {
     for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.tellNews(news);
   }
 

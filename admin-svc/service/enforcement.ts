@@ -1,7 +1,7 @@
 /** Waits until a change may be answered. */
 import { type Author, recordAudit } from "../store/audit.ts";
 import type { PolicyChange } from "../store/policy.ts";
-import { transact } from "../store/postgres/transaction.ts";
+import { runInTransaction } from "../store/postgres/transaction.ts";
 import type { Deps } from "./deps.ts";
 
 /** Waits until the change is in force. Processes without confirmation are named in the audit log before the answer. */
@@ -13,5 +13,5 @@ export async function untilEnforced(
   const unsure = await policy.enforced(change);
   if (unsure.processes.length + unsure.cut_off.length === 0) return;
   const entry = { action: "policy.late", target: String(change.generation), after: { ...unsure } };
-  await transact(writes, (transaction) => recordAudit(transaction, author, entry));
+  await runInTransaction(writes, (transaction) => recordAudit(transaction, author, entry));
 }

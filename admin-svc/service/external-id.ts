@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import { checkOnlyExternalId } from "../rules/external-id.ts";
 import type { Database } from "../store/database.ts";
-import { type ExternalId, targetBy } from "../store/external-ids.ts";
+import { type ExternalId, findRecordByExternalId } from "../store/external-ids.ts";
 
 /**
  * @param named the field with the record's own name; empty when the external id is given
@@ -17,5 +17,5 @@ export async function findTarget(
   const [[field, text] = ["", ""]] = Object.entries(named);
   if (id.externalId === "") return text;
   checkOnlyExternalId(id.externalId, text, field);
-  return (await targetBy(database, id)) ?? "";
+  return (await findRecordByExternalId(database, id)) ?? "";
 }

@@ -26,11 +26,11 @@ import {
   updateGuardrail,
 } from "../store/guardrails.ts";
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
-import { administering, reporting, requireOwn } from "./caller.ts";
+import { asAdministrator, asReport, requireOwnWorkspace } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
 import { enforcedMessage, guardrailMessages, recordMessage } from "./guardrail-record.ts";
-import { pageOf } from "./reports/page.ts";
+import { resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** A change that clears every field of the routing policy. */
@@ -41,14 +41,14 @@ const defaultPageSize = 50;
 
 export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailService> {
   const { reads, writes } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
 
   return {
     ...assignmentMethods(deps),
     listGuardrails: ({ offset, limit, workspaceId }, context) =>
-      reporting(deps, "limit and a smaller offset")(context, async (administrator, database) => {
-        requireOwn(workspaceId, administrator);
-        const page = pageOf({ offset, limit }, defaultPageSize);
+      asReport(deps, "limit and a smaller offset")(context, async (administrator, database) => {
+        requireOwnWorkspace(workspaceId, administrator);
+        const page = resolvePage({ offset, limit }, defaultPageSize);
         const { rows, total } = await pageOfGuardrails(database, administrator.workspaceId, page);
         return create(ListGuardrailsResponseSchema, {
           guardrails: await guardrailMessages(database, rows),
@@ -57,7 +57,7 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
       }),
     createGuardrail: (request, context) =>
       administer(context, async (administrator) => {
-        requireOwn(request.workspaceId, administrator);
+        requireOwnWorkspace(request.workspaceId, administrator);
         const settings = { ...storedSettings(request), name: request.name };
         await checkGuardrailSettings(settings);
         const made = await createGuardrail(writes, administrator, settings);
@@ -78,7 +78,7 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
       }),
     putGuardrail: ({ externalId, guardrail: request = create(CreateGuardrailRequestSchema) }, context) =>
       administer(context, async (administrator) => {
-        requireOwn(request.workspaceId, administrator);
+        requireOwnWorkspace(request.workspaceId, administrator);
         checkExternalId(externalId);
         const settings = { ...storedSettings(request), name: request.name };
         await checkGuardrailSettings(settings);

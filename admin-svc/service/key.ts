@@ -24,20 +24,20 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { mintKey } from "@sluice/proto/lib/ids/key.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { checkExternalId } from "../rules/external-id.ts";
 import { checkKeySettings, isKeyHash, readKeySearch } from "../rules/key.ts";
 import { pageOfKeys } from "../store/key-list.ts";
 import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";
 import { type ChangedKey, type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
-import { administering, reporting, requireKey, requireOwn } from "./caller.ts";
+import { asAdministrator, asReport, requireKey, requireOwnWorkspace } from "./caller.ts";
 import { requireCapture } from "./contents.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
-import { orRetryLater } from "./outage.ts";
-import { pageOf } from "./reports/page.ts";
+import { withRetryableOutage } from "./outage.ts";
+import { resolvePage } from "./reports/page.ts";
 
 type KeyMethods = ServiceImpl<typeof KeyService>;
 
@@ -48,14 +48,14 @@ export const keyService = (deps: Deps): KeyMethods => ({ ...readMethods(deps), .
 
 function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getCurrentKey"> {
   const { reads, serviceToken } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     listKeys: ({ offset, limit, includeDisabled, workspaceId, query, sort }, context) =>
-      reporting(deps, "q")(context, async (administrator, database) => {
-        requireOwn(workspaceId, administrator);
+      asReport(deps, "q")(context, async (administrator, database) => {
+        requireOwnWorkspace(workspaceId, administrator);
         const search = readKeySearch({ q: query === "" ? undefined : query, sort: sort === "" ? undefined : sort });
         const filter = { workspaceId: administrator.workspaceId, includeDisabled, ...search };
-        const { rows, total } = await pageOfKeys(database, filter, pageOf({ offset, limit }, defaultPageSize));
+        const { rows, total } = await pageOfKeys(database, filter, resolvePage({ offset, limit }, defaultPageSize));
         return create(ListKeysResponseSchema, {
           keys: await keyMessages({ reads: database }, rows),
           totalCount: BigInt(total),
@@ -70,7 +70,7 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
         return create(GetKeyResponseSchema, { ...(key && { key }) });
       }),
     getCurrentKey: (_, { requestHeader }) =>
-      orRetryLater(async () => {
+      withRetryableOutage(async () => {
         const row = await requireKey(reads, requestHeader, serviceToken);
         const [key] = await keyMessages(deps, [row]);
         return create(GetCurrentKeyResponseSchema, { ...(key && { key }) });
@@ -80,11 +80,11 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
 
 function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "updateKey" | "deleteKey" | "rotateKey"> {
   const { writes } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     createKey: (request, context) =>
       administer(context, async (administrator) => {
-        requireOwn(request.workspaceId, administrator);
+        requireOwnWorkspace(request.workspaceId, administrator);
         const settings = { ...storedKeySettings(request), name: request.name };
         checkSettings(deps, settings);
         const secret = mintKey(KeyKind.INFERENCE);
@@ -95,7 +95,7 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
       }),
     putKey: ({ externalId, key: request = create(CreateKeyRequestSchema) }, context) =>
       administer(context, async (administrator) => {
-        requireOwn(request.workspaceId, administrator);
+        requireOwnWorkspace(request.workspaceId, administrator);
         checkExternalId(externalId);
         const settings = { ...storedKeySettings(request), name: request.name };
         checkSettings(deps, settings);
@@ -141,7 +141,7 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
       }),
     rotateKey: ({ keyHash, overlapSeconds }, context) =>
       administer(context, async (administrator) => {
-        checked((problems) => keyRotation.check({ overlap_seconds: overlapSeconds }, "", problems));
+        throwProblems((problems) => keyRotation.check({ overlap_seconds: overlapSeconds }, "", problems));
         const { hash } = await findInferenceKey(deps, administrator.workspaceId, keyHash);
         const rotated = await rotateKey(writes, administrator, hash, () => mintKey(KeyKind.INFERENCE), overlapSeconds);
         if (!rotated) throw keyNotFound();

@@ -17,18 +17,18 @@ import {
 import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import type { Kysely } from "kysely";
 import {
-  checkProcess,
-  checkRaise,
+  checkProcessIds,
+  checkBudgetRaise,
   checkRelease,
   checkReservation,
   checkSettlements,
-  readUsageRecords,
+  parseUsageRecords,
 } from "../rules/usage-records.ts";
 import { insertContents } from "../store/contents.ts";
 import type { Database } from "../store/database.ts";
 import {
   type Reservation,
-  type Reserved,
+  type ReservationResult,
   dropReservations,
   raiseReservation,
   reserveBudget,
@@ -36,9 +36,9 @@ import {
 import { endHolds, renewHolds, settleHolds } from "../store/ledger/holds.ts";
 import { sumTaskSpending } from "../store/ledger/task-spending.ts";
 import { insertUsage } from "../store/ledger/usage.ts";
-import { Batches, type Waiting } from "./batches.ts";
+import { Batches, type WaitingItem } from "./batches.ts";
 import { requireCapture, sealContents } from "./contents.ts";
-import { orUnavailable } from "./outage.ts";
+import { withUnavailableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { toRow } from "../store/ledger/usage-messages.ts";
 import { toTurnRow } from "../store/ledger/turn-messages.ts";
@@ -60,8 +60,8 @@ export function ledgerService({
   return {
     recordUsage: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      const { records, turns } = readUsageRecords(request);
-      return orUnavailable(async () => {
+      const { records, turns } = parseUsageRecords(request);
+      return withUnavailableOutage(async () => {
         const storedCount = await insertUsage(writes, records.map(toRow), turns.map(toTurnRow), alerts.around);
         folder.poke();
         return create(RecordUsageResponseSchema, { storedCount });
@@ -70,15 +70,15 @@ export function ledgerService({
     reserveBudget: (request, { requestHeader, signal }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkReservation(request);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         const { budget, ...reserved } = await reservations.reserve(request.workspaceId, request, signal);
         return create(ReserveBudgetResponseSchema, { ...reserved, ...(budget && { budget: scopes[budget] }) });
       });
     },
     raiseBudget: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      checkRaise(request);
-      return orUnavailable(async () => {
+      checkBudgetRaise(request);
+      return withUnavailableOutage(async () => {
         await raiseReservation(writes, request);
         return create(RaiseBudgetResponseSchema);
       });
@@ -86,7 +86,7 @@ export function ledgerService({
     releaseBudget: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkRelease(request);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         await dropReservations(writes, [request]);
         return create(ReleaseBudgetResponseSchema);
       });
@@ -94,22 +94,22 @@ export function ledgerService({
     settleHolds: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkSettlements(request);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         return create(SettleHoldsResponseSchema, { busyCount: await settleHolds(writes, request.calls) });
       });
     },
     renewHolds: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      checkProcess(request);
-      return orUnavailable(async () => {
+      checkProcessIds(request);
+      return withUnavailableOutage(async () => {
         await renewHolds(writes, request.bootId, request.instance);
         return create(RenewHoldsResponseSchema);
       });
     },
     endHolds: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      checkProcess(request);
-      return orUnavailable(async () => {
+      checkProcessIds(request);
+      return withUnavailableOutage(async () => {
         await endHolds(writes, request.bootId);
         return create(EndHoldsResponseSchema);
       });
@@ -117,13 +117,13 @@ export function ledgerService({
     recordContents: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       const rows = sealContents(request, requireCapture(capture(), "contents"));
-      return orUnavailable(async () =>
+      return withUnavailableOutage(async () =>
         create(RecordContentsResponseSchema, { storedCount: await insertContents(writes, rows) }),
       );
     },
     sumTaskSpending: (_, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orUnavailable(async () => {
+      return withUnavailableOutage(async () => {
         const rows = await sumTaskSpending(writes);
         const spending = rows.map(({ cost_usd: costUsd, ...sum }) => ({ ...sum, costUsd }));
         return create(SumTaskSpendingResponseSchema, { spending });
@@ -135,7 +135,7 @@ export function ledgerService({
 /** Reservations of a workspace wait for one another in this process instead of the database, where each would hold a connection meanwhile. */
 class Reservations {
   readonly #database: Kysely<Database>;
-  readonly #batches: Batches<Reservation, Reserved>;
+  readonly #batches: Batches<Reservation, ReservationResult>;
 
   constructor(database: Kysely<Database>) {
     this.#database = database;
@@ -143,17 +143,17 @@ class Reservations {
   }
 
   /** @param signal aborted when the caller has given up; then its reservation is dropped */
-  reserve(workspaceId: string, reservation: Reservation, signal: AbortSignal): Promise<Reserved> {
+  reserve(workspaceId: string, reservation: Reservation, signal: AbortSignal): Promise<ReservationResult> {
     return this.#batches.join(workspaceId, reservation, signal);
   }
 
-  async #decide(batch: readonly Waiting<Reservation, Reserved>[]): Promise<void> {
+  async #decide(batch: readonly WaitingItem<Reservation, ReservationResult>[]): Promise<void> {
     const decided = await reserveBudget(
       this.#database,
       batch.map(({ item }) => item),
     );
     const lost = batch.filter(({ signal }) => signal.aborted);
-    for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as Reserved);
+    for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as ReservationResult);
     // An unused reservation would hold its amount for as long as its process lives. It is dropped before the next batch, which may hold a retry of the same
     // call.
     if (lost.length > 0)

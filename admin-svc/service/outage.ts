@@ -5,10 +5,10 @@ import { isOutage } from "../store/postgres/failure.ts";
 const retryAfterMs = 1_000;
 
 /** Administrative operations have no 503, so an outage is a retryable INTERNAL. Repeating any of them is harmless: at worst an unseen key is created. */
-export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Result> =>
+export const withRetryableOutage = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.INTERNAL, work);
 
-export const orUnavailable = <Result>(work: () => Promise<Result>): Promise<Result> =>
+export const withUnavailableOutage = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.UNAVAILABLE, work);
 
 /** Fault for a call that waited too long for earlier calls. */

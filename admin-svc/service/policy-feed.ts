@@ -7,7 +7,7 @@
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
-import type { PolicyReading } from "../store/postgres/policy-listener.ts";
+import type { PolicyLogEntries } from "../store/postgres/policy-listener.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import { Watcher, unnamedProcess } from "./watcher.ts";
 
@@ -26,7 +26,7 @@ export interface PolicyFeedOptions {
 }
 
 /** Names of processes that may still serve on an earlier policy. */
-export interface Unsure {
+export interface UnconfirmedProcesses {
   /** Watching processes without an acknowledgement at the limit. */
   readonly processes: readonly string[];
   /** Processes watching here within the last 300 s and then lost, by a crash or by the network. They may meanwhile watch at another admin-svc. */
@@ -91,7 +91,7 @@ export class PolicyFeed {
   }
 
   /** Settles when every watcher enforces the change, or at the limit. Call it once the change is committed. */
-  async enforced({ generation, keyHashes }: PolicyChange): Promise<Unsure> {
+  async enforced({ generation, keyHashes }: PolicyChange): Promise<UnconfirmedProcesses> {
     if (keyHashes === null || keyHashes.length > 0) this.#receive(generation, keyHashes);
     if (generation > this.#generation) this.#options.read();
     const late = await this.#acknowledged(generation);
@@ -109,7 +109,7 @@ export class PolicyFeed {
   }
 
   /** Processes a reading of the policy log. */
-  caughtUp({ since, current, changes }: PolicyReading): void {
+  caughtUp({ since, current, changes }: PolicyLogEntries): void {
     this.#readAt = performance.now();
     for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);
     // A gap means trimmed rows, more rows than one reading can take, or a database restored from a backup.

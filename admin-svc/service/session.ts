@@ -35,28 +35,28 @@ import {
 } from "../store/console/sessions.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
-import { type Administrator, administering } from "./caller.ts";
+import { type Administrator, asAdministrator } from "./caller.ts";
 import type { Deps } from "./deps.ts";
-import { orRetryLater } from "./outage.ts";
+import { withRetryableOutage } from "./outage.ts";
 
 /** Base62 digits of a secret: 43 x log2(62) = 256 bits. */
 const secretLength = 43;
 
 export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
   const { reads, writes, serviceToken } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     openSession: ({ person }, context) => {
       requireServiceToken(context.requestHeader, serviceToken);
       if (!person) return administer(context, (administrator) => open(deps, administrator));
-      return orRetryLater(async () => {
+      return withRetryableOutage(async () => {
         const requestId = requestIdIn(context.requestHeader) ?? null;
         return await open(deps, await authorFor(deps, person, requestId), person);
       });
     },
     resolveSession: ({ sessionHash, knowsRoles }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orRetryLater(async () => {
+      return withRetryableOutage(async () => {
         const row = isKeyHash(sessionHash) ? await useSession(writes, sessionHash) : undefined;
         const isKnown = knowsRoles || row?.role === "admin";
         return create(ResolveSessionResponseSchema, isKnown ? toFound(row) : {});
@@ -64,7 +64,7 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
     },
     resolvePerson: ({ person = create(PersonSchema) }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orRetryLater(async () => {
+      return withRetryableOutage(async () => {
         const { keyHash } = await authorFor(deps, person, requestIdIn(requestHeader) ?? null);
         const row = await findKeyOfPeople(reads, keyHash);
         if (!row) throw disabledKey(keyHash);
@@ -74,7 +74,7 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
     },
     endSession: ({ sessionHash, all }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      return orRetryLater(async () => {
+      return withRetryableOutage(async () => {
         if (isKeyHash(sessionHash)) await endSessions(writes, sessionHash, all, requestIdIn(requestHeader) ?? null);
         return create(EndSessionResponseSchema);
       });

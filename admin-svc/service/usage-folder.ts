@@ -3,7 +3,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
-import { type Folded, hasChanges, tryFold } from "../store/ledger/fold.ts";
+import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
@@ -50,7 +50,7 @@ export class UsageFolder {
 
   async #fold(): Promise<void> {
     try {
-      let folded: Folded = (await hasChanges(this.#database)) ? "some" : "all";
+      let folded: FoldOutcome = (await hasChanges(this.#database)) ? "some" : "all";
       while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
       // Another process may have begun before the last batch was stored.
       if (folded === "locked") this.#pause.poke();

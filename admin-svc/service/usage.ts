@@ -19,9 +19,9 @@ import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf } from "../store/ledger/activity.ts";
 import { generationRecords } from "../store/ledger/usage.ts";
 import { listTurns } from "../store/ledger/generations.ts";
-import { administering, reporting, requireKey, requireOwn } from "./caller.ts";
+import { asAdministrator, asReport, requireKey, requireOwnWorkspace } from "./caller.ts";
 import { openSealed } from "./contents.ts";
-import { orRetryLater } from "./outage.ts";
+import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { listGenerations } from "../store/ledger/turn-pages.ts";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
@@ -30,7 +30,7 @@ import { toRecord } from "../store/ledger/usage-messages.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
   const { reads, writes, serviceToken, capture } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     getCredits: (_, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -43,7 +43,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         });
       }),
     getGeneration: ({ generationId, requestId }, { requestHeader }) =>
-      orRetryLater(async () => {
+      withRetryableOutage(async () => {
         const { kind, hash: keyHash, workspace_id: workspaceId } = await requireKey(reads, requestHeader, serviceToken);
         const whose = { workspaceId, ...(kind === "inference" && { keyHash }) };
         const named = namedTurn(generationId, requestId);
@@ -68,16 +68,16 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         });
       }),
     listGenerations: (request, context) =>
-      reporting(deps, "from and to")(context, ({ workspaceId }, database) =>
+      asReport(deps, "from and to")(context, ({ workspaceId }, database) =>
         listGenerations(database, workspaceId, request),
       ),
     getUsageSeries: (request, context) =>
-      reporting(deps, "from and to")(context, ({ workspaceId }, database) =>
+      asReport(deps, "from and to")(context, ({ workspaceId }, database) =>
         getUsageSeries(database, workspaceId, request),
       ),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
-      reporting(deps, "date or api_key_hash")(context, async (administrator, database) => {
-        requireOwn(workspaceId, administrator);
+      asReport(deps, "date or api_key_hash")(context, async (administrator, database) => {
+        requireOwnWorkspace(workspaceId, administrator);
         const filter = {
           ...(date !== "" && { date }),
           ...(keyHash !== "" && { keyHash }),

@@ -4,7 +4,7 @@ import {
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { News } from "@sluice/proto/lib/policy/watch.js";
+import type { EndpointChange } from "@sluice/proto/lib/policy/watch.js";
 import { supportedFieldsOf } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { administrationServices } from "./administration.ts";
 
@@ -29,7 +29,7 @@ export class Watcher {
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
-  readonly #news: News[] = [];
+  readonly #news: EndpointChange[] = [];
   #all = true;
   #told: bigint;
   #pending = true;
@@ -66,7 +66,7 @@ export class Watcher {
   }
 
   /** Sends news of another process, if this process requested them. */
-  tellNews(news: readonly News[]): void {
+  tellNews(news: readonly EndpointChange[]): void {
     if (!this.hearsEndpoints) return;
     this.#news.push(...news.slice(0, maxNews - this.#news.length));
     this.#wake();

@@ -27,11 +27,11 @@ import {
   pageOfWorkspaces,
   updateWorkspace,
 } from "../store/workspaces.ts";
-import { type Administrator, administering, readableWorkspace, reporting, requireAccountKey } from "./caller.ts";
+import { type Administrator, asAdministrator, readableWorkspace, asReport, requireAccountKey } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
-import { pageOf } from "./reports/page.ts";
+import { resolvePage } from "./reports/page.ts";
 
 type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
 
@@ -42,12 +42,12 @@ export const workspaceService = (deps: Deps): WorkspaceMethods => ({ ...readMeth
 
 function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "getWorkspace"> {
   const { reads } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     listWorkspaces: ({ offset, limit }, context) =>
-      reporting(deps, "limit and a smaller offset")(context, async (administrator, database) => {
+      asReport(deps, "limit and a smaller offset")(context, async (administrator, database) => {
         const only = readableWorkspace("", administrator);
-        const { rows, total } = await pageOfWorkspaces(database, pageOf({ offset, limit }, defaultPageSize), only);
+        const { rows, total } = await pageOfWorkspaces(database, resolvePage({ offset, limit }, defaultPageSize), only);
         return create(ListWorkspacesResponseSchema, {
           workspaces: await workspaceMessages({ reads: database }, rows),
           totalCount: BigInt(total),
@@ -66,7 +66,7 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
 
 function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "putWorkspace" | "updateWorkspace"> {
   const { writes } = deps;
-  const administer = administering(deps);
+  const administer = asAdministrator(deps);
   return {
     createWorkspace: ({ workspace }, context) =>
       administer(context, async (administrator) => {

@@ -2,9 +2,9 @@
 import { alertMessage } from "../rules/alerts.ts";
 import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
-import { noteCrossings } from "../store/alerts/crossings.ts";
-import { type GuardrailSink, noteHits } from "../store/alerts/hits.ts";
-import type { AroundStoring } from "../store/ledger/usage.ts";
+import { recordBudgetCrossings } from "../store/alerts/crossings.ts";
+import { type GuardrailSink, recordGuardrailHits } from "../store/alerts/hits.ts";
+import type { WrapStoring } from "../store/ledger/usage.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Message, SinkError, post } from "./post.ts";
 import { type SinkMetrics, alertMetrics } from "./metrics.ts";
@@ -42,19 +42,19 @@ export class Alerts {
   }
 
   /** Records the alerts caused by a batch of records, in the transaction that stores it. */
-  readonly around: AroundStoring = async (transaction, { records, turns }, store) => {
+  readonly around: WrapStoring = async (transaction, { records, turns }, store) => {
     const { settings, now } = this.#parts;
     const ofGuardrails = settings()
       .alerts.map(toGuardrailSink)
       .filter(({ actions }) => actions.length > 0);
-    if (ofGuardrails.length > 0) await noteHits(transaction, ofGuardrails, turns, now());
+    if (ofGuardrails.length > 0) await recordGuardrailHits(transaction, ofGuardrails, turns, now());
     const sinks = settings().alerts.filter(hasBudgets);
     const stored = await store();
     const charged = records.filter(({ payer, cost_usd: cost }) => payer === "key" && cost !== null);
     if (sinks.length === 0 || stored === 0 || charged.length === 0) return stored;
     const keyHashes = [...new Set(charged.map(({ key_hash: hash }) => hash))];
     const listed = sinks.map(({ name, workspace, budget_percents: percents }) => ({ name, workspace, percents }));
-    await noteCrossings(transaction, listed, keyHashes, now());
+    await recordBudgetCrossings(transaction, listed, keyHashes, now());
     return stored;
   };
 

@@ -1,5 +1,5 @@
 /** The remaining amounts of the budgets that apply to a key: its own, its guardrails', and its workspace's. */
-import { pico } from "@sluice/proto/lib/ledger/money.js";
+import { parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { reservedSums } from "./ledger/holds.ts";
@@ -50,7 +50,7 @@ export const keyBudgets: RawBuilder<unknown> = sql`
  * Budgets by key hash. Keys of a workspace share its budget; a guardrail's budget is separate for each key. One statement reads spent and reserved amounts:
  * between two statements, a record could move an amount from reserved to spent.
  */
-export async function accountsOf(
+export async function readBudgetAccounts(
   database: Kysely<Database>,
   keyHashes: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Account[]>> {
@@ -92,6 +92,6 @@ const accountOf = ({ scope, id, limit_usd: limitUsd, left_usd: left, held_usd: h
   scope,
   limitUsd,
   guardrailId: scope === "guardrail" ? id : "",
-  left: left.startsWith("-") ? -pico(left.slice(1)) : pico(left),
-  held: pico(held),
+  left: left.startsWith("-") ? -parsePico(left.slice(1)) : parsePico(left),
+  held: parsePico(held),
 });

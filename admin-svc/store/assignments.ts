@@ -2,9 +2,9 @@
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Author, SignedEntry } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { type Page, type Paged, readTogether } from "./page.ts";
+import { type Page, type PagedRows, readTogether } from "./page.ts";
 import { type PolicyChange, recordChanges } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 /** A list of keys, and the guardrail to assign to them or to remove from them. */
 export interface Bulk {
@@ -29,7 +29,7 @@ export function changeAssignments(
   workspaceId: string,
   bulks: readonly Bulk[],
 ): Promise<BulkResults> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const guardrails = await lockGuardrails(transaction, workspaceId, bulks);
     const known = bulks.filter(({ guardrailId }) => guardrails.has(guardrailId));
     if (known.length === 0) return { counts: bulks.map(() => undefined), change: undefined };
@@ -193,7 +193,7 @@ export function pageOfAssignments(
   database: Kysely<Database>,
   { workspaceId, guardrailId }: AssignmentFilter,
   page: Page,
-): Promise<Paged<AssignmentRow> | undefined> {
+): Promise<PagedRows<AssignmentRow> | undefined> {
   return readTogether(database, async (snapshot) => {
     const guardrails = snapshot.selectFrom("guardrails").where("guardrails.workspace_id", "=", workspaceId);
     if (guardrailId !== undefined) {

@@ -1,6 +1,6 @@
 /** Verifies the audit log: no entry was changed, removed or inserted after it was written. */
 import { type Kysely, sql } from "kysely";
-import { chainLink, contentDigest, erasure } from "./audit.ts";
+import { chainLink, contentDigest, erasureAction } from "./audit.ts";
 import type { Database } from "./database.ts";
 
 /** State of a workspace's audit log. */
@@ -36,7 +36,7 @@ export async function auditStates(database: Kysely<Database>, workspaceId?: stri
       window chain as (partition by workspace_id order by sequence)
     ),
     erasures as (
-      select workspace_id, sequence as erasure, after::jsonb as told from chained where action = ${erasure} and erased_at is null
+      select workspace_id, sequence as erasure, after::jsonb as told from chained where action = ${erasureAction} and erased_at is null
     ),
     named as (
       select workspace_id, number::bigint as sequence, erasure, (told ->> 'erased_at_us')::bigint as erased_us
@@ -63,7 +63,7 @@ export async function auditStates(database: Kysely<Database>, workspaceId?: stri
         chained.sequence = sequence_before + 1
           and hash = sha256(hash_before || ${chainLink})
           and case when erased_at is null then digest = ${contentDigest}
-            else target is null and before is null and after is null and salt is null and action <> ${erasure}
+            else target is null and before is null and after is null and salt is null and action <> ${erasureAction}
               and (unnamed.sequence is null or claimed.sequence is not null)
           end as is_right
       from chained left join unnamed on unnamed.workspace_id = chained.workspace_id and unnamed.sequence = chained.sequence

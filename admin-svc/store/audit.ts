@@ -31,7 +31,7 @@ export interface AuditEntry {
 const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
 
 /** Fields with different values in two states of a row, with both values. Timestamps of the change do not count. */
-export function difference<Row extends object>(before: Row, after: Row): { before: object; after: object } {
+export function changedFields<Row extends object>(before: Row, after: Row): { before: object; after: object } {
   const differing = Object.keys(after).filter((name) => {
     const [was, is] = [before[name as keyof Row], after[name as keyof Row]];
     return name !== "updated_at" && JSON.stringify(was) !== JSON.stringify(is);
@@ -48,10 +48,10 @@ export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
   (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
 
 /** Action of an entry that lists the entries whose content was erased with the name of an end user. */
-export const erasure = "end-users.erase";
+export const erasureAction = "end-users.erase";
 
 /** Whether two states of a row are equal. */
-export const isSame = ({ after }: ReturnType<typeof difference>): boolean => Object.keys(after).length === 0;
+export const isSame = ({ after }: ReturnType<typeof changedFields>): boolean => Object.keys(after).length === 0;
 
 /** An entry and its author. */
 export interface SignedEntry {
@@ -65,7 +65,7 @@ export interface SignedEntry {
  * Common table expressions for writing entries of one workspace in their order, for use after `with recursive`.
  * @param generation the policy generation of the changes, or null
  */
-export function auditing(
+export function auditEntryExpressions(
   workspaceId: string,
   entries: readonly SignedEntry[],
   generation: RawBuilder<string | null>,
@@ -114,5 +114,7 @@ export async function recordAudit(
   entry: AuditEntry,
 ): Promise<void> {
   const signed = { author, entry, isOfPolicy: false };
-  await sql`with recursive ${auditing(author.workspaceId, [signed], sql`null::bigint`)} select`.execute(transaction);
+  await sql`with recursive ${auditEntryExpressions(author.workspaceId, [signed], sql`null::bigint`)} select`.execute(
+    transaction,
+  );
 }

@@ -3,7 +3,7 @@ import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import type { CapturedContentsTable } from "./tables/console.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 export type ContentRow = Selectable<CapturedContentsTable>;
 
@@ -15,7 +15,7 @@ const batch = 1_000;
  * @returns how many were stored
  */
 export function insertContents(database: Kysely<Database>, rows: readonly ContentRow[]): Promise<number> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     let stored = 0;
     for (const row of rows) {
       // The lock makes a concurrent revocation wait; otherwise it would miss this row.
@@ -66,7 +66,7 @@ export function readContent(
   author: Author,
   place: ContentPlace,
 ): Promise<ContentRow | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const row = await contentQuery(transaction, place).selectAll().executeTakeFirst();
     if (row) await recordAudit(transaction, author, { action: "calls.content", target: row.generation_id });
     return row;

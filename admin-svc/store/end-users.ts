@@ -2,10 +2,10 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { endUsersOf } from "@sluice/proto/lib/policy/questions.js";
-import { type Page, type Paged, readTogether } from "./page.ts";
+import { endUsersName } from "@sluice/proto/lib/policy/questions.js";
+import { type Page, type PagedRows, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 export interface EndUserRow {
   readonly user: string;
@@ -33,7 +33,7 @@ export function createEndUser(
   author: Author,
   user: string,
 ): Promise<EndUserRow | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const row = await transaction
       .insertInto("end_users")
       .values({ workspace_id: author.workspaceId, user })
@@ -52,7 +52,7 @@ export function updateEndUser(
   user: string,
   isActive: boolean,
 ): Promise<ChangedEndUser | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const before = await one(transaction, author.workspaceId, user).select("is_active").forUpdate().executeTakeFirst();
     if (!before) return undefined;
     const row = await transaction
@@ -80,7 +80,7 @@ async function concerned(transaction: Transaction<Database>, workspaceId: string
     .where("external_user", "=", user)
     .where("revoked_at", "is", null)
     .execute();
-  return [endUsersOf(workspaceId), ...keys.map(({ hash }) => hash)];
+  return [endUsersName(workspaceId), ...keys.map(({ hash }) => hash)];
 }
 
 const stateOf = ({ is_active: isActive }: EndUserRow) => ({ is_active: isActive });
@@ -109,7 +109,7 @@ export function pageOfEndUsers(
   database: Kysely<Database>,
   { workspaceId, user, includeInactive }: EndUserFilter,
   page: Page,
-): Promise<Paged<EndUserRow>> {
+): Promise<PagedRows<EndUserRow>> {
   return readTogether(database, async (snapshot) => {
     const endUsers = snapshot
       .selectFrom("end_users")

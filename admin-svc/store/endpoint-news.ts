@@ -5,5 +5,5 @@ import type { Database } from "./database.ts";
 export const endpointChannel = "sluice_endpoints";
 
 /** @param payload at most 7,999 bytes */
-export const notifyNews = (database: Kysely<Database>, payload: string): Promise<unknown> =>
+export const notifyEndpointNews = (database: Kysely<Database>, payload: string): Promise<unknown> =>
   sql`select pg_notify(${endpointChannel}, ${payload})`.execute(database);

@@ -1,14 +1,14 @@
 /** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { type Author, erasure, recordAudit } from "./audit.ts";
+import { type Author, erasureAction, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
 import type { Database } from "./database.ts";
-import { foldAll, holdChanges } from "./ledger/fold.ts";
+import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 /** Number of erased names in each place. */
-export interface Erased {
+export interface ErasureCounts {
   readonly records: number;
   readonly keys: number;
   readonly entries: number;
@@ -24,7 +24,7 @@ export async function eraseEndUser(
   author: Author,
   user: string,
   onDay: (day: string, records: number) => void,
-): Promise<Erased> {
+): Promise<ErasureCounts> {
   const { workspaceId } = author;
   let records = 0;
   for (const day of await daysOf(database, workspaceId)) {
@@ -32,7 +32,7 @@ export async function eraseEndUser(
     records += found;
     if (found > 0) onDay(day, records);
   }
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const registered = await transaction
       .deleteFrom("end_users")
       .where("workspace_id", "=", workspaceId)
@@ -53,7 +53,7 @@ export async function eraseEndUser(
       registered: registered.numDeletedRows > 0n,
     };
     const after = { ...erased, erased_entries: sequences, erased_at_us: at };
-    await recordAudit(transaction, author, { action: erasure, target: "an end user", after });
+    await recordAudit(transaction, author, { action: erasureAction, target: "an end user", after });
     return erased;
   });
 }
@@ -76,9 +76,9 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
 function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: string, day: string): Promise<number> {
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     // A concurrently stored record would keep the name, and its sums would lose it.
-    await holdChanges(transaction);
+    await lockUsageChanges(transaction);
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
@@ -104,7 +104,7 @@ interface ErasedEntries {
 async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<ErasedEntries> {
   const { rows } = await sql<{ sequence: string; at: string }>`
     update audit_log set target = null, before = null, after = null, salt = null, erased_at = now()
-    where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasure} and (
+    where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasureAction} and (
       (action like 'end-users.%' and target = ${user})
       or before ->> 'external_user' = ${user} or after ->> 'external_user' = ${user}
     )

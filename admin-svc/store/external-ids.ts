@@ -2,7 +2,7 @@
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { ExternalIdsTable } from "./tables/administration.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 export interface ExternalId {
   readonly workspaceId: string;
@@ -10,7 +10,7 @@ export interface ExternalId {
   readonly externalId: string;
 }
 
-export interface Put<Result> {
+export interface PutResult<Result> {
   readonly result: Result;
   readonly created: boolean;
 }
@@ -28,11 +28,11 @@ export function putByExternalId<Result>(
   database: Kysely<Database>,
   id: ExternalId,
   { change, make, targetOf }: PutSteps<Result>,
-): Promise<Put<Result>> {
-  return transact(database, async (transaction) => {
+): Promise<PutResult<Result>> {
+  return runInTransaction(database, async (transaction) => {
     const name = JSON.stringify([id.workspaceId, id.kind, id.externalId]);
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(transaction);
-    const known = await targetBy(transaction, id);
+    const known = await findRecordByExternalId(transaction, id);
     const changed = known === undefined ? undefined : await change(transaction, known);
     if (changed) return { result: changed, created: false };
     const result = await make(transaction);
@@ -42,7 +42,7 @@ export function putByExternalId<Result>(
 }
 
 /** Hash or id of the record; undefined when no record ever had this external id. */
-export async function targetBy(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
+export async function findRecordByExternalId(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
   const row = await database
     .selectFrom("external_ids")
     .select("target")

@@ -5,11 +5,11 @@ import type { Author } from "./audit.ts";
 import { type Database, defaultWorkspaceId } from "./database.ts";
 import { type ChangedKey, type KeyRow, type NewKey, addKey } from "./keys.ts";
 import { lockGeneration } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 /** Undefined when the workspace has a valid management key. Only one of several concurrent calls creates a key. */
 export function createFirstKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<KeyRow | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     await lockGeneration(transaction);
     if (await isAdministered(transaction, author.workspaceId)) return undefined;
     return (await addKey(transaction, author, { ...key, account: isDefault(author) }))?.row;
@@ -21,7 +21,7 @@ export function createFirstKey(database: Kysely<Database>, author: Author, key: 
  * when its hash is already known: that key stays as it is, even when it was revoked.
  */
 export function registerKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     if (kindOfKey(key.key) !== KeyKind.MANAGEMENT) return addKey(transaction, author, key);
     await lockGeneration(transaction);
     const account = isDefault(author) && !(await isAdministered(transaction, author.workspaceId));

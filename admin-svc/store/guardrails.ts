@@ -2,12 +2,12 @@
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type Kysely, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
-import { type Author, difference, isSame } from "./audit.ts";
+import { type Author, changedFields, isSame } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type GuardrailRow, changedColumns, policyColumn } from "./guardrail-columns.ts";
-import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, maxNamedKeys, recordChange, recordNothing } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type PolicyChange, maxNamedKeys, recordChange, recordNoChange } from "./policy.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 export interface NewGuardrail extends GuardrailSettings {
   readonly name: string;
@@ -21,7 +21,7 @@ export function createGuardrail(
   author: Author,
   guardrail: NewGuardrail,
 ): Promise<ChangedGuardrail> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     if (guardrail.account_default === true) requireAccount(author);
     const { name, content_filters = [], routing_policy = {} } = guardrail;
     const row = await transaction
@@ -61,7 +61,7 @@ export function pageOfGuardrails(
   database: Kysely<Database>,
   workspaceId: string,
   page: Page,
-): Promise<Paged<GuardrailRow>> {
+): Promise<PagedRows<GuardrailRow>> {
   return readTogether(database, async (snapshot) => {
     const guardrails = snapshot.selectFrom("guardrails").where("workspace_id", "=", workspaceId);
     const { total } = await guardrails
@@ -108,7 +108,7 @@ export function updateGuardrail(
   id: string,
   change: GuardrailSettings,
 ): Promise<ChangedGuardrail | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
     if (before.account_default || change.account_default === true) requireAccount(author);
@@ -119,8 +119,8 @@ export function updateGuardrail(
       }),
       updated_at: sql<Date>`updated_at`,
     });
-    const differing = difference(before, stored);
-    if (isSame(differing)) return { row: stored, ...(await recordNothing(transaction)) };
+    const differing = changedFields(before, stored);
+    if (isSame(differing)) return { row: stored, ...(await recordNoChange(transaction)) };
     const row = await writeGuardrail(transaction, id, { updated_at: sql<Date>`clock_timestamp()` });
     const entry = { action: "guardrails.update", target: id, ...differing };
     return { row, ...(await recordChange(transaction, author, entry, await affectedBy(transaction, before, row))) };
@@ -140,7 +140,7 @@ export function deleteGuardrail(
   author: Author,
   id: string,
 ): Promise<PolicyChange | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
     if (before.account_default) requireAccount(author);

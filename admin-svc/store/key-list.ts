@@ -3,8 +3,8 @@ import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { KeyRow, ListedKey } from "./keys.ts";
-import { reachedBy } from "./ledger/progress.ts";
-import { type Page, type Paged, readTogether } from "./page.ts";
+import { backfilledSince } from "./ledger/progress.ts";
+import { type Page, type PagedRows, readTogether } from "./page.ts";
 
 /** Search text and order of a list; the order of creation when none is given. */
 export interface KeySearch {
@@ -38,7 +38,7 @@ export interface KeyFilter extends KeySearch {
 }
 
 /** Unrevoked inference keys. */
-export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<Paged<KeyRow>> {
+export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<PagedRows<KeyRow>> {
   const { workspaceId } = filter;
   return readTogether(database, async (snapshot) => {
     const keys = snapshot
@@ -99,7 +99,8 @@ interface Order {
 async function orderOf(database: Kysely<Database>, { sort = "created" }: KeySearch): Promise<Order> {
   const isReversed = sort.startsWith("-");
   const name = (isReversed ? sort.slice(1) : sort) as KeyOrder;
-  const isOfTotals = name !== "name" && name !== "created" && (await reachedBy(database, "key_totals")) === undefined;
+  const isOfTotals =
+    name !== "name" && name !== "created" && (await backfilledSince(database, "key_totals")) === undefined;
   const column = (isOfTotals ? columns : columnsWithoutTotals)[name];
   return { by: isReversed ? sql`${column} desc nulls last` : sql`${column} asc nulls first`, isOfTotals };
 }

@@ -4,13 +4,13 @@ import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/ke
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
-import { type Author, difference, isSame } from "./audit.ts";
+import { type Author, changedFields, isSame } from "./audit.ts";
 import { deleteContentsOfKey } from "./contents.ts";
 import type { Database } from "./database.ts";
 import type { ApiKeysTable } from "./tables/administration.ts";
 import { moveExternalIds } from "./external-ids.ts";
-import { type PolicyChange, currentGeneration, recordChange, recordNothing } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { type PolicyChange, currentGeneration, recordChange, recordNoChange } from "./policy.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 export type KeyRow = Selectable<ApiKeysTable>;
 
@@ -31,7 +31,7 @@ const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}
 
 /** The stored key, or undefined when its hash is already known: a revoked key stays revoked. @throws AccountError */
 export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
-  return transact(database, (transaction) => addKey(transaction, author, key));
+  return runInTransaction(database, (transaction) => addKey(transaction, author, key));
 }
 
 /** Adds a key as the last step of a transaction. */
@@ -103,12 +103,12 @@ export function updateKey(
   hash: string,
   change: KeySettings,
 ): Promise<ChangedKey | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const before = await lockKey(transaction, author.workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
     const stored = await writeKey(transaction, hash, { ...change, updated_at: sql<Date>`updated_at` });
-    const differing = difference(before, stored);
-    if (isSame(differing)) return { row: stored, ...(await recordNothing(transaction)) };
+    const differing = changedFields(before, stored);
+    if (isSame(differing)) return { row: stored, ...(await recordNoChange(transaction)) };
     const row = await writeKey(transaction, hash, { updated_at: sql<Date>`clock_timestamp()` });
     const entry = { action: "keys.update", target: hash, ...differing };
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy(before, row) ? [hash] : [])) };
@@ -139,7 +139,7 @@ const cachedPart = ({
 
 /** The change, or undefined when the workspace has no such key. */
 export function revokeKey(database: Kysely<Database>, author: Author, hash: string): Promise<PolicyChange | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const key = await lockKey(transaction, author.workspaceId, hash);
     if (!key) return undefined;
     if (key.revoked_at !== null) return { generation: await currentGeneration(transaction), keyHashes: [] };
@@ -161,7 +161,7 @@ export function rotateKey(
   mint: (kind: KeyRow["kind"]) => string,
   overlapSeconds = 0,
 ): Promise<(ChangedKey & { readonly key: string }) | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const old = await lockKey(transaction, author.workspaceId, hash);
     if (!old || old.revoked_at !== null) return undefined;
     const key = mint(old.kind);

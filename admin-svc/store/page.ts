@@ -10,7 +10,7 @@ export interface Page {
 }
 
 /** The rows of a page, and the number of rows on all pages. */
-export interface Paged<Row> {
+export interface PagedRows<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
 }

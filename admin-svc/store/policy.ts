@@ -5,7 +5,7 @@
  * increment is the last statement of a transaction, to keep the lock short.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
-import { type AuditEntry, type Author, type SignedEntry, auditing } from "./audit.ts";
+import { type AuditEntry, type Author, type SignedEntry, auditEntryExpressions } from "./audit.ts";
 import type { Database } from "./database.ts";
 
 export const policyChannel = "sluice_policy";
@@ -48,7 +48,7 @@ export async function recordChanges(
       update policy_generation set generation = generation + 1 where ${changed?.length !== 0} returning generation
     ),
     logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped),
-    ${auditing(workspaceId, entries, sql`(select generation from bumped)`)}
+    ${auditEntryExpressions(workspaceId, entries, sql`(select generation from bumped)`)}
     select coalesce(bumped.generation, policy.generation) as generation,
       case when bumped.generation is not null then pg_notify(${policyChannel}, bumped.generation::text) end
     from policy_generation as policy left join bumped on true`.execute(transaction);
@@ -68,7 +68,7 @@ export async function currentGeneration(database: Kysely<Database>): Promise<big
 }
 
 /** For a write without an effect: no generation, no entry in the audit log. */
-export async function recordNothing(transaction: Transaction<Database>): Promise<PolicyChange> {
+export async function recordNoChange(transaction: Transaction<Database>): Promise<PolicyChange> {
   return { generation: await currentGeneration(transaction), keyHashes: [], isUnchanged: true };
 }
 

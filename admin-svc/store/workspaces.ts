@@ -1,12 +1,12 @@
 /** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and sees nothing of another's. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
-import { type Author, difference, isSame, recordAudit } from "./audit.ts";
+import { type Author, changedFields, isSame, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import type { WorkspacesTable } from "./tables/administration.ts";
-import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, lockGeneration, recordChange, recordNothing } from "./policy.ts";
-import { transact } from "./postgres/transaction.ts";
+import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type PolicyChange, lockGeneration, recordChange, recordNoChange } from "./policy.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
 
 const columns = ["id", "name", "limit_usd", "limit_reset", "created_at"] as const;
 
@@ -28,7 +28,11 @@ export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow
 }
 
 /** A page of workspaces, the default workspace first. @param only id of a single workspace to list; all when undefined */
-export function pageOfWorkspaces(database: Kysely<Database>, page: Page, only?: string): Promise<Paged<WorkspaceRow>> {
+export function pageOfWorkspaces(
+  database: Kysely<Database>,
+  page: Page,
+  only?: string,
+): Promise<PagedRows<WorkspaceRow>> {
   return readTogether(database, async (snapshot) => {
     const workspaces = snapshot
       .selectFrom("workspaces")
@@ -58,7 +62,7 @@ export function createWorkspace(
   author: Omit<Author, "workspaceId">,
   { name, ...settings }: WorkspaceSettings & { readonly name: string },
 ): Promise<WorkspaceRow | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const row = await transaction
       .insertInto("workspaces")
       .values({ name, ...columnsOf(settings) })
@@ -80,7 +84,7 @@ export function updateWorkspace(
   author: Author,
   change: WorkspaceSettings,
 ): Promise<ChangedWorkspace | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     await lockGeneration(transaction);
     const before = await transaction
       .selectFrom("workspaces")
@@ -96,8 +100,8 @@ export function updateWorkspace(
       .where("id", "=", before.id)
       .returning(columns)
       .executeTakeFirstOrThrow();
-    const differing = difference(before, row);
-    if (isSame(differing)) return { row, ...(await recordNothing(transaction)) };
+    const differing = changedFields(before, row);
+    if (isSame(differing)) return { row, ...(await recordNoChange(transaction)) };
     const entry = { action: "workspaces.update", target: row.id, ...differing };
     // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
     const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);

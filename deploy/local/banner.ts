@@ -1,6 +1,6 @@
 /** Text for the person starting Sluice: its address, the keys, and a working request. */
 import type { LeftOut } from "@sluice/proto/config/config-file.js";
-import { type Hosts, type Ports, baseUrlOf, isOpen, reachable } from "./ports.ts";
+import { type Hosts, type Ports, baseUrlOf, acceptsOtherMachines, toReachableHost } from "./ports.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 
 export interface BannerFacts {
@@ -54,11 +54,13 @@ const noConsole = "not shown; console.enabled in the configuration file decides"
 
 const metrics = (ports: Ports, { internal }: Hosts): string =>
   [ports.gateway_health, ports.inference_health, ports.admin_health]
-    .map((port) => `http://${reachable(internal)}:${port}/metrics`)
+    .map((port) => `http://${toReachableHost(internal)}:${port}/metrics`)
     .join(" ");
 
 const listening = (host: string): string =>
-  isOpen(host) ? host : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
+  acceptsOtherMachines(host)
+    ? host
+    : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
 
 /** Lists what is missing, because every request would fail. */
 function withoutModel({ config, leftOut }: BannerFacts): string[] {

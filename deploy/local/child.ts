@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { tie } from "./processes.ts";
+import { endWithThisProcess } from "./processes.ts";
 
 /** A running process. */
-export interface Running {
+export interface ChildService {
   readonly pid: number;
   /** Settles when the process has ended, with a text about the cause. */
   readonly exited: Promise<string>;
@@ -40,7 +40,7 @@ export function spawnChild(
   });
   closeSync(output);
   // Nothing may run in between, or the child could outlive this process.
-  const untie = child.pid === undefined ? async () => undefined : tie(child.pid, options.whenOrphaned);
+  const untie = child.pid === undefined ? async () => undefined : endWithThisProcess(child.pid, options.whenOrphaned);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
@@ -55,7 +55,7 @@ export function spawnChild(
 }
 
 /** Signals the child and waits for its end; kills it after the limit. */
-export async function end(
+export async function endChild(
   child: ChildProcess,
   exited: Promise<string>,
   signal: NodeJS.Signals,
@@ -71,7 +71,7 @@ export async function end(
 
 /** The last lines written to a log file after its first `from` bytes, for the terminal. */
 export function lastLines(path: string, count: number, from = 0): string {
-  const size = sizeOf(path);
+  const size = fileSize(path);
   const tail = Buffer.alloc(Math.min(size - from, 16_384));
   const file = openSync(path, "r");
   try {
@@ -83,7 +83,7 @@ export function lastLines(path: string, count: number, from = 0): string {
 }
 
 /** Log lines for people: the message and error of a JSON line, and repeated lines once. */
-export function inWords(lines: string): string {
+export function toReadableLines(lines: string): string {
   const words = lines.split("\n").map(wordsOf);
   return words.filter((line, n) => line !== words[n - 1]).join("\n");
 }
@@ -98,6 +98,6 @@ function wordsOf(line: string): string {
   return line;
 }
 
-export function sizeOf(path: string): number {
+export function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

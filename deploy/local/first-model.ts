@@ -6,7 +6,7 @@ import { echoModel } from "@sluice/proto/config/seeded.js";
  * Cheapest model with text answers, so trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen when there is no
  * other.
  */
-export function firstModel(models: readonly ModelSettings[]): string | undefined {
+export function findCheapestModel(models: readonly ModelSettings[]): string | undefined {
   const answering = models.filter(({ output_modalities: modalities }) => modalities.includes("text"));
   const configured = answering.filter(({ id }) => id !== echoModel);
   return (configured.toSorted((a, b) => priceOf(a) - priceOf(b))[0] ?? answering[0])?.id;

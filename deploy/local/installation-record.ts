@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 import { readJson, writePrivateJson } from "./files.ts";
 import { type Hosts, type Ports, baseUrlOf } from "./ports.ts";
-import { commandOf, isAlive, signal, waitUntilGone } from "./processes.ts";
+import { readCommandLine, isAlive, sendSignal, waitUntilGone } from "./processes.ts";
 
 /** The name that earlier versions gave the file: what one of them left behind is found, and the tests of upgrades start their programs. */
 const recordName = "house.json";
@@ -98,11 +98,12 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
   }
   for (const pid of Object.values(services)) {
     if (!isSluice(pid)) continue;
-    if (!(await waitUntilGone(pid, 1_000))) signal(pid, "SIGKILL");
+    if (!(await waitUntilGone(pid, 1_000))) sendSignal(pid, "SIGKILL");
     await waitUntilGone(pid, 1_000);
   }
   // Postgres ends with its supervisor, which takes a while on a busy machine.
-  if (postgres !== undefined && commandOf(postgres)?.includes("postgres")) await waitUntilGone(postgres, postgresEndMs);
+  if (postgres !== undefined && readCommandLine(postgres)?.includes("postgres"))
+    await waitUntilGone(postgres, postgresEndMs);
   rmSync(file, { force: true });
 }
 
@@ -111,6 +112,6 @@ function isSluice(pid: number): boolean {
   return (
     pid !== process.pid &&
     isAlive(pid) &&
-    /(start\.mjs|(bundle|dist)\/(main|one-process)\.js)/.test(commandOf(pid) ?? "")
+    /(start\.mjs|(bundle|dist)\/(main|one-process)\.js)/.test(readCommandLine(pid) ?? "")
   );
 }

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { banner } from "./banner.ts";
-import { firstModel } from "./first-model.ts";
+import { findCheapestModel } from "./first-model.ts";
 import { RecordKeeper } from "./installation-record.ts";
-import { findMisspelled } from "./unknown-variables.ts";
-import { hostsOf, isOpen, portsOf, requireFree } from "./ports.ts";
+import { findMisspelledVariables } from "./unknown-variables.ts";
+import { hostsOf, acceptsOtherMachines, portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
 import { readSettings, root, settingNames } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -17,7 +17,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
-  for (const line of findMisspelled(process.env, settingNames)) say(line);
+  for (const line of findMisspelledVariables(process.env, settingNames)) say(line);
   const { file, leftOut } = loadConfig(
     settings.config,
     { ...process.env, SLUICE_ECHO: settings.SLUICE_ECHO },
@@ -37,9 +37,9 @@ async function start(): Promise<void> {
     banner({
       ports,
       hosts,
-      showsConsole: file.console.enabled ?? !isOpen(hosts.gateway),
+      showsConsole: file.console.enabled ?? !acceptsOtherMachines(hosts.gateway),
       keys,
-      model: firstModel(file.models),
+      model: findCheapestModel(file.models),
       config: settings.config,
       leftOut,
       logsDir: supervisor.logsDir,

@@ -8,16 +8,16 @@ import { warmUp } from "@sluice/gateway/warm-up/warm-up.js";
 import { environment as inferenceEnvironment } from "@sluice/inference-svc/assembly/config.js";
 import { openService as openInference } from "@sluice/inference-svc/assembly/service.js";
 import { openWarmUpService } from "@sluice/inference-svc/assembly/warm-up/service.js";
-import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/lib/process/environment.js";
-import { openBeside, openProcess } from "@sluice/proto/lib/process/process-parts.js";
-import { outliveErrors } from "@sluice/proto/lib/process/uncaught.js";
+import { endOnConfigError, readEnvironment, withRandomServiceToken } from "@sluice/proto/lib/process/environment.js";
+import { openSecondService, openProcess } from "@sluice/proto/lib/process/process-parts.js";
+import { logUncaughtErrors } from "@sluice/proto/lib/process/uncaught.js";
 import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
 import { join } from "node:path";
 
 /** Environment of a service. SLUICE_TLS_DIR of this program holds a folder of certificates for each service. */
 function environmentOf(room: string): NodeJS.ProcessEnv {
   const { SLUICE_TLS_DIR: folder } = process.env;
-  return withOwnToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);
+  return withRandomServiceToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);
 }
 
 endOnConfigError("gateway");
@@ -27,7 +27,10 @@ const parts = await openProcess("gateway", settings, 0.5);
 const { lifecycle, log, registry } = parts;
 // The gateway opens first because the parts drain in this order: it answers its clients before inference-svc stops.
 const gateway = await openGateway(settings, parts, (listener) => inference.connectHere(listener));
-const inference = await openInference(inferenceSettings, await openBeside(parts, "inference-svc", inferenceSettings));
+const inference = await openInference(
+  inferenceSettings,
+  await openSecondService(parts, "inference-svc", inferenceSettings),
+);
 const openPeer = () => openWarmUpService(inferenceSettings);
 // Most of the warm-up overlaps with the start of admin-svc.
 await Promise.all([
@@ -35,7 +38,7 @@ await Promise.all([
   gateway.connect(),
   warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, (limitMs) => warmUp(settings, limitMs, openPeer)),
 ]);
-outliveErrors(log, registry);
+logUncaughtErrors(log, registry);
 lifecycle.started();
 inference.begin();
 gateway.begin();

@@ -33,15 +33,16 @@ export const hostsOf = (settings: Settings, inFile: string | undefined): Hosts =
 });
 
 /** Address for connections from this machine to a listening address. */
-export function reachable(host: string): string {
+export function toReachableHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return loopback;
   return host.includes(":") ? `[${host}]` : host;
 }
 
 /** True when other machines can connect. */
-export const isOpen = (host: string): boolean => !/^(127\.|::1$|localhost$)/.test(host);
+export const acceptsOtherMachines = (host: string): boolean => !/^(127\.|::1$|localhost$)/.test(host);
 
-export const baseUrlOf = (ports: Ports, hosts: Hosts) => `http://${reachable(hosts.gateway)}:${ports.gateway}/api/v1`;
+export const baseUrlOf = (ports: Ports, hosts: Hosts) =>
+  `http://${toReachableHost(hosts.gateway)}:${ports.gateway}/api/v1`;
 
 const replicaStep = 100;
 

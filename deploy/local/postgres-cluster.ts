@@ -13,12 +13,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Binaries, Identity } from "./postgres-binaries.ts";
-import { commandOf, signal, waitUntilGone } from "./processes.ts";
+import { readCommandLine, sendSignal, waitUntilGone } from "./processes.ts";
 
 export const databaseUser = "sluice";
 
 /** The password of the database, created at the first start and readable by its owner only. */
-export function passwordIn(dataDir: string): { file: string; password: string } {
+export function readOrCreatePassword(dataDir: string): { file: string; password: string } {
   const file = join(dataDir, "password");
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
   return { file, password: readFileSync(file, "utf8").trim() };
@@ -49,7 +49,7 @@ export function createCluster(cluster: string, passwordFile: string, binaries: B
 }
 
 /** Gives the files to the user of the Postgres process. The owner changes only when the machine's rules have changed. */
-export function own(cluster: string, { uid, gid }: Identity): void {
+export function changeOwner(cluster: string, { uid, gid }: Identity): void {
   if (process.getuid?.() !== 0 || statSync(cluster).uid === uid) return;
   lchownSync(cluster, uid, gid);
   for (const path of readdirSync(cluster, { recursive: true, encoding: "utf8" })) {
@@ -74,11 +74,11 @@ export function readPostmaster(cluster: string): { pid: number; ready: boolean }
 export async function stopLeftover(cluster: string): Promise<void> {
   const leftover = readPostmaster(cluster);
   if (leftover === undefined) return;
-  const command = commandOf(leftover.pid);
+  const command = readCommandLine(leftover.pid);
   if (command?.includes(cluster)) {
-    signal(leftover.pid, "SIGINT");
+    sendSignal(leftover.pid, "SIGINT");
     if (await waitUntilGone(leftover.pid, 10_000)) return;
-    signal(leftover.pid, "SIGQUIT");
+    sendSignal(leftover.pid, "SIGQUIT");
     if (await waitUntilGone(leftover.pid, 10_000)) return;
     throw new Error(`An earlier Postgres, process ${leftover.pid}, does not stop.`);
   }

@@ -3,9 +3,16 @@ import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { type Running, end, lastLines, sizeOf, spawnChild } from "./child.ts";
+import { type ChildService, endChild, lastLines, fileSize, spawnChild } from "./child.ts";
 import { findBinaries, findIdentity } from "./postgres-binaries.ts";
-import { createCluster, databaseUser, own, passwordIn, readPostmaster, stopLeftover } from "./postgres-cluster.ts";
+import {
+  createCluster,
+  databaseUser,
+  changeOwner,
+  readOrCreatePassword,
+  readPostmaster,
+  stopLeftover,
+} from "./postgres-cluster.ts";
 
 export interface PostgresOptions {
   /** A folder for this server only; created when missing. */
@@ -19,7 +26,7 @@ export interface PostgresOptions {
   readonly onCreate?: () => void;
 }
 
-export interface RunningPostgres extends Running {
+export interface RunningPostgres extends ChildService {
   readonly url: string;
 }
 
@@ -29,13 +36,13 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const cluster = join(dataDir, "cluster");
   const binaries = findBinaries(dataDir);
   const identity = findIdentity(binaries, dataDir);
-  const { file, password } = passwordIn(dataDir);
+  const { file, password } = readOrCreatePassword(dataDir);
   if (existsSync(cluster)) await stopLeftover(cluster);
   else {
     options.onCreate?.();
     createCluster(cluster, file, binaries, identity);
   }
-  own(cluster, identity);
+  changeOwner(cluster, identity);
   const [command, ...args] = [...identity.prefix, binaries.postgres, "-D", cluster, ...settings(options)];
   const running = await launch(command as string, args, options.log, cluster);
   return { ...running, url: `postgres://${databaseUser}:${password}@127.0.0.1:${options.port}/postgres` };
@@ -54,8 +61,8 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
   return values.flatMap((value) => ["-c", value]);
 }
 
-async function launch(command: string, args: string[], log: string, cluster: string): Promise<Running> {
-  const from = sizeOf(log);
+async function launch(command: string, args: string[], log: string, cluster: string): Promise<ChildService> {
+  const from = fileSize(log);
   const { pid, exited, child } = await spawnChild(command, args, { log, whenOrphaned: "INT" });
   while (!isReady(cluster, pid)) {
     const how = await Promise.race([exited, delay(10)]);
@@ -65,8 +72,8 @@ async function launch(command: string, args: string[], log: string, cluster: str
     pid,
     exited,
     // SIGINT is the fast shutdown: sessions end, and everything is written.
-    stop: () => end(child, exited, "SIGINT", 20_000),
-    kill: () => end(child, exited, "SIGINT", 5_000),
+    stop: () => endChild(child, exited, "SIGINT", 20_000),
+    kill: () => endChild(child, exited, "SIGINT", 5_000),
   };
 }
 

@@ -24,7 +24,7 @@ function hasEnded(pid: number): boolean {
 }
 
 /** The command line of a process, to detect a reused id; undefined when the process is gone. */
-export function commandOf(pid: number): string | undefined {
+export function readCommandLine(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
@@ -42,7 +42,7 @@ function commandByPs(pid: number): string | undefined {
 }
 
 /** Sends the signal unless the process is already gone. */
-export function signal(pid: number, name: NodeJS.Signals): void {
+export function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
@@ -65,7 +65,7 @@ export async function waitUntilGone(pid: number, limitMs: number): Promise<boole
  * keep their ports.
  * @returns a function for removing the guard; call it once the child is gone, before its id can name another process
  */
-export function tie(pid: number, name: "INT" | "KILL"): () => Promise<void> {
+export function endWithThisProcess(pid: number, name: "INT" | "KILL"): () => Promise<void> {
   const guard = spawn("/bin/sh", ["-c", `read -r _; kill -${name} ${pid}`], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,6 +1,6 @@
 /** Restarts a process when it dies, with growing pauses. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Running } from "./child.ts";
+import type { ChildService } from "./child.ts";
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
@@ -15,20 +15,20 @@ export interface RestartEvents {
 }
 
 export class RestartedProcess {
-  readonly #start: () => Promise<Running>;
+  readonly #start: () => Promise<ChildService>;
   readonly #events: RestartEvents;
   readonly #stopping = new AbortController();
-  #running: Running | undefined;
+  #running: ChildService | undefined;
   #watch: Promise<void> = Promise.resolve();
   #pauseMs = firstPauseMs;
 
-  private constructor(start: () => Promise<Running>, events: RestartEvents) {
+  private constructor(start: () => Promise<ChildService>, events: RestartEvents) {
     this.#start = start;
     this.#events = events;
   }
 
   /** @throws when the first start fails */
-  static async start(start: () => Promise<Running>, events: RestartEvents): Promise<RestartedProcess> {
+  static async start(start: () => Promise<ChildService>, events: RestartEvents): Promise<RestartedProcess> {
     const kept = new RestartedProcess(start, events);
     await kept.#open();
     kept.#watch = kept.#run();
@@ -43,7 +43,7 @@ export class RestartedProcess {
     return this.#end((running) => running.kill());
   }
 
-  async #end(how: (running: Running) => Promise<void>): Promise<void> {
+  async #end(how: (running: ChildService) => Promise<void>): Promise<void> {
     this.#stopping.abort();
     if (this.#running !== undefined) await how(this.#running);
     await this.#watch;

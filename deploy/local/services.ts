@@ -4,8 +4,8 @@ import { secretVariables, sinkVariables } from "@sluice/proto/config/sinks/sinks
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Running, end, spawnChild } from "./child.ts";
-import { type Hosts, type Ports, reachable, replicasOf } from "./ports.ts";
+import { type ChildService, endChild, spawnChild } from "./child.ts";
+import { type Hosts, type Ports, toReachableHost, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
 import { spoolFolder } from "./spools.ts";
@@ -71,7 +71,7 @@ export function adminService(installation: Installation): Service {
     name: "admin-svc",
     script: programOf("admin-svc"),
     healthPort: ports.admin_health,
-    healthHost: reachable(hosts.internal),
+    healthHost: toReachableHost(hosts.internal),
     environment: {
       ...namedEnvironment(installation, sinkVariables),
       ...common(installation, "admin-svc"),
@@ -93,7 +93,7 @@ export function inferenceServices(installation: Installation): Service[] {
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: programOf("inference-svc"),
     healthPort: health,
-    healthHost: reachable(hosts.internal),
+    healthHost: toReachableHost(hosts.internal),
     environment: {
       ...Object.fromEntries(passed),
       ...common(installation, "inference-svc"),
@@ -101,7 +101,7 @@ export function inferenceServices(installation: Installation): Service[] {
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
-      SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
+      SLUICE_ADMIN_ADDRESS: `${toReachableHost(hosts.internal)}:${ports.admin}`,
       SLUICE_PACKAGES_DIR: settings.packagesDir,
       SLUICE_ECHO: settings.SLUICE_ECHO,
       SLUICE_SPOOL_DIR: spoolFolder(settings.dataDir, n),
@@ -116,15 +116,15 @@ export function gatewayService(installation: Installation): Service {
     name: "gateway",
     script: programOf("gateway"),
     healthPort: ports.gateway_health,
-    healthHost: reachable(hosts.internal),
+    healthHost: toReachableHost(hosts.internal),
     environment: {
       ...namedEnvironment(installation, signInVariables),
       ...common(installation, "gateway"),
       SLUICE_SECRET: secrets.secret.value,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
-      SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${reachable(hosts.internal)}:${rpc}`).join(","),
-      SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
+      SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${toReachableHost(hosts.internal)}:${rpc}`).join(","),
+      SLUICE_ADMIN_ADDRESS: `${toReachableHost(hosts.internal)}:${ports.admin}`,
       // inference-svc already receives this variable with the others.
       ...(environment["REDIS_URL"] !== undefined && { REDIS_URL: environment["REDIS_URL"] }),
     },
@@ -132,7 +132,7 @@ export function gatewayService(installation: Installation): Service {
 }
 
 /** Gateway and inference-svc in one process: ready when both are. */
-export function oneService(installation: Installation): Service {
+export function combinedService(installation: Installation): Service {
   const gateway = gatewayService(installation);
   const [inference] = inferenceServices(installation) as [Service];
   const { SLUICE_TLS_DIR: folder } = installation.settings;
@@ -166,7 +166,7 @@ export const nodeFlags = [
   "--concurrent-recompilation-queue-length=64",
 ];
 
-export async function startService(service: Service, log: string, drainLimitMs: number): Promise<Running> {
+export async function startService(service: Service, log: string, drainLimitMs: number): Promise<ChildService> {
   const { pid, exited, child } = await spawnChild(process.execPath, [...nodeFlags, service.script], {
     log,
     environment: service.environment,
@@ -176,8 +176,8 @@ export async function startService(service: Service, log: string, drainLimitMs: 
     pid,
     exited,
     // The service ends itself at its drain limit; a process still running after that is stuck.
-    stop: () => end(child, exited, "SIGTERM", drainLimitMs + 5_000),
-    kill: () => end(child, exited, "SIGKILL", 5_000),
+    stop: () => endChild(child, exited, "SIGTERM", drainLimitMs + 5_000),
+    kill: () => endChild(child, exited, "SIGKILL", 5_000),
   };
 }
 

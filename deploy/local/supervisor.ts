@@ -1,7 +1,7 @@
 /** Runs Sluice on one machine: starts its processes in order, restarts them when they die, and stops them in the reverse order. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Running, inWords, lastLines, sizeOf } from "./child.ts";
+import { type ChildService, toReadableLines, lastLines, fileSize } from "./child.ts";
 import type { RecordKeeper } from "./installation-record.ts";
 import { RestartedProcess } from "./restart.ts";
 import type { Hosts, Ports } from "./ports.ts";
@@ -13,7 +13,7 @@ import {
   adminService,
   gatewayService,
   inferenceServices,
-  oneService,
+  combinedService,
   startService,
   untilReady,
 } from "./services.ts";
@@ -68,7 +68,9 @@ export class Supervisor {
     const { count, account } = installation.settings.replicas;
     adoptSpools(installation.settings.dataDir, count);
     const turns =
-      count === 0 ? [[oneService(installation)]] : [inferenceServices(installation), [gatewayService(installation)]];
+      count === 0
+        ? [[combinedService(installation)]]
+        : [inferenceServices(installation), [gatewayService(installation)]];
     const order = [[adminService(installation)], ...turns];
     this.#deps.say("starting admin-svc, inference-svc and gateway");
     this.#deps.say(account);
@@ -109,11 +111,11 @@ export class Supervisor {
     return this.#keep(service.name, (log) => startService(service, log, this.#deps.settings.SLUICE_DRAIN_LIMIT_MS));
   }
 
-  #keep(name: string, start: (log: string) => Promise<Running>): Promise<RestartedProcess> {
+  #keep(name: string, start: (log: string) => Promise<ChildService>): Promise<RestartedProcess> {
     const log = join(this.logsDir, `${name}.log`);
     let from = 0;
     const startNoting = () => {
-      from = sizeOf(log);
+      from = fileSize(log);
       return start(log);
     };
     const up = (pid: number) => {
@@ -122,7 +124,7 @@ export class Supervisor {
     };
     const down = (reason: string) => {
       this.#deps.record.down(name);
-      const account = `${name} ended: ${reason}\n${indent(inWords(lastLines(log, 8, from)))}`;
+      const account = `${name} ended: ${reason}\n${indent(toReadableLines(lastLines(log, 8, from)))}`;
       if (this.#ready) this.#deps.say(`${account}\nrestarting ${name}`);
       else this.#failed(new Error(account));
     };

@@ -22,7 +22,7 @@ const maxEdits = 3;
  * @param known names of the supervisor's settings
  * @returns a line for each misspelled variable, with a suggestion
  */
-export function findMisspelled(environment: NodeJS.ProcessEnv, known: readonly string[]): string[] {
+export function findMisspelledVariables(environment: NodeJS.ProcessEnv, known: readonly string[]): string[] {
   const names = [...known, ...serviceVariables];
   return Object.keys(environment).flatMap((name) => {
     if (!name.startsWith("SLUICE_") || names.includes(name) || commandLineVariables.has(name)) return [];

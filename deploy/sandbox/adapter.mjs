@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { Busy, Containers } from "./containers.mjs";
+import { NoFreeContainer, Containers } from "./containers.mjs";
 import { Podman, requireLimits } from "./podman.mjs";
 
 const setting = (name, fallback) => {
@@ -106,7 +106,7 @@ async function handle(request, response) {
   try {
     send(response, 200, await answer(request, response));
   } catch (error) {
-    const status = error instanceof Busy ? 429 : (error.status ?? 500);
+    const status = error instanceof NoFreeContainer ? 429 : (error.status ?? 500);
     if (status === 500) process.stderr.write(`${error.message}\n`);
     send(response, status, { error: status === 500 ? "the run failed" : error.message });
   }

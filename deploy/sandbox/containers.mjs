@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** All containers are in use. */
-export class Busy extends Error {}
+export class NoFreeContainer extends Error {}
 
 /** Limit per tenant, so that no tenant takes all containers. */
 const maxPerTenant = 5;
@@ -44,10 +44,10 @@ export class Containers {
     this.#timer = setInterval(() => this.#expire(), sweepMs);
   }
 
-  /** @returns an output per command; the last command may have exceeded the time @throws Busy */
+  /** @returns an output per command; the last command may have exceeded the time @throws NoFreeContainer */
   async run(wanted, signal) {
     const container = this.#find(wanted);
-    if (container.runs >= maxRuns) throw new Busy("too many runs wait for this container");
+    if (container.runs >= maxRuns) throw new NoFreeContainer("too many runs wait for this container");
     container.sleepMs = wanted.sleepMs;
     container.runs++;
     const before = container.queue;
@@ -89,7 +89,7 @@ export class Containers {
   #makeRoom(containers, max) {
     if (containers.length < max) return;
     const [oldest] = containers.filter(({ runs }) => runs === 0).sort((a, b) => a.usedAt - b.usedAt);
-    if (oldest === undefined) throw new Busy("all containers are in use");
+    if (oldest === undefined) throw new NoFreeContainer("all containers are in use");
     void this.#remove(oldest);
   }
 

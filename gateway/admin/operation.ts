@@ -4,7 +4,7 @@ import { type Operation, type PathParameter, parameterNames } from "@sluice/prot
 import type { Forwarded } from "@sluice/proto/contract/operations/forward.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { forwardToAdmin } from "../edge/http/administration.ts";
 import { readBody } from "../edge/http/body.ts";
 import type { HandlerParts, OperationCall, RequestCaller } from "../edge/http/context.ts";
@@ -102,7 +102,7 @@ function readParameters(
     if (addressable && !addressable.form.test(value)) {
       throw new Fault(FaultReason.NOT_FOUND, addressable.otherwise, { origin: FaultOrigin.CLIENT });
     }
-    checked((problems) => shape.check(value, name, problems));
+    throwProblems((problems) => shape.check(value, name, problems));
     return [name, value];
   });
   return Object.fromEntries(values) as Readonly<Record<string, string>>;
@@ -114,6 +114,6 @@ async function readObject({ body }: Operation, { room }: RequestCaller, request:
   const bytes = await readBody(request, body.maxBytes as number, room);
   scanObject(bytes, "body");
   const value: unknown = JSON.parse(bytes.toString("utf8"));
-  checked((problems) => body.shape.check(value, "", problems));
+  throwProblems((problems) => body.shape.check(value, "", problems));
   return value;
 }

@@ -1,6 +1,6 @@
 /** Reads the query of a request by its published shape. */
 import type { IncomingMessage } from "node:http";
-import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { ObjectShape, Shape } from "@sluice/proto/lib/validation/shape.js";
 
 type Fields = Readonly<Record<string, Shape>>;
@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, Shape>>;
  */
 export function readQuery({ url = "" }: IncomingMessage, shape: ObjectShape<Fields>): unknown {
   const values = shape.rules.strict === true ? strictValues(url, shape.fields) : lenientValues(url, shape.fields);
-  checked((problems) => shape.check(values, "", problems));
+  throwProblems((problems) => shape.check(values, "", problems));
   return values;
 }
 

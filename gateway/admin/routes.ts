@@ -11,7 +11,7 @@ import { tryGuardrail } from "./guardrails/try.ts";
 import type { Edge, EdgeContext, HandlerParts, OperationCall } from "../edge/http/context.ts";
 import { writeJson, writeNothing } from "../edge/http/errors.ts";
 import { type Route, implement } from "./operation.ts";
-import { countReading } from "../edge/limits/admission.ts";
+import { countReadRequest } from "../edge/limits/admission.ts";
 import { catalogueHandlers } from "./catalogue/handlers.ts";
 
 const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, NamesDetectors>): void =>
@@ -68,7 +68,7 @@ async function serve(
     });
   }
   await context.permit?.(operation);
-  await countReading(parts.limiter, context.caller, context.res);
+  await countReadRequest(parts.limiter, context.caller, context.res);
   const answer = await handle(parts, context, context.req, segments);
   if (answer === undefined) writeNothing(context.res, context);
   else writeJson(context.res, answer, context, statusOf(operation, answer));

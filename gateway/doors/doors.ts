@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { chatDoor } from "./chat/door.ts";
 import type { FaultForm } from "../edge/http/errors.ts";
-import { pathIn, underBasePath } from "../edge/http/path.ts";
+import { pathIn, toPathUnderBase } from "../edge/http/path.ts";
 import { messagesDoor } from "./messages/door.ts";
 import { compactDoor } from "./responses/compact.ts";
 import { responsesDoor } from "./responses/door.ts";
@@ -18,8 +18,8 @@ export const doorAt = (path: string): Door | undefined => byPath.get(path);
  * The form of failures outside of the doors: that of the messages door for its path and the paths below it, also with a missing or doubled base path, and for
  * requests of Anthropic's SDKs, recognized by their version header.
  */
-export function faultsOf({ url = "", headers }: IncomingMessage): FaultForm | undefined {
-  const meant = underBasePath(pathIn(url));
+export function faultFormOf({ url = "", headers }: IncomingMessage): FaultForm | undefined {
+  const meant = toPathUnderBase(pathIn(url));
   const isMessages = meant === messagesDoor.path || meant.startsWith(`${messagesDoor.path}/`);
   return isMessages || headers["anthropic-version"] !== undefined ? messagesDoor.faults : undefined;
 }

@@ -14,11 +14,11 @@ import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/slu
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Connect, Link } from "@sluice/proto/lib/lane/link.js";
-import { Outbox, measureOpen, turnCredit } from "@sluice/proto/lib/lane/outbox.js";
+import { Outbox, measureOpenMessage, turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import {
   type SupportedFields,
   supportedByPeer,
-  isBehind,
+  lacksFieldsOf,
   supportedFieldsOf,
   unsupportedFieldIn,
 } from "@sluice/proto/lib/rpc/supported-fields.js";
@@ -91,7 +91,7 @@ export class Lane {
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new OpenTurn(this, id, open.keyHash, listener);
-    turn.requestBytes = measureOpen(open);
+    turn.requestBytes = measureOpenMessage(open);
     this.#turns.add(id, turn);
     open.credit = turnCredit;
     if (this.waiting.add(id, open, turn.requestBytes)) this.#sendOpen(id, turn, open);
@@ -180,7 +180,7 @@ export class Lane {
   #receive(message: SessionResponse): void {
     if (message.hello) {
       const known = supportedByPeer(message.hello.knows);
-      this.#behind = isBehind(known, own) ? known : undefined;
+      this.#behind = lacksFieldsOf(known, own) ? known : undefined;
     }
     if (message.hindrance) this.#hindrance = levelOf(message.hindrance);
     if (message.hello && !message.draining && !this.#stopped) {

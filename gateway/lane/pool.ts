@@ -3,7 +3,7 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { maxHanded } from "@sluice/proto/lib/load/pressure.js";
+import { maxSentTurns } from "@sluice/proto/lib/load/pressure.js";
 import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { largeInputBytes } from "@sluice/proto/lib/lane/outbox.js";
@@ -11,7 +11,7 @@ import type { Resolve } from "./addresses.ts";
 import { Lane } from "./lane.ts";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { Outages } from "./outages.ts";
-import { PooledTurn, type TurnPlaces, type TurnProcess } from "./pooled-turn.ts";
+import { PooledTurn, type TurnAssigner, type TurnProcess } from "./pooled-turn.ts";
 import { RecentFailures } from "./recent-failures.ts";
 import { TurnsByKey } from "./waiting.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
@@ -121,7 +121,7 @@ export class LanePool {
 
   /** Whether the waiting turns of a key use up its share of the turns that may be sent to all processes. */
   hasItsShareWaiting(keyHash: string): boolean {
-    const share = (maxHanded * this.processes) / this.#waiting.keys;
+    const share = (maxSentTurns * this.processes) / this.#waiting.keys;
     return this.#waiting.of(keyHash) >= Math.max(1, share);
   }
 
@@ -139,7 +139,7 @@ export class LanePool {
     return new PooledTurn(open, listener, this.#places);
   }
 
-  readonly #places: TurnPlaces<Peer> = {
+  readonly #places: TurnAssigner<Peer> = {
     pick: (open, tried) => this.#pick(open, tried),
     open: (peer, open, listener) => peer[sizeOf(open)].open(open, listener),
   };

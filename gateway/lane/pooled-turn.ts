@@ -21,7 +21,7 @@ export interface TurnProcess {
 }
 
 /** Assigns turns to processes. */
-export interface TurnPlaces<Process extends TurnProcess> {
+export interface TurnAssigner<Process extends TurnProcess> {
   /** @param tried processes that failed to begin the turn. @throws Fault UNAVAILABLE when no other process is ready */
   pick(open: Open, tried: readonly Process[]): Process;
   open(process: Process, open: Open, listener: TurnListener): TurnControl;
@@ -29,7 +29,7 @@ export interface TurnPlaces<Process extends TurnProcess> {
 
 export class PooledTurn<Process extends TurnProcess> implements TurnListener, TurnControl {
   readonly #listener: TurnListener;
-  readonly #places: TurnPlaces<Process>;
+  readonly #places: TurnAssigner<Process>;
   /** The process of the turn. */
   #process: Process | undefined;
   /** Processes that failed to begin it. */
@@ -44,7 +44,7 @@ export class PooledTurn<Process extends TurnProcess> implements TurnListener, Tu
    * @param open the content of its request is dropped once inference-svc has it
    * @throws Fault UNAVAILABLE
    */
-  constructor(open: Open, listener: TurnListener, places: TurnPlaces<Process>) {
+  constructor(open: Open, listener: TurnListener, places: TurnAssigner<Process>) {
     this.#listener = listener;
     this.#places = places;
     this.#again = open;

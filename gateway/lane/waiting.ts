@@ -1,6 +1,6 @@
 /** Turns that inference-svc has not acknowledged yet. A limited number is sent; the rest wait here, and keys are served in rotation. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { calmWaiting, maxHanded } from "@sluice/proto/lib/load/pressure.js";
+import { calmWaitingTurns, maxSentTurns } from "@sluice/proto/lib/load/pressure.js";
 
 /**
  * Maximum bytes of requests sent to a process before it has reserved memory for them. A larger request is sent only by itself. The memory of requests
@@ -59,15 +59,15 @@ export class WaitingTurns {
    * key's share of them is used up.
    */
   isFullFor(keyHash: string): boolean {
-    if (this.#handed <= calmWaiting) return false;
-    return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxHanded / this.#handedOf.keys);
+    if (this.#handed <= calmWaitingTurns) return false;
+    return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxSentTurns / this.#handedOf.keys);
   }
 
   /** True when the turn may be sent at once; otherwise it is held until `take` returns it. */
   add(id: number, open: Open, bytes: number): boolean {
     const { keyHash } = open;
     this.#count(keyHash, 1);
-    if (this.#held.size === 0 && this.#handed < maxHanded && this.#fits(bytes)) {
+    if (this.#held.size === 0 && this.#handed < maxSentTurns && this.#fits(bytes)) {
       this.#hand(keyHash, bytes);
       return true;
     }
@@ -82,9 +82,9 @@ export class WaitingTurns {
    * take seconds to begin the turns of other keys, and each of them waits behind the work of its own key.
    */
   take(): WaitingTurn | undefined {
-    if (this.#handed >= 2 * maxHanded) return undefined;
+    if (this.#handed >= 2 * maxSentTurns) return undefined;
     for (const [keyHash, ofKey] of this.#held) {
-      if (this.#handed >= maxHanded && this.#handedOf.of(keyHash) > 0) continue;
+      if (this.#handed >= maxSentTurns && this.#handedOf.of(keyHash) > 0) continue;
       for (const next of ofKey.values()) {
         if (!this.#fits(next.bytes)) return undefined;
         ofKey.delete(next.id);

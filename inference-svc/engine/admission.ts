@@ -1,12 +1,12 @@
 /** Admits a turn for a resolved key, or refuses it. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Resolved } from "@sluice/proto/lib/policy/access.js";
+import type { ResolvedPolicy } from "@sluice/proto/lib/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
-import { refusedMs } from "@sluice/proto/lib/load/pressure.js";
+import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
@@ -18,7 +18,7 @@ import type { TurnSignal } from "../turn/signal.ts";
 
 /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
 export function admit(
-  { caller, generation }: Resolved,
+  { caller, generation }: ResolvedPolicy,
   { requestId, generationId, deadline }: Requester,
   { user, door }: RunTurnRequest,
   signal: TurnSignal,
@@ -49,7 +49,7 @@ export function admit(
 
 /** The refusal of a turn by an overloaded process. */
 export const overloaded = (): Fault =>
-  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });
+  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: drawRetryDelayMs() });
 
 const retryMs = 1_000;
 

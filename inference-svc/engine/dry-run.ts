@@ -4,8 +4,8 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
-import { member } from "@sluice/proto/lib/log/text.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { logMember } from "@sluice/proto/lib/log/text.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { admit } from "./admission.ts";
 import type { Requester } from "../turn/requester.ts";
 import type { PlanDryRun } from "./dry-run-plan.ts";
@@ -75,7 +75,7 @@ export class DryRun {
   }
 
   #note({ model }: RunTurnRequest, { requestId, keyHash }: Requester, outcome: string, fault?: Fault): void {
-    const members = `${member("request_id", requestId)},"key_hash":"${keyHash}"${member("model", model)},"outcome":"${outcome}"`;
+    const members = `${logMember("request_id", requestId)},"key_hash":"${keyHash}"${logMember("model", model)},"outcome":"${outcome}"`;
     if (fault?.reason === FaultReason.INTERNAL) this.#lines.error(members, fault.cause);
     else this.#lines.info(members);
   }
@@ -113,10 +113,10 @@ const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost, held 
   estimate: {
     input_tokens: inputTokens,
     max_output_tokens: maxOutputTokens ?? null,
-    input_cost: cost ? dollars(cost.input) : null,
-    max_output_cost: cost && maxOutputTokens !== undefined ? dollars(cost.output) : null,
-    max_cost: cost && maxOutputTokens !== undefined ? dollars(cost.input + cost.output) : null,
-    held: held === undefined ? null : dollars(held),
+    input_cost: cost ? toDollars(cost.input) : null,
+    max_output_cost: cost && maxOutputTokens !== undefined ? toDollars(cost.output) : null,
+    max_cost: cost && maxOutputTokens !== undefined ? toDollars(cost.input + cost.output) : null,
+    held: held === undefined ? null : toDollars(held),
   },
 });
 

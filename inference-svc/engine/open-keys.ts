@@ -7,7 +7,7 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
-import { Places } from "@sluice/proto/lib/lane/places.js";
+import { SlotArray } from "@sluice/proto/lib/lane/places.js";
 import type { Cancellable } from "../turn/signal.ts";
 
 /** Concurrent lookups: a large policy change must not resolve thousands of keys at once. */
@@ -18,7 +18,7 @@ const askAgainMs = 1_000;
 const maxTimerMs = 2 ** 31 - 1;
 
 interface OpenKey {
-  readonly turns: Places<Cancellable>;
+  readonly turns: SlotArray<Cancellable>;
   /** Fires when the key must be resolved again without a change from the policy watch. */
   timer: NodeJS.Timeout | undefined;
 }
@@ -40,7 +40,7 @@ export class OpenKeys {
     const { keyHash } = caller;
     let key = this.#open.get(keyHash);
     if (!key) {
-      key = { turns: new Places(), timer: undefined };
+      key = { turns: new SlotArray(), timer: undefined };
       this.#open.set(keyHash, key);
       this.#watchExpiry(keyHash, key, caller);
     }

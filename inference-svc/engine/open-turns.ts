@@ -1,7 +1,7 @@
 /** Open turns for administrators, to list and to end. */
 import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { Places } from "@sluice/proto/lib/lane/places.js";
+import { SlotArray } from "@sluice/proto/lib/lane/places.js";
 import type { AnswerDelivery } from "./deliver.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Cancellable } from "../turn/signal.ts";
@@ -22,7 +22,7 @@ export class OpenTurn {
 }
 
 export class OpenTurns {
-  readonly #turns = new Places<OpenTurn>();
+  readonly #turns = new SlotArray<OpenTurn>();
 
   /** @returns the place of the turn, needed for its removal */
   add(turn: OpenTurn): number {

@@ -1,7 +1,7 @@
 /** Opens a span for each turn, without any text of prompts or answers. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Span, Tracing, Attributes } from "@sluice/proto/lib/tracing/span.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { Requester } from "../turn/requester.ts";
 import { totalCost } from "../turn/usage.ts";
 import { type TurnEnd, type TurnObservation, type TurnObserver, describeOutcome } from "./turn-recorder.ts";
@@ -55,7 +55,7 @@ function setEnd(span: Span, end: TurnEnd): void {
     "sluice.served_model": served,
     "sluice.attempts": trace?.attempts.length,
     "sluice.policy_generation": trace && Number(trace.policyGeneration),
-    "sluice.cost_usd": cost && dollars(totalCost(cost)),
+    "sluice.cost_usd": cost && toDollars(totalCost(cost)),
     "sluice.time_to_first_token": trace?.firstMs === undefined ? undefined : trace.firstMs / 1_000,
   });
   // A client error is not a failure of the service.

@@ -3,9 +3,9 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
-import { member, quoted } from "@sluice/proto/lib/log/text.js";
+import { logMember, quoted } from "@sluice/proto/lib/log/text.js";
 import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { Requester } from "../turn/requester.ts";
@@ -132,8 +132,8 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
 function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd, result: string): string {
   const { trace, outcome, failure } = end;
   return (
-    `${member("request_id", requester.requestId)}${member("trace_id", requester.traceId)}` +
-    `,"key_hash":"${requester.keyHash}"${member("model", request.model)},"door":"${doorWord(request.door)}","stream":${request.stream},${result}` +
+    `${logMember("request_id", requester.requestId)}${logMember("trace_id", requester.traceId)}` +
+    `,"key_hash":"${requester.keyHash}"${logMember("model", request.model)},"door":"${doorWord(request.door)}","stream":${request.stream},${result}` +
     (trace ? attemptsMember(trace.attempts) : "") +
     usageMembers(outcome?.usage ?? trace?.usage) +
     (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +
@@ -144,7 +144,7 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
 /** The budget that refused the turn: the key's, the workspace's or a guardrail's, possibly because of amounts reserved for other calls. */
 const budgetMember = ({ reason, metadata }: Fault): string =>
   reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.BUDGET_HELD
-    ? member("budget", metadata?.["budget"])
+    ? logMember("budget", metadata?.["budget"])
     : "";
 
 function attemptsMember(attempts: readonly Attempt[]): string {
@@ -165,6 +165,6 @@ function usageMembers(usage: Usage | undefined): string {
     `,"outputTokens":${usage.outputTokens},"reasoningTokens":${usage.reasoningTokens}` +
     (tools === undefined ? "" : `,"serverToolUse":${JSON.stringify(tools)}`) +
     `${usage.estimated ? ',"estimated":true' : ""}}` +
-    (cost === undefined ? "" : `,"cost_usd":${dollars(totalCost(cost))}`)
+    (cost === undefined ? "" : `,"cost_usd":${toDollars(totalCost(cost))}`)
   );
 }

@@ -26,7 +26,7 @@ export function returnMessage(message, valueOf) {
 }
 
 export function absentValue(member) {
-  if (isOneof(member)) return "unset";
+  if (isOneof(member)) return "unsetOneof";
   if (member.fieldKind === "list") return "[]";
   if (member.fieldKind === "map") return "{}";
   return isOptional(member) ? "undefined" : zeroOf(member);
@@ -36,6 +36,6 @@ export function absentValue(member) {
 export function zeroOf(field) {
   if (field.enum) return field.enum.values[0].number;
   const zero = scalarZeroValue(field.scalar, field.longAsString);
-  if (zero instanceof Uint8Array) return "none";
+  if (zero instanceof Uint8Array) return "emptyBytes";
   return typeof zero === "bigint" ? `${zero}n` : JSON.stringify(zero);
 }

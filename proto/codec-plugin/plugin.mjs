@@ -64,7 +64,15 @@ const runtimeNames = {
     "uint64Field",
     "unknownFields",
   ],
-  "../wire-reader.ts": ["type WireReader", "decodeMessage", "none", "readBySchema", "setEntry", "unfamiliar", "unset"],
+  "../wire-reader.ts": [
+    "type WireReader",
+    "decodeMessage",
+    "emptyBytes",
+    "readBySchema",
+    "setEntry",
+    "unsetOneof",
+    "unsupportedMessage",
+  ],
 };
 
 function generate(schema) {

@@ -42,7 +42,7 @@ const readOnce = (cases) => [...block("if (reader.at < end)", readSwitch(cases))
 
 const readSwitch = (cases) => [
   "switch (reader.varint()) {",
-  ...indent([...cases, "default:", "  throw unfamiliar;"]),
+  ...indent([...cases, "default:", "  throw unsupportedMessage;"]),
   "}",
 ];
 
@@ -60,12 +60,12 @@ function readCase(field, member, form) {
 
 /** The contract merges a repeated message, and the last of several choices wins. */
 const readChoice = ({ localName }, oneof, value) => [
-  ...(oneof.parent.members.length > 1 ? [`if (${variableOf(oneof)} !== unset) throw unfamiliar;`] : []),
+  ...(oneof.parent.members.length > 1 ? [`if (${variableOf(oneof)} !== unsetOneof) throw unsupportedMessage;`] : []),
   `${variableOf(oneof)} = { case: ${JSON.stringify(localName)}, value: ${value.read} };`,
 ];
 
 const readSingle = ({ message }, variable, value) => [
-  ...(message ? [`if (${variable} !== undefined) throw unfamiliar;`] : []),
+  ...(message ? [`if (${variable} !== undefined) throw unsupportedMessage;`] : []),
   `${variable} = ${value.read};`,
 ];
 

@@ -1,15 +1,15 @@
 /** Loads the configuration file. */
-import { ConfigError, problemsOf } from "../lib/process/environment.ts";
+import { ConfigError, zodProblems } from "../lib/process/environment.ts";
 import { cloudAddress } from "./clouds.ts";
-import { signInOf, signInPath, withSignIn } from "./console/sign-in.ts";
-import { type LeftOut, type Part, type Section, partition } from "./left-out.ts";
+import { rawSignIn, signInPath, withSignIn } from "./console/sign-in.ts";
+import { type LeftOut, type ConfigPart, type Section, splitByAvailability } from "./left-out.ts";
 import { servedAliases } from "./model-aliases.ts";
-import { dangling } from "./references.ts";
+import { findInvalidReferences } from "./references.ts";
 import { type EdgeSettings, type ConfigFile, edgeSchema, configSchema } from "./schema.ts";
 import type { Seed } from "./seed.ts";
-import { seeded, withEcho } from "./seeded.ts";
+import { fillFromSeed, addEchoModel } from "./seeded.ts";
 import { withoutSinks } from "./sinks/sinks.ts";
-import { expand, filesOf } from "./variables.ts";
+import { expandVariables, filesOf } from "./variables.ts";
 import { parseYaml } from "./yaml.ts";
 
 export type { LeftOut } from "./left-out.ts";
@@ -40,8 +40,8 @@ export interface LoadedConfig {
  * @throws ConfigError with every problem and its path
  */
 export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedConfig {
-  const { present, absent, leftOut } = partition(readShared(path), environment);
-  const served = { ...present, file: withEcho(present.file, environment) };
+  const { present, absent, leftOut } = splitByAvailability(readShared(path), environment);
+  const served = { ...present, file: addEchoModel(present.file, environment) };
   const { file, unset, problems } = check(served, environment, seed, idsOf(absent.file));
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
   return { file, leftOut, files: filesOf(present.file) };
@@ -53,7 +53,7 @@ export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: S
  * @throws ConfigError when the file cannot be read
  */
 export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
-  return check(partition(readShared(path), environment).absent, environment, seed).problems;
+  return check(splitByAvailability(readShared(path), environment).absent, environment, seed).problems;
 }
 
 /** The sections of the file, except those with secrets of another service. */
@@ -72,16 +72,16 @@ interface Check {
 
 /** @param unserved slugs of models of omitted providers */
 function check(
-  { file: raw, asWritten }: Part,
+  { file: raw, asWritten }: ConfigPart,
   environment: NodeJS.ProcessEnv,
   seed: Seed,
   unserved: readonly string[] = [],
 ): Check {
   const unresolved = { unset: [], unreadable: [] };
   const unknown: string[] = [];
-  const complete = seeded(expand(raw, environment, "", unresolved) as Section, seed, unknown);
+  const complete = fillFromSeed(expandVariables(raw, environment, "", unresolved) as Section, seed, unknown);
   const result = configSchema.safeParse(complete);
-  const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
+  const problems = [...unknown, ...(result.success ? findInvalidReferences(result.data) : zodProblems(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
   const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
   // An unresolved reference also makes its string invalid; this is not reported a second time.
@@ -125,7 +125,7 @@ export function leaveOut(loaded: LoadedConfig, unusable: ReadonlyMap<string, str
   const known = new Set(file.models.map(({ id }) => id));
   const rest = withServedAliases({ ...file, providers, models }, known, []);
   const added = [...unusable].map(([provider, problem]): LeftOut => ({ provider, unset: [], problem }));
-  const problems = dangling(rest);
+  const problems = findInvalidReferences(rest);
   const reasons = added.map(({ provider, problem }) => `provider ${provider}: ${problem}`);
   if (problems.length > 0) throw new ConfigError(path, [...reasons, ...problems]);
   return { ...loaded, file: rest, leftOut: [...leftOut, ...added] };
@@ -143,15 +143,15 @@ const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.know
 export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSettings {
   const raw = parseYaml(path);
   const unresolved = { unset: [], unreadable: [] };
-  const signIn = expand(signInOf(raw), environment, signInPath, unresolved);
+  const signIn = expandVariables(rawSignIn(raw), environment, signInPath, unresolved);
   const result = edgeSchema.safeParse(withSignIn(raw, signIn));
   const missing = [...unresolved.unset, ...unresolved.unreadable];
   // An unresolved reference also makes its string invalid; this is not reported a second time.
   const known = new Set(missing.map(pathOf));
-  const wrong = result.success ? [] : problemsOf(result.error).filter((problem) => !known.has(pathOf(problem)));
+  const wrong = result.success ? [] : zodProblems(result.error).filter((problem) => !known.has(pathOf(problem)));
   if (!result.success || missing.length > 0) throw new ConfigError(path, [...missing, ...wrong]);
   return result.data;
 }
 
 /** Files referenced by these sections. */
-export const edgeFiles = (path: string): string[] => filesOf(signInOf(parseYaml(path)));
+export const edgeFiles = (path: string): string[] => filesOf(rawSignIn(parseYaml(path)));

@@ -195,7 +195,7 @@ export type ChooserSettings = z.infer<ReturnType<typeof chooser>>;
 export type ModerationRole = z.infer<typeof moderation>;
 
 /** Whether the moderation service looks at images. */
-export const readsImages = ({ provider, images, upstream_model: name }: ModerationRole): boolean =>
+export const moderatesImages = ({ provider, images, upstream_model: name }: ModerationRole): boolean =>
   provider !== undefined && (images ?? name.startsWith("omni-moderation"));
 
 /** Slug of a moderation model outside the file's own `models`. */

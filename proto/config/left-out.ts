@@ -20,22 +20,22 @@ export const leftOutReason = ({
   problem ?? (unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`);
 
 /** A part of the file. Its lists are shorter than those of the file, so the entries have other indices. */
-export interface Part {
+export interface ConfigPart {
   readonly file: Section;
   /** Translates the indices in a problem's path back to those of the file. */
   readonly asWritten: (problem: string) => string;
 }
 
-export interface Parts {
+export interface PartitionedConfig {
   /** Entries usable in this environment. */
-  readonly present: Part;
+  readonly present: ConfigPart;
   /** Omitted providers, their endpoints, and models served only by them. */
-  readonly absent: Part;
+  readonly absent: ConfigPart;
   readonly leftOut: readonly LeftOut[];
 }
 
 /** Splits the file before variables are replaced, because models of a provider may name the same unset variables. */
-export function partition(raw: Section, environment: NodeJS.ProcessEnv): Parts {
+export function splitByAvailability(raw: Section, environment: NodeJS.ProcessEnv): PartitionedConfig {
   const unset = listOf(raw.providers).map((entry) => unsetOf(entry, environment));
   const isLeftOut = (index: number) => unset[index] !== undefined;
   const leftOut = listOf(raw.providers).flatMap((entry, index) =>
@@ -90,7 +90,7 @@ function modelWith({ index, value }: Numbered, keeps: (provider: string) => bool
   return [{ index, value: model, endpoints: kept.map((endpoint) => endpoint.index) }];
 }
 
-function partOf(file: Section, lists: Readonly<Record<string, readonly Numbered[]>>): Part {
+function partOf(file: Section, lists: Readonly<Record<string, readonly Numbered[]>>): ConfigPart {
   const asWritten = (problem: string): string =>
     problem.replace(/^(\w+)\.(\d+)(?:\.endpoints\.(\d+))?/, (path, list, at, endpoint) => {
       const entry = lists[list]?.[Number(at)];

@@ -7,7 +7,7 @@ import { type ConfigRefusal, ConfigRefusalSchema } from "../gen/sluice/common/v1
 import { ConfigError } from "../lib/process/environment.ts";
 import type { Logger } from "../lib/log/log.ts";
 import { Counter, type Registry, gauge } from "../lib/metrics/metrics.ts";
-import { lookOf } from "../lib/process/file-look.ts";
+import { fileVersion } from "../lib/process/file-look.ts";
 
 /** Polls with stat, because a file watcher sees neither through links nor on every file system. */
 const lookMs = 500;
@@ -123,7 +123,7 @@ export class LiveFile<Loaded> {
     // Taken before the files are read, so that the next check sees any change in between.
     this.#read = looksOf([...this.#read.keys()]);
     const loaded = load();
-    this.#read = new Map([path, ...files(loaded)].map((file) => [file, this.#read.get(file) ?? lookOf(file)]));
+    this.#read = new Map([path, ...files(loaded)].map((file) => [file, this.#read.get(file) ?? fileVersion(file)]));
     return loaded;
   }
 
@@ -147,6 +147,6 @@ function reloadCounter(registry: Registry): Counter<"result"> {
 }
 
 const looksOf = (files: readonly string[]): ReadonlyMap<string, string> =>
-  new Map(files.map((file) => [file, lookOf(file)]));
+  new Map(files.map((file) => [file, fileVersion(file)]));
 
 const textOf = (looks: ReadonlyMap<string, string>): string => JSON.stringify([...looks]);

@@ -4,7 +4,7 @@ import { dialectTraits } from "./provider.ts";
 import type { ConfigFile } from "./schema.ts";
 
 /** Finds duplicate ids, endpoints of unknown providers, and roles with unknown models. */
-export function dangling(file: ConfigFile): string[] {
+export function findInvalidReferences(file: ConfigFile): string[] {
   const problems: string[] = [];
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {

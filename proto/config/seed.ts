@@ -5,17 +5,17 @@
 import { readFileSync } from "node:fs";
 
 /** Values under the names of the configuration file, ready to be copied. */
-export type Facts = Readonly<Record<string, unknown>>;
+export type SeedFacts = Readonly<Record<string, unknown>>;
 
 /** An offer of a model by one vendor. */
-export interface SeedEndpoint extends Facts {
+export interface SeedEndpoint extends SeedFacts {
   readonly vendor: string;
   readonly upstream_model: string;
-  readonly pricing: Facts;
+  readonly pricing: SeedFacts;
   readonly supported_parameters: readonly string[];
 }
 
-interface SeedModel extends Facts {
+interface SeedModel extends SeedFacts {
   readonly id: string;
   readonly endpoints: readonly SeedEndpoint[];
 }
@@ -24,7 +24,7 @@ export interface Seed {
   /** Day of the prices. */
   readonly date: string;
   /** Vendors by id. */
-  readonly vendors: Readonly<Record<string, Facts & { readonly hosts: readonly string[] }>>;
+  readonly vendors: Readonly<Record<string, SeedFacts & { readonly hosts: readonly string[] }>>;
   readonly models: readonly SeedModel[];
 }
 
@@ -38,7 +38,7 @@ export const readSeed = (path: string | URL): Seed => JSON.parse(readFileSync(pa
 const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
 
 /** A vendor's offer of a model by the vendor's name, with or without the date of a snapshot. */
-export function offerNamed({ models }: Seed, vendor: string | undefined, name: string): SeedEndpoint | undefined {
+export function findOffer({ models }: Seed, vendor: string | undefined, name: string): SeedEndpoint | undefined {
   const own = models.flatMap(({ endpoints }) => endpoints.filter((offer) => offer.vendor === vendor));
   const named = (wanted: string) => own.find((offer) => offer.upstream_model === wanted);
   return named(name) ?? named(name.replace(snapshot, ""));
@@ -68,13 +68,13 @@ const ownApiOnly: ReadonlySet<string> = new Set(["anthropic_betas", "context_man
 const regionalFactor = 1.1;
 
 /** Known facts about a model of Anthropic or Google under its name on a cloud; undefined for other models and services. */
-export function cloudOffer(seed: Seed, provider: CloudService, name: string): Facts | undefined {
+export function findCloudOffer(seed: Seed, provider: CloudService, name: string): SeedFacts | undefined {
   const { dialect, google, azure } = provider;
   const [, region, onBedrock] = (dialect === "converse" && bedrockName.exec(name)) || [];
   const isOnCloud = google !== undefined || azure !== undefined || /@\w+$/.test(name) || isVertex(provider);
   const maker = dialect === "gemini" ? "google" : "anthropic";
   if (onBedrock === undefined && !(isOnCloud && (dialect === "messages" || dialect === "gemini"))) return undefined;
-  const offer = offerNamed(seed, maker, onBedrock ?? name.replace(vertexVersion, ""));
+  const offer = findOffer(seed, maker, onBedrock ?? name.replace(vertexVersion, ""));
   if (offer === undefined) return undefined;
   const isRegional = onBedrock === undefined ? isVertexRegion(provider) : region !== "global";
   const factor = maker === "anthropic" && isRegional ? regionalFactor : 1;
@@ -100,11 +100,11 @@ const tokenRates: ReadonlySet<string> = new Set([
 ]);
 
 /** Prices of tokens times the factor; prices per piece are the same everywhere. */
-function scaled(pricing: Facts, factor: number): Facts {
+function scaled(pricing: SeedFacts, factor: number): SeedFacts {
   const rate = (value: unknown): unknown => String(Number((Number(value) * factor).toPrecision(12)));
   return Object.fromEntries(
     Object.entries(pricing).map(([name, value]) => {
-      if (name === "above") return [name, (value as readonly Facts[]).map((step) => scaled(step, factor))];
+      if (name === "above") return [name, (value as readonly SeedFacts[]).map((step) => scaled(step, factor))];
       return [name, tokenRates.has(name) ? rate(value) : value];
     }),
   );

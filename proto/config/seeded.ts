@@ -1,6 +1,6 @@
 /** Fills in values of the built-in catalogue for unset values of the configuration file, before the file is checked. */
 import { cloudAddress } from "./clouds.ts";
-import { type Facts, type Seed, type SeedEndpoint, cloudOffer, offerNamed } from "./seed.ts";
+import { type SeedFacts, type Seed, type SeedEndpoint, findCloudOffer, findOffer } from "./seed.ts";
 
 type Section = Record<string, unknown>;
 const isSection = (value: unknown): value is Section =>
@@ -12,7 +12,7 @@ const sections = (value: unknown): Section[] => (Array.isArray(value) ? value.fi
  * @param file with its variables replaced
  * @param problems receives the values needed but missing in the catalogue
  */
-export function seeded(file: Section, seed: Seed, problems: string[]): Section {
+export function fillFromSeed(file: Section, seed: Seed, problems: string[]): Section {
   const vendors = new Map<unknown, string>();
   for (const [index, provider] of sections(file.providers).entries()) {
     const vendor = vendorOf(provider, seed);
@@ -73,20 +73,20 @@ function completed(model: unknown, known: Known, seed: Seed): unknown {
 }
 
 /** The catalogue knows prices of the default tier only. */
-const hasPrice = (endpoint: unknown, offer: Facts | undefined): boolean =>
+const hasPrice = (endpoint: unknown, offer: SeedFacts | undefined): boolean =>
   isSection(endpoint) &&
   (endpoint.pricing !== undefined ||
     (offer !== undefined && (endpoint.tier === undefined || endpoint.tier === "default")));
 
 /** @param priced all endpoints of the model have a price. If one lacks a price, the order decides, and a price from the catalogue would change it */
-function filled(endpoint: unknown, offer: Facts | undefined, priced: boolean): unknown {
+function filled(endpoint: unknown, offer: SeedFacts | undefined, priced: boolean): unknown {
   if (!isSection(endpoint) || offer === undefined) return endpoint;
   const { vendor: _, pricing, ...rest } = offer;
   return { ...rest, ...(priced && { pricing }), ...endpoint };
 }
 
 /** The vendor's offer of a model, found by the name at the vendor or at a cloud, else by the slug. */
-function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Known, seed: Seed): Facts | undefined {
+function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Known, seed: Seed): SeedFacts | undefined {
   if (!isSection(endpoint)) return undefined;
   const { provider, upstream_model: name } = endpoint;
   const vendor = vendors.get(provider);
@@ -95,7 +95,7 @@ function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Know
     return offers?.find((offer) => offer.vendor === vendor);
   }
   if (typeof name !== "string") return undefined;
-  return offerNamed(seed, vendor, name) ?? cloudOffer(seed, providers.get(provider) ?? {}, name);
+  return findOffer(seed, vendor, name) ?? findCloudOffer(seed, providers.get(provider) ?? {}, name);
 }
 
 /** Models of providers with `known_models`, except those listed in the file itself. */
@@ -142,7 +142,7 @@ const echoEntry = {
  * same name takes precedence.
  * @param environment SLUICE_ECHO decides when the file does not
  */
-export function withEcho(file: Section, environment: NodeJS.ProcessEnv): Section {
+export function addEchoModel(file: Section, environment: NodeJS.ProcessEnv): Section {
   const { echo: asked = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;
   if (asked !== true || !Array.isArray(providers) || !Array.isArray(models)) return file;
   if (has(providers, echoProvider.id) || has(models, echoEntry.id)) return file;

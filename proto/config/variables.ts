@@ -29,20 +29,27 @@ export interface Unresolved {
  * Replaces the references in every string.
  * @param path of the value, for problems
  */
-export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: string, problems: Unresolved): unknown {
+export function expandVariables(
+  value: unknown,
+  environment: NodeJS.ProcessEnv,
+  path: string,
+  problems: Unresolved,
+): unknown {
   if (typeof value === "string") {
     return value.replaceAll(reference, (_, name: string) => resolve(name, environment, path, problems));
   }
   if (Array.isArray(value)) {
     if (path.endsWith("api_keys")) return keysOf(value, environment, path, problems);
-    return value.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+    return value.map((entry, index) => expandVariables(entry, environment, `${path}.${index}`, problems));
   }
   if (typeof value !== "object" || value === null) return value;
   const at = (key: string) => (path === "" ? key : `${path}.${key}`);
   const present = Object.entries(value).filter(
     ([key, entry]) => !temporary.test(at(key)) || variablesOf(entry, environment).unset.length === 0,
   );
-  return Object.fromEntries(present.map(([key, entry]) => [key, expand(entry, environment, at(key), problems)]));
+  return Object.fromEntries(
+    present.map(([key, entry]) => [key, expandVariables(entry, environment, at(key), problems)]),
+  );
 }
 
 /** An unset variable only shortens the rotation of several keys. Without any key, requests would be sent without a key, so each is a problem. */
@@ -54,7 +61,7 @@ function keysOf(
 ): unknown[] {
   const present = entries.filter((entry) => variablesOf(entry, environment).unset.length === 0);
   const used = present.length > 0 ? present : entries;
-  const keys = used.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+  const keys = used.map((entry, index) => expandVariables(entry, environment, `${path}.${index}`, problems));
   return present.length > 0 ? keys : [];
 }
 

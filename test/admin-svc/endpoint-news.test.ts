@@ -10,7 +10,7 @@ import { EndpointNewsSchema, type WatchPolicyResponse } from "@sluice/proto/gen/
 import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
-import type { News } from "@sluice/proto/lib/policy/watch.js";
+import type { EndpointChange } from "@sluice/proto/lib/policy/watch.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** A process with an open watch. */
 async function open(port: number, process: string) {
-  const heard: News[] = [];
+  const heard: EndpointChange[] = [];
   const { log } = installation;
   const client = dial(`127.0.0.1:${port}`);
   const access = new Access({ client, token: serviceToken, process, log, registry: new Registry() });

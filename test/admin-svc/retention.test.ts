@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { auditStates } from "@sluice/admin-svc/store/audit-check.js";
-import { removeOld } from "@sluice/admin-svc/store/ledger/retention.js";
+import { removeExpiredRecords } from "@sluice/admin-svc/store/ledger/retention.js";
 import {
   LedgerService,
   RecordUsageRequestSchema,
@@ -93,7 +93,7 @@ describe("retention", () => {
         streamed, "user", session_id, now(), kind
       from generate_series(1, 10001) as n, (select * from usage_records limit 1) as one`.execute(installation.database);
     const author = { keyHash: null, program: "cli", requestId: null } as const;
-    for await (const { count } of removeOld(installation.database, author, { ledgerDays: 30 })) {
+    for await (const { count } of removeExpiredRecords(installation.database, author, { ledgerDays: 30 })) {
       expect(count).toBe(10_000);
       break;
     }

@@ -1,6 +1,6 @@
 /** A wrong value in any field of the contract is refused by the published document and by our own checks. */
 import { describe, expect, test } from "@jest/globals";
-import { assigned, keyHashes, unassigned } from "@sluice/proto/contract/operations/administration.js";
+import { assignedKeyCount, keyHashes, unassignedKeyCount } from "@sluice/proto/contract/operations/administration.js";
 import { endUserAnswer, endUserChange, endUserList, newEndUser } from "@sluice/proto/contract/records/end-users.js";
 import { errorShape, errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { eventName, streamEvents } from "@sluice/proto/contract/response/events.js";
@@ -89,8 +89,8 @@ const kinds: [string, Shape][] = [
   ["EndpointList", endpointList],
   ["ProviderList", providerList],
   ["KeyHashes", keyHashes],
-  ["AssignedKeys", assigned],
-  ["UnassignedKeys", unassigned],
+  ["AssignedKeys", assignedKeyCount],
+  ["UnassignedKeys", unassignedKeyCount],
   ["EndUserChange", endUserChange],
   ["EndUserAnswer", endUserAnswer],
   ["EndUserList", endUserList],

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { banner } from "@sluice/local/banner.js";
-import { firstModel } from "@sluice/local/first-model.js";
+import { findCheapestModel } from "@sluice/local/first-model.js";
 import { portsOf } from "@sluice/local/ports.js";
 import { readSettings } from "@sluice/local/settings.js";
 import { type ConfigFile, loadConfig } from "@sluice/proto/config/config-file.js";
@@ -110,12 +110,12 @@ describe("the model of the curl line", () => {
     [[], undefined],
   ])("of %j is %s", (ids, chosen) => {
     const list = ids.map((text) => text.split(":")).map(([id = "", price]) => model(id, price));
-    expect(firstModel(list)).toBe(chosen);
+    expect(findCheapestModel(list)).toBe(chosen);
   });
 
   test("answers in text", () => {
-    expect(firstModel([model("a/pictures", "0.1", ["image"]), model("a/words", "2")])).toBe("a/words");
-    expect(firstModel(models)).toBe("sluice/echo");
+    expect(findCheapestModel([model("a/pictures", "0.1", ["image"]), model("a/words", "2")])).toBe("a/words");
+    expect(findCheapestModel(models)).toBe("sluice/echo");
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
-import { findMisspelled } from "@sluice/local/unknown-variables.js";
+import { findMisspelledVariables } from "@sluice/local/unknown-variables.js";
 import { readSettings, settingNames } from "@sluice/local/settings.js";
 import { readEnvironment } from "@sluice/proto/lib/process/environment.js";
 
@@ -39,7 +39,7 @@ test.each([
   ["SLUICE_DRAIN_LIMIT", "SLUICE_DRAIN_LIMIT_MS"],
   ["SLUICE_INFERENCE_REPLICA", "SLUICE_INFERENCE_REPLICAS"],
 ])("%s is reported, with the likely intended name", (name, meant) => {
-  expect(findMisspelled({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
+  expect(findMisspelledVariables({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
     `${name} is not a variable of Sluice; did you mean ${meant}?`,
   ]);
 });
@@ -47,10 +47,10 @@ test.each([
 test("users' own variables, and all variables read by a service, are not reported", () => {
   const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
   const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
-  expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);
+  expect(findMisspelledVariables(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);
   // Were one missing from the list, the letter more would not be found, or for another one.
   const ours = new Set(names.filter((name) => name.startsWith("SLUICE_")));
   for (const name of [...read, ...settingNames].filter((name) => ours.has(name))) {
-    expect(findMisspelled({ [`${name}X`]: "1" }, settingNames)[0]).toContain(`did you mean ${name}?`);
+    expect(findMisspelledVariables({ [`${name}X`]: "1" }, settingNames)[0]).toContain(`did you mean ${name}?`);
   }
 });

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { refuseEarly } from "@sluice/gateway/edge/http/early-refusal.js";
 import { createEdgeServer } from "@sluice/gateway/edge/http/edge-server.js";
 import { writeJson } from "@sluice/gateway/edge/http/errors.js";
-import { shed } from "@sluice/gateway/edge/http/shed.js";
+import { refuseOverload } from "@sluice/gateway/edge/http/shed.js";
 import { close, listen } from "@sluice/proto/lib/http1/server.js";
 import { Random } from "../support/random.ts";
 import { type RawAnswer, parseAnswer } from "./raw-http.ts";
@@ -30,7 +30,7 @@ async function edge(request: IncomingMessage, response: ServerResponse): Promise
   parsed.push(`${request.method} ${request.url}`);
   if (request.url === "/api/v1/responses" && door.refuses()) {
     refuseEarly(request, door);
-    return shed(request, response);
+    return refuseOverload(request, response);
   }
   const body = await text(request).catch(() => "of a client that left");
   await held;

@@ -5,7 +5,12 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFault } from "@sluice/gateway/edge/http/errors.js";
-import { maxUndelayed, maxUnheeded, noteAnswer, waitAfterRefusals } from "@sluice/gateway/edge/http/impatience.js";
+import {
+  maxHastyUndelayed,
+  maxHastyRequests,
+  recordAnswer,
+  waitAfterRefusals,
+} from "@sluice/gateway/edge/http/impatience.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
 const retryAfterMs = 40;
@@ -22,7 +27,7 @@ beforeEach(async () => {
   const server = createServer((req, res) => {
     const given = fault;
     const waiting = waitAfterRefusals(req, res);
-    res.on("close", () => noteAnswer(req, res, given));
+    res.on("close", () => recordAnswer(req, res, given));
     if (waiting) delayed++;
     void Promise.resolve(waiting).then(() => (given ? writeFault(res, given) : res.end("{}")));
   });
@@ -57,17 +62,17 @@ describe("a client sending on while it is refused", () => {
   test("is slowed, and its connection is closed after a fixed number", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     // The first request ignores no refusal yet.
-    const answers = await askMany(maxUnheeded + 1);
+    const answers = await askMany(maxHastyRequests + 1);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 429));
-    expect(closedBy(answers)).toBe(maxUnheeded);
-    expect(delayed).toBe(maxUnheeded - maxUndelayed);
+    expect(closedBy(answers)).toBe(maxHastyRequests);
+    expect(delayed).toBe(maxHastyRequests - maxHastyUndelayed);
   }, 60_000);
 
   test.each([FaultReason.UNAUTHENTICATED, FaultReason.PAYMENT_REQUIRED, FaultReason.RATE_LIMITED])(
     "for reason %i is slowed",
     async (reason) => {
       fault = new Fault(reason);
-      await askMany(maxUndelayed + 2);
+      await askMany(maxHastyUndelayed + 2);
       expect(delayed).toBe(1);
     },
   );
@@ -76,25 +81,25 @@ describe("a client sending on while it is refused", () => {
     "for reason %i is not slowed, because the next request may pass",
     async (reason) => {
       fault = new Fault(reason);
-      await askMany(maxUndelayed + 2);
+      await askMany(maxHastyUndelayed + 2);
       expect(delayed).toBe(0);
     },
   );
 
   test("does not slow another client on the connection of an ingress", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxUndelayed + 1);
+    await askMany(maxHastyUndelayed + 1);
     const other = await ask("two");
     expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
   test("starts from zero once it is served", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxUndelayed);
+    await askMany(maxHastyUndelayed);
     fault = undefined;
     await ask();
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxUndelayed + 1);
+    await askMany(maxHastyUndelayed + 1);
     expect(delayed).toBe(0);
   });
 });
@@ -102,7 +107,7 @@ describe("a client sending on while it is refused", () => {
 describe("a client waiting as long as requested", () => {
   test("is never slowed and never closed, however often it is refused", async () => {
     const answers: IncomingMessage[] = [];
-    while (answers.length < 2 * maxUnheeded) {
+    while (answers.length < 2 * maxHastyRequests) {
       const answer = await ask();
       answers.push(answer);
       await wait(Number(answer.headers["retry-after-ms"]));

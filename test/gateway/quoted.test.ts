@@ -1,6 +1,6 @@
 /** A text is quoted as JSON.stringify quotes it, whichever way is taken. */
 import { expect, test } from "@jest/globals";
-import { quoted } from "@sluice/gateway/edge/turns/json.js";
+import { toJsonString } from "@sluice/gateway/edge/turns/json.js";
 import fc from "../support/properties.js";
 
 test.each([0, 10, 64, 65, 500])("%i letters around any characters", (length) => {
@@ -8,13 +8,13 @@ test.each([0, 10, 64, 65, 500])("%i letters around any characters", (length) => 
   for (let code = 0; code <= 0xffff; code++) {
     const character = String.fromCharCode(code);
     // A whole comparison of each would take a minute.
-    if (quoted(letters + character) !== JSON.stringify(letters + character)) throw new Error(`character ${code}`);
+    if (toJsonString(letters + character) !== JSON.stringify(letters + character)) throw new Error(`character ${code}`);
   }
   const texts = fc.string({ unit: "binary", maxLength: 80 });
   fc.assert(
     fc.property(texts, texts, (before, after) => {
       const text = before + letters + after;
-      expect(quoted(text)).toBe(JSON.stringify(text));
+      expect(toJsonString(text)).toBe(JSON.stringify(text));
     }),
   );
 });

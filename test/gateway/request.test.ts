@@ -2,7 +2,7 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { responsesDoor } from "@sluice/gateway/doors/responses/door.js";
-import { prepareTurn, toOpen } from "@sluice/gateway/edge/turns/prepare.js";
+import { prepareTurn, toOpenMessage } from "@sluice/gateway/edge/turns/prepare.js";
 import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -458,7 +458,8 @@ describe("the time limit of a turn", () => {
     const body = Buffer.from(JSON.stringify({ ...bare, stream }));
     const headers = said === undefined ? {} : { "x-request-timeout-ms": said };
     const asked = prepareTurn({ compat }, responsesDoor, headers, body, scanObject(body, "body"));
-    return toOpen({ access: { generation: 1n }, limits } as Parameters<typeof toOpen>[0], asker, asked).deadlineMs;
+    return toOpenMessage({ access: { generation: 1n }, limits } as Parameters<typeof toOpenMessage>[0], asker, asked)
+      .deadlineMs;
   };
 
   test("is the operator's by default", () => {

@@ -10,7 +10,7 @@ import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { calmWaiting, maxHanded } from "@sluice/proto/lib/load/pressure.js";
+import { calmWaitingTurns, maxSentTurns } from "@sluice/proto/lib/load/pressure.js";
 import fc from "../support/properties.js";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -195,13 +195,16 @@ describe("lane", () => {
   });
 
   test("a lost session fails every open turn once, marks those already sent, and stops their work", async () => {
-    const listeners = Array.from({ length: maxHanded + 1 }, () => new Listener());
+    const listeners = Array.from({ length: maxSentTurns + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
-    await until(() => wire.turns.length === maxHanded);
+    await until(() => wire.turns.length === maxSentTurns);
     wire.cut();
     await until(() => listeners.every(({ over }) => over !== undefined));
     const states = listeners.map(({ over }) => over);
-    expect(states).toEqual([...Array.from({ length: maxHanded }, () => "failed, may have begun"), "failed, not sent"]);
+    expect(states).toEqual([
+      ...Array.from({ length: maxSentTurns }, () => "failed, may have begun"),
+      "failed, not sent",
+    ]);
     expect(wire.turns.every((turn) => turn.signal.aborted)).toBe(true);
   });
 
@@ -228,7 +231,7 @@ describe("lane", () => {
     });
 
     test("covers several turns together, before the gateway holds others back", async () => {
-      const told = await begin(...times(calmWaiting - 1));
+      const told = await begin(...times(calmWaitingTurns - 1));
       expect(told).not.toContain(true);
       wire.lane.open(open("another"), new Listener());
       await until(() => wire.turns.length === told.length + 1);
@@ -242,7 +245,7 @@ describe("lane", () => {
     });
 
     test("is dropped when the client has cancelled the turn", async () => {
-      const controls = times(calmWaiting - 1).map((each) => wire.lane.open(each, new Listener()));
+      const controls = times(calmWaitingTurns - 1).map((each) => wire.lane.open(each, new Listener()));
       await until(() => wire.turns.length === controls.length);
       for (const turn of wire.turns) turn.accepted();
       for (const control of controls) control.cancel();
@@ -254,44 +257,44 @@ describe("lane", () => {
   });
 
   test("a process gets no more turns than it can begin soon, and later turns in their order", async () => {
-    const listeners = Array.from({ length: maxHanded + 3 }, () => new Listener());
+    const listeners = Array.from({ length: maxSentTurns + 3 }, () => new Listener());
     const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
-    await until(() => wire.turns.length === maxHanded);
+    await until(() => wire.turns.length === maxSentTurns);
     // This turn still waits in the gateway, so the process never gets it.
-    controls[maxHanded]?.cancel();
+    controls[maxSentTurns]?.cancel();
     await tick();
     await tick();
-    expect([wire.turns.length, wire.lane.waiting.size]).toEqual([maxHanded, maxHanded + 2]);
+    expect([wire.turns.length, wire.lane.waiting.size]).toEqual([maxSentTurns, maxSentTurns + 2]);
     wire.turns[5]?.accepted();
-    await until(() => wire.opened[maxHanded] === `${maxHanded + 1}`);
+    await until(() => wire.opened[maxSentTurns] === `${maxSentTurns + 1}`);
     // A cancelled turn frees its place for another turn, too.
     controls[3]?.cancel();
-    await until(() => wire.opened[maxHanded + 1] === `${maxHanded + 2}`);
+    await until(() => wire.opened[maxSentTurns + 1] === `${maxSentTurns + 2}`);
     expect([wire.lane.waiting.size, wire.lane.openTurns, wire.server?.openTurns]).toEqual([
-      maxHanded,
-      maxHanded + 1,
-      maxHanded + 1,
+      maxSentTurns,
+      maxSentTurns + 1,
+      maxSentTurns + 1,
     ]);
   });
 
   test("a key does not wait until the process has begun the turns of another", async () => {
-    const busy = Array.from({ length: maxHanded + 3 }, (_, index) => open(`${index}`));
+    const busy = Array.from({ length: maxSentTurns + 3 }, (_, index) => open(`${index}`));
     for (const turn of busy) wire.lane.open(turn, new Listener());
-    await until(() => wire.turns.length === maxHanded);
+    await until(() => wire.turns.length === maxSentTurns);
     for (const requestId of ["first", "second"]) wire.lane.open(open(requestId, "another key"), new Listener());
     await until(() => wire.opened.includes("first"));
     await tick();
     await tick();
-    expect(wire.opened.slice(maxHanded)).toEqual(["first"]);
-    wire.turns[maxHanded]?.accepted();
+    expect(wire.opened.slice(maxSentTurns)).toEqual(["first"]);
+    wire.turns[maxSentTurns]?.accepted();
     await until(() => wire.opened.includes("second"));
-    expect(wire.opened.slice(maxHanded)).toEqual(["first", "second"]);
+    expect(wire.opened.slice(maxSentTurns)).toEqual(["first", "second"]);
   });
 
   test("a lost session also fails unsent turns, and the next session begins with none", async () => {
-    const listeners = Array.from({ length: maxHanded + 1 }, () => new Listener());
+    const listeners = Array.from({ length: maxSentTurns + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
-    await until(() => wire.turns.length === maxHanded);
+    await until(() => wire.turns.length === maxSentTurns);
     wire.cut();
     await until(() => wire.sessions === 2 && wire.lane.ready);
     expect(listeners.map(({ over }) => over)).not.toContain(undefined);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
-import { maxHanded } from "@sluice/proto/lib/load/pressure.js";
+import { maxSentTurns } from "@sluice/proto/lib/load/pressure.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/entry/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
@@ -117,12 +117,12 @@ test("a turn not yet sent to a lost process goes to another process; a sent turn
   const failures: boolean[] = [];
   const failing = { ...listener, failed: (_: unknown, mayHaveBegun: boolean) => void failures.push(mayHaveBegun) };
   // Each process gets its maximum at once, and one more turn waits for it.
-  for (let n = 0; n < 2 * maxHanded + 2; n++) pool.open({ ...open }, failing);
+  for (let n = 0; n < 2 * maxSentTurns + 2; n++) pool.open({ ...open }, failing);
   await tick();
-  expect([processes.opened.length, pool.waiting]).toEqual([2 * maxHanded, maxHanded + 1]);
+  expect([processes.opened.length, pool.waiting]).toEqual([2 * maxSentTurns, maxSentTurns + 1]);
   processes.lose("first:1");
-  expect(failures).toEqual(Array.from({ length: maxHanded }, () => true));
-  expect([pool.addresses, pool.waiting]).toEqual([["second:1"], maxHanded + 2]);
+  expect(failures).toEqual(Array.from({ length: maxSentTurns }, () => true));
+  expect([pool.addresses, pool.waiting]).toEqual([["second:1"], maxSentTurns + 2]);
   pool.stop();
 });
 
@@ -152,7 +152,7 @@ describe("with two processes", () => {
 
   test("a turn goes to the process that begins its turns, even if it has more of them or the turn has a session", async () => {
     processes.prompt.add("second:1");
-    for (let n = 0; n < 2 * maxHanded + 2; n++) {
+    for (let n = 0; n < 2 * maxSentTurns + 2; n++) {
       pool.open({ ...open }, listener);
       await tick();
     }

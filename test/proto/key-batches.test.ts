@@ -1,7 +1,7 @@
 /** Keys needed by a process at the same time are read together. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { type AskKeys, KeyBatches } from "@sluice/proto/lib/policy/key-batches.js";
+import { type ReadKeys, KeyBatches } from "@sluice/proto/lib/policy/key-batches.js";
 
 interface Call {
   readonly keys: readonly string[];
@@ -11,7 +11,7 @@ interface Call {
 
 let calls: Call[];
 let batches: KeyBatches<string>;
-const ask: AskKeys<string> = (keys) =>
+const ask: ReadKeys<string> = (keys) =>
   new Promise((resolve, fail) => {
     const answer = (places = keys.length) =>
       resolve(keys.slice(0, places).map((key) => ({ value: `policy of ${key}`, generation: 1n })));

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { type LogLevel, openLog } from "@sluice/proto/lib/log/log.js";
 import { loggedError, redact } from "@sluice/proto/lib/log/error.js";
-import { member } from "@sluice/proto/lib/log/text.js";
+import { logMember } from "@sluice/proto/lib/log/text.js";
 
 /** A logger, and its written lines as objects. */
 function logging(level: LogLevel) {
@@ -23,7 +23,7 @@ describe("line log", () => {
     log
       .lines("turn")
       .info(
-        `${member("model", 'a "quoted"\nslug')},"ms":3${member("attempts", [{ status: 200 }])}${member("route", undefined)}`,
+        `${logMember("model", 'a "quoted"\nslug')},"ms":3${logMember("attempts", [{ status: 200 }])}${logMember("route", undefined)}`,
       );
     const [own, ours] = written();
     expect(ours).toEqual({ ...own, time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) });
@@ -31,7 +31,7 @@ describe("line log", () => {
 
   test("writes nothing below the level", () => {
     const { log, written } = logging("warn");
-    log.lines("turn").info(member("ms", 3));
+    log.lines("turn").info(logMember("ms", 3));
     expect(written()).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe("line log", () => {
     const { log, written } = logging("info");
     const cause: Error & { self?: Error } = new Error("broken");
     cause.self = cause;
-    log.lines("turn").error(member("ms", 3), cause);
+    log.lines("turn").error(logMember("ms", 3), cause);
     expect(written()).toEqual([
       expect.objectContaining({
         level: 50,
@@ -61,19 +61,19 @@ describe("text in a line", () => {
   ])("survives: %s", (_, text) => {
     const { log, written } = logging("info");
     log.info({ model: text, reason: text }, text);
-    log.lines("turn").info(member("model", text));
+    log.lines("turn").info(logMember("model", text));
     const lines = written();
     expect(lines.map(({ model }) => model)).toEqual([text, text]);
     expect(lines[0]).toMatchObject({ reason: text, msg: text });
   });
 
   test("has no terminal control character", () => {
-    expect(member("model", "a\u007fb\u009bc\u2028d\u202ee")).toBe(',"model":"a\\u007fb\\u009bc\\u2028d\\u202ee"');
-    expect(member("left_out", [{ id: "\u202e" }])).toBe(',"left_out":[{"id":"\\u202e"}]');
+    expect(logMember("model", "a\u007fb\u009bc\u2028d\u202ee")).toBe(',"model":"a\\u007fb\\u009bc\\u2028d\\u202ee"');
+    expect(logMember("left_out", [{ id: "\u202e" }])).toBe(',"left_out":[{"id":"\\u202e"}]');
   });
 
   test("is cut at 1,024 characters", () => {
-    expect(member("model", "x".repeat(5_000))).toBe(`,"model":"${"x".repeat(1_024)}"`);
+    expect(logMember("model", "x".repeat(5_000))).toBe(`,"model":"${"x".repeat(1_024)}"`);
   });
 });
 
@@ -83,7 +83,7 @@ describe("what is logged", () => {
     // @ts-expect-error A prompt has no field.
     const never = () => log.info({ prompt: "secret" }, "turn");
     // @ts-expect-error Nor has it one in the line of a request.
-    const neither = () => member("prompt", "secret");
+    const neither = () => logMember("prompt", "secret");
     expect([never, neither]).toHaveLength(2);
     expect(written()).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { CreateGuardrailRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import {
   supportedByPeer,
-  isBehind,
+  lacksFieldsOf,
   legacyPeers,
   supportedFieldsOf,
   unknownFieldIn,
@@ -28,7 +28,7 @@ describe("an unsupported field of a reader", () => {
   test("is none for the reader's own build", () => {
     for (const request of [plain, priced, judged])
       expect(unsupportedFieldIn(own, RunTurnRequestSchema, request)).toBeUndefined();
-    expect(isBehind(own, own)).toBe(false);
+    expect(lacksFieldsOf(own, own)).toBe(false);
   });
 
   test.each([
@@ -38,7 +38,7 @@ describe("an unsupported field of a reader", () => {
     ["a field of a field of a field", "sluice.inference.v1.MaxPrice", 4, priced, "provider.max_price.audio"],
   ] as const)("%s", (_, message, highest, request, path) => {
     const earlier = { ...own, [message]: highest };
-    expect(isBehind(earlier, own)).toBe(true);
+    expect(lacksFieldsOf(earlier, own)).toBe(true);
     expect(unsupportedFieldIn(earlier, RunTurnRequestSchema, request)).toBe(path);
     expect(unsupportedFieldIn(earlier, RunTurnRequestSchema, plain)).toBeUndefined();
   });

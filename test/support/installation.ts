@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import type { InstallationRecord } from "@sluice/local/installation-record.js";
 import type { Ports } from "@sluice/local/ports.js";
-import { isAlive, tie } from "@sluice/local/processes.js";
+import { isAlive, endWithThisProcess } from "@sluice/local/processes.js";
 import { type TestDatabase, createDatabase } from "./database.ts";
 import { freePorts } from "./runner/free-ports.ts";
 import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
@@ -222,7 +222,7 @@ class SupervisorProcess {
     });
     // A killed test run takes its installations with it.
     if (this.#child.pid !== undefined) {
-      const untie = tie(this.#child.pid, "KILL");
+      const untie = endWithThisProcess(this.#child.pid, "KILL");
       void this.#exited.then(untie);
     }
     this.ready = new Promise((resolve, reject) => {

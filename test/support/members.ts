@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { tie } from "@sluice/local/processes.js";
+import { endWithThisProcess } from "@sluice/local/processes.js";
 import { freePorts } from "./runner/free-ports.ts";
 import type { Installation } from "./installation.ts";
 import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
@@ -98,7 +98,7 @@ async function start(
     stdio: "ignore",
   });
   let stopped = false;
-  const untie = tie(child.pid as number, "KILL");
+  const untie = endWithThisProcess(child.pid as number, "KILL");
   const ready = eventually(async () => {
     if (stopped) return true;
     if (child.exitCode !== null) throw new Error(`${room} ended with exit code ${child.exitCode}`);

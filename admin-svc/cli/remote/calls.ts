@@ -1,10 +1,10 @@
 /** calls, and usage series, on another Sluice installation. */
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
-import { CommandError, printable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import { CommandError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { callFilters, readCallFilters } from "../calls.ts";
-import { usd } from "../key-record.ts";
-import { json } from "../terminal.ts";
+import { formatUsd } from "../key-record.ts";
+import { jsonOption } from "../terminal.ts";
 import { readSeriesOptions, seriesTitles } from "../usage-series.ts";
 import type { RemoteSluice } from "./client.ts";
 import type { RemoteCommand, RemoteCommands } from "./command.ts";
@@ -28,7 +28,7 @@ const columns: readonly Column[] = [
 
 export const remoteCalls: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, { ...callFilters, ...json });
+    const { values } = readArguments(args, { ...callFilters, ...jsonOption });
     const key = values.key === undefined ? undefined : await findRemoteKey(sluice, values.key);
     const answer = await sluice.call(usageOperations.listGenerations, { query: { ...readCallFilters(values, key) } });
     if (values.json === true) return [JSON.stringify(answer)];
@@ -37,13 +37,13 @@ export const remoteCalls: RemoteCommands = {
     return next === null ? lines : [...lines, `more: --cursor ${next}`];
   },
   show: async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "ID");
+    const { values, named } = readArguments(args, jsonOption, "ID");
     const { provider_responses: calls, ...call } = await findCall(sluice, named.ID);
     if (values.json === true) return [JSON.stringify({ ...call, provider_responses: calls })];
     return recordLines({ ...call, provider_responses: (calls as readonly JsonObject[]).length });
   },
   content: async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "ID");
+    const { values, named } = readArguments(args, jsonOption, "ID");
     const { id } = await findCall(sluice, named.ID);
     const { data } = await sluice.call(usageOperations.getGenerationContent, { query: { id: String(id) } });
     if (values.json === true) return [JSON.stringify(data)];
@@ -57,7 +57,7 @@ function contentLines(title: string, given: unknown): string[] {
   if (given === null) return [`${title}: none`];
   const { text, bytes, is_truncated: isTruncated } = given as JsonObject;
   const size = `${String(bytes)} bytes${isTruncated === true ? ", cut off" : ""}`;
-  return [`${title} (${size}):`, ...String(text).split("\n").map(printable)];
+  return [`${title} (${size}):`, ...String(text).split("\n").map(escapeUnprintable)];
 }
 
 /** @param id of the generation or of the request. @throws CommandError when there is none */
@@ -66,7 +66,7 @@ async function findCall(sluice: RemoteSluice, id: string): Promise<JsonObject> {
   const [found] = byRequest["data"] as readonly JsonObject[];
   const query = found ? { request_id: id } : { id };
   const { data } = await sluice.call(usageOperations.getGeneration, { query }).catch((error: unknown) => {
-    throw error instanceof CommandError ? new CommandError(`no such request: ${printable(id)}`) : error;
+    throw error instanceof CommandError ? new CommandError(`no such request: ${escapeUnprintable(id)}`) : error;
   });
   return data as JsonObject;
 }
@@ -86,14 +86,14 @@ export const remoteSeries: RemoteCommand = async (args, sluice) => {
 const cellsOf = (point: JsonObject, step: string, by: string): string[] => [
   typeof point["at"] === "string" ? point["at"].slice(0, step === "day" ? 10 : 16) : "total",
   ...(by === "" ? [] : [nameOf(point)]),
-  usd(String(point["cost_usd"])),
+  formatUsd(String(point["cost_usd"])),
   ...["requests", "failures", "attempts", "input_tokens", "output_tokens"].map((name) => String(point[name])),
   percentilesOf(point, "first_token_ms"),
   percentilesOf(point, "duration_ms"),
 ];
 
 const nameOf = ({ is_other: isOther, name, value }: JsonObject): string =>
-  isOther === true ? "(others)" : printable(((name ?? value ?? "-") as string).slice(0, 40));
+  isOther === true ? "(others)" : escapeUnprintable(((name ?? value ?? "-") as string).slice(0, 40));
 
 const percentilesOf = (point: JsonObject, name: string): string =>
   point[`${name}_p50`] === null ? "-" : `${String(point[`${name}_p50`])} / ${String(point[`${name}_p95`])}`;

@@ -2,8 +2,8 @@
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
-import { asUsage } from "../terminal.ts";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
+import { throwAsUsageError } from "../terminal.ts";
 
 export interface RemoteOptions {
   /** SLUICE_URL: with or without the base path. */
@@ -42,8 +42,8 @@ export class RemoteSluice {
   /** The answer. @throws UsageError for input refused by the contract, CommandError with Sluice's error text */
   async call(operation: Operation, { parameters = {}, query = {}, body }: RemoteRequest = {}): Promise<JsonObject> {
     const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-    await asUsage(() => checked((problems) => operation.query?.check(given, "", problems)));
-    await asUsage(() => checked((problems) => body && operation.body?.shape.check(body, "", problems)));
+    await throwAsUsageError(() => throwProblems((problems) => operation.query?.check(given, "", problems)));
+    await throwAsUsageError(() => throwProblems((problems) => body && operation.body?.shape.check(body, "", problems)));
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(parameters[name] ?? ""),
     );

@@ -4,7 +4,7 @@ import { workspaceOperations } from "@sluice/proto/contract/operations/workspace
 import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
-import { json, text } from "../terminal.ts";
+import { jsonOption, textOption } from "../terminal.ts";
 import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
 import { remoteCalls, remoteSeries } from "./calls.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
@@ -25,7 +25,7 @@ const workspaceColumns: readonly Column[] = [
 
 const workspaces: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, json);
+    const { values } = readArguments(args, jsonOption);
     const records = await sluice.list(workspaceOperations.listWorkspaces);
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, workspaceColumns);
   },
@@ -69,19 +69,25 @@ const stateColumns: readonly Column[] = [
   ["WRONG", "wrong"],
 ];
 
-const filters = { actor: text, target: text, action: text, from: text, to: text } as const;
+const filters = {
+  actor: textOption,
+  target: textOption,
+  action: textOption,
+  from: textOption,
+  to: textOption,
+} as const;
 const maxEntries = 100;
 
 const audit: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, { ...json, ...filters, limit: text });
+    const { values } = readArguments(args, { ...jsonOption, ...filters, limit: textOption });
     const { json: asJson, limit = String(maxEntries), ...filter } = values;
     const { data } = await sluice.call(auditOperations.listAudit, { query: { ...filter, limit: Number(limit) } });
     const entries = data as readonly JsonObject[];
     return asJson === true ? [JSON.stringify(entries)] : recordTable(entries, entryColumns);
   },
   verify: async (args, sluice) => {
-    const { values } = readArguments(args, json);
+    const { values } = readArguments(args, jsonOption);
     const { data } = await sluice.call(auditOperations.verifyAudit);
     const states = data as readonly JsonObject[];
     const wrong = states.filter(({ wrong: places }) => (places as readonly number[]).length > 0);

@@ -8,7 +8,7 @@ import { remoteCommands } from "./commands.ts";
 const offline: ReadonlySet<string> = new Set(["keys mint", "completion"]);
 
 /** @param name noun and verb, or the name of a single command */
-export function remotely(
+export function toRemoteCommand(
   name: string,
   command: Command<AdminTerminal>,
   options: RemoteOptions,

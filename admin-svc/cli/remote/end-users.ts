@@ -1,9 +1,9 @@
 /** end-users on another Sluice installation: list, create, show, activate, deactivate. */
 import { endUserOperations } from "@sluice/proto/contract/operations/end-users.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
-import { printable, readArguments } from "@sluice/proto/lib/process/cli.js";
+import { escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { json } from "../terminal.ts";
+import { jsonOption } from "../terminal.ts";
 import type { RemoteCommand, RemoteCommands } from "./command.ts";
 import { type Column, recordTable } from "./print.ts";
 
@@ -18,24 +18,24 @@ const columns: readonly Column[] = [
 const about =
   (operation: Operation, said: string, body?: JsonObject): RemoteCommand =>
   async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "USER");
+    const { values, named } = readArguments(args, jsonOption, "USER");
     const { data } = await sluice.call(operation, { parameters: { user: named.USER }, ...(body && { body }) });
     const state = (data as JsonObject)["is_active"] === true ? "active" : "inactive";
-    return [values.json === true ? JSON.stringify(data) : `${printable(named.USER)} ${said}${state}`];
+    return [values.json === true ? JSON.stringify(data) : `${escapeUnprintable(named.USER)} ${said}${state}`];
   };
 
 const { getEndUser, updateEndUser } = endUserOperations;
 
 export const remoteEndUsers: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, json);
+    const { values } = readArguments(args, jsonOption);
     const records = await sluice.list(endUserOperations.listEndUsers, { include_inactive: true });
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
   },
   create: async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "USER");
+    const { values, named } = readArguments(args, jsonOption, "USER");
     const { data } = await sluice.call(endUserOperations.createEndUser, { body: { user: named.USER } });
-    return [values.json === true ? JSON.stringify(data) : `${printable(named.USER)} registered`];
+    return [values.json === true ? JSON.stringify(data) : `${escapeUnprintable(named.USER)} registered`];
   },
   show: about(getEndUser, "is "),
   activate: about(updateEndUser, "is now ", { is_active: true }),

@@ -2,12 +2,12 @@
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
-import { UsageError, printable, readArguments } from "@sluice/proto/lib/process/cli.js";
+import { UsageError, escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { guardrailSettingsJson } from "../../rules/guardrail.ts";
 import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
-import { readTrial } from "../guardrails.ts";
-import { json } from "../terminal.ts";
+import { readTrialOptions } from "../guardrails.ts";
+import { jsonOption } from "../terminal.ts";
 import type { RemoteSluice } from "./client.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
@@ -41,7 +41,7 @@ const { listKeyAssignments, assignKeys, unassignKeys } = guardrailOperations;
 
 export const remoteGuardrails: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, json);
+    const { values } = readArguments(args, jsonOption);
     const records = await sluice.list(guardrailOperations.listGuardrails);
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
   },
@@ -58,7 +58,7 @@ export const remoteGuardrails: RemoteCommands = {
     return putLines(await sluice.call(guardrailOperations.putGuardrail, { parameters, body }), "id", asJson);
   },
   show: async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "GUARDRAIL");
+    const { values, named } = readArguments(args, jsonOption, "GUARDRAIL");
     const id = await findRemoteGuardrail(sluice, named.GUARDRAIL);
     const { data } = await sluice.call(guardrailOperations.getGuardrail, { parameters: { id } });
     return values.json === true ? [JSON.stringify(data)] : recordLines(data as JsonObject);
@@ -71,7 +71,7 @@ export const remoteGuardrails: RemoteCommands = {
     return [asJson ? JSON.stringify(data) : `${id} changed`];
   },
   try: async (args, sluice) => {
-    const { guardrail, text, side, asJson } = readTrial(args);
+    const { guardrail, text, side, asJson } = readTrialOptions(args);
     const id = await findRemoteGuardrail(sluice, guardrail);
     const body = withoutUnset({ guardrail_id: id, text, side });
     const { data } = await sluice.call(guardrailOperations.tryGuardrail, { body });
@@ -86,7 +86,7 @@ export const remoteGuardrails: RemoteCommands = {
   assign: (args, sluice) => runBulk(args, sluice, assignKeys, "assigned"),
   unassign: (args, sluice) => runBulk(args, sluice, unassignKeys, "unassigned"),
   assignments: async (args, sluice) => {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: jsonOption });
     const [text, extra] = positionals;
     if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`);
     const id = text === undefined ? undefined : await findRemoteGuardrail(sluice, text);
@@ -99,7 +99,7 @@ export const remoteGuardrails: RemoteCommands = {
 /** The decision, the resulting text, and a table of matches. */
 function trialLines({ decision, text, error, matches }: JsonObject): readonly string[] {
   const refusal = error === null ? [] : [String((error as JsonObject)["message"])];
-  const left = typeof text === "string" ? [printable(text)] : [];
+  const left = typeof text === "string" ? [escapeUnprintable(text)] : [];
   const found = matches as readonly JsonObject[];
   return [String(decision), ...refusal, ...left, ...(found.length === 0 ? [] : recordTable(found, matchColumns))];
 }

@@ -4,7 +4,7 @@ import { readArguments, requiredOption } from "@sluice/proto/lib/process/cli.js"
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { keySettingsJson } from "../../rules/key.ts";
 import { keyOptions, readKeyChange, readKeySettings } from "../key-options.ts";
-import { json, text } from "../terminal.ts";
+import { jsonOption, textOption } from "../terminal.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteKey } from "./references.ts";
@@ -24,7 +24,7 @@ const columns: readonly Column[] = [
 
 export const remoteKeys: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, { ...json, search: text, sort: text });
+    const { values } = readArguments(args, { ...jsonOption, search: textOption, sort: textOption });
     const query = { q: values.search, sort: values.sort, include_disabled: true };
     const records = await sluice.list(keyOperations.listKeys, query);
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
@@ -40,7 +40,7 @@ export const remoteKeys: RemoteCommands = {
     return answer["created"] === true && !asJson ? shownOnce(answer, false) : putLines(answer, "hash", asJson);
   },
   show: async (args, sluice) => {
-    const { values, named } = readArguments(args, json, "KEY");
+    const { values, named } = readArguments(args, jsonOption, "KEY");
     const hash = await findRemoteKey(sluice, named.KEY);
     const { data } = await sluice.call(keyOperations.getKey, { parameters: { hash } });
     return values.json === true ? [JSON.stringify(data)] : recordLines(data as JsonObject);
@@ -59,7 +59,7 @@ export const remoteKeys: RemoteCommands = {
     return [`${hash} revoked`];
   },
   rotate: async (args, sluice) => {
-    const { values, named } = readArguments(args, { ...json, "overlap-seconds": text }, "KEY");
+    const { values, named } = readArguments(args, { ...jsonOption, "overlap-seconds": textOption }, "KEY");
     const hash = await findRemoteKey(sluice, named.KEY);
     const body = { overlap_seconds: Number(values["overlap-seconds"] ?? 0) };
     return shownOnce(await sluice.call(keyOperations.rotateKey, { parameters: { hash }, body }), values.json);
@@ -68,7 +68,7 @@ export const remoteKeys: RemoteCommands = {
 
 /** @throws UsageError */
 async function readNewKey(args: string[]) {
-  const { values } = readArguments(args, { ...keyOptions, name: text, ...json });
+  const { values } = readArguments(args, { ...keyOptions, name: textOption, ...jsonOption });
   const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };
   const { disabled: _, ...body } = keySettingsJson(settings);
   return { body: withoutUnset(body), asJson: values.json === true };

@@ -1,5 +1,5 @@
 /** Prints records of HTTP answers. */
-import { printable, table } from "@sluice/proto/lib/process/cli.js";
+import { escapeUnprintable, table } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** A column and its field. */
@@ -16,7 +16,7 @@ export const recordTable = (records: readonly JsonObject[], columns: readonly Co
 export function recordLines(record: JsonObject): string[] {
   const entries = Object.entries(record).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${printable(cellOf(value))}`);
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${escapeUnprintable(cellOf(value))}`);
 }
 
 function cellOf(value: unknown): string {

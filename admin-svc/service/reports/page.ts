@@ -1,12 +1,12 @@
 /** Pages of gRPC requests; 0 means unset. */
 import { pageQuery } from "@sluice/proto/contract/records/record-shapes.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
 import type { Page } from "../../store/page.ts";
 
 /** @param defaultLimit rows when no limit is given @throws Fault INVALID_REQUEST */
-export function pageOf({ offset, limit }: Page, defaultLimit: number): Page {
+export function resolvePage({ offset, limit }: Page, defaultLimit: number): Page {
   const page = { offset, limit: limit === 0 ? defaultLimit : limit };
-  checked((problems) => object(pageQuery(defaultLimit)).check(page, "", problems));
+  throwProblems((problems) => object(pageQuery(defaultLimit)).check(page, "", problems));
   return page;
 }

@@ -5,7 +5,7 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../../store/database.ts";
-import { isOverTime } from "../../store/postgres/failure.ts";
+import { isStatementTimeout } from "../../store/postgres/failure.ts";
 import { reportLimits } from "../../store/postgres/postgres.ts";
 
 /** Maximum number of simultaneous reports of a workspace. */
@@ -58,7 +58,7 @@ export class Reports {
     try {
       return await Promise.race([made, late]);
     } catch (error) {
-      throw isOverTime(error) ? overTime(narrowedBy, error) : error;
+      throw isStatementTimeout(error) ? overTime(narrowedBy, error) : error;
     } finally {
       clearTimeout(timer);
     }

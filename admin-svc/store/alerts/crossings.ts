@@ -2,7 +2,7 @@
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import { keyBudgets } from "../accounts.ts";
 import type { Database } from "../database.ts";
-import { giveUpAfter } from "./outbox.ts";
+import { lastAttemptAt } from "./outbox.ts";
 import { periodStart } from "../ledger/spending.ts";
 
 export interface BudgetSink {
@@ -35,7 +35,7 @@ const budget: RawBuilder<unknown> = sql`
  * announced shares, even while another transaction is writing them.
  * @param keyHashes charged keys
  */
-export async function noteCrossings(
+export async function recordBudgetCrossings(
   transaction: Transaction<Database>,
   sinks: readonly BudgetSink[],
   keyHashes: readonly string[],
@@ -58,7 +58,7 @@ export async function noteCrossings(
         'spent_usd', trim_scale(spent_usd)::text, 'limit_reset', spent.limit_reset,
         'period_start', nullif(period, '-infinity'), 'key_hash', key_hash, 'key_name', key_name,
         'guardrail_id', case when scope = 'guardrail' then spent.id end, 'workspace_id', workspace_id, 'workspace', workspaces.name
-      ), ${at}, ${at}, ${giveUpAfter(at)}
+      ), ${at}, ${at}, ${lastAttemptAt(at)}
     from spent join workspaces on workspaces.id = workspace_id
       join sinks on sinks.workspace is null or sinks.workspace in (workspaces.name, workspaces.id::text)
       cross join unnest(percents) as percent

@@ -3,7 +3,7 @@ import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { NewTurnRecord } from "../ledger/turn-record.ts";
-import { giveUpAfter } from "./outbox.ts";
+import { lastAttemptAt } from "./outbox.ts";
 
 /** Hits within a window become one alert. */
 const windowMs = 60_000;
@@ -26,7 +26,7 @@ interface Hit {
 }
 
 /** @param turns as delivered; turns stored by an earlier delivery are left out. Call it before they are stored. */
-export async function noteHits(
+export async function recordGuardrailHits(
   transaction: Transaction<Database>,
   sinks: readonly GuardrailSink[],
   turns: readonly NewTurnRecord[],
@@ -130,7 +130,7 @@ async function writeHits(
           'guardrail_id', guardrail_id, 'guardrail', guardrails.name, 'rule', rule, 'action', action, 'hits', hits,
           'from', ${begin.toISOString()}::text, 'to', ${end.toISOString()}::text,
           'key_hash', key_hash, 'key_name', api_keys.name, 'workspace_id', chosen.workspace_id, 'workspace', workspace
-        ), ${at}, ${end}, ${giveUpAfter(end)}
+        ), ${at}, ${end}, ${lastAttemptAt(end)}
       from chosen left join api_keys on api_keys.hash = key_hash left join guardrails on guardrails.id::text = guardrail_id
       order by 1, 2
       on conflict (sink, event) do update

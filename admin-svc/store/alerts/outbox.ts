@@ -9,7 +9,7 @@ export type AlertRow = Selectable<AlertsTable>;
 const keepTryingDays = 3;
 
 /** The end of the attempts at an alert due for the first time. */
-export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTryingDays * 24 * 3_600_000);
+export const lastAttemptAt = (due: Date): Date => new Date(due.getTime() + keepTryingDays * 24 * 3_600_000);
 
 /** Times of an alert made due by a command. The clock of the machine running the command may be wrong. */
 const dueNow = {

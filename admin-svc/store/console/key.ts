@@ -5,7 +5,7 @@ import type { Author } from "../audit.ts";
 import type { Database } from "../database.ts";
 import { addKey } from "../keys.ts";
 import { lockGeneration } from "../policy.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 
 /** Hash of the key for the author's workspace, or for the account. A revoked key gets a successor. */
 export async function consoleKey(database: Kysely<Database>, author: Author): Promise<string> {
@@ -45,7 +45,7 @@ export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
     .executeTakeFirst();
 
 const makeConsoleKey = (database: Kysely<Database>, author: Author): Promise<string> =>
-  transact(database, async (transaction) => {
+  runInTransaction(database, async (transaction) => {
     // A statement after the lock, to see the key of a faster call.
     await lockGeneration(transaction);
     const known = await findConsoleKey(transaction, author);

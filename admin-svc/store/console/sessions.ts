@@ -3,7 +3,7 @@ import { type Kysely, type Selectable, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import type { ConsoleSessionsTable } from "../tables/console.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 
 const idle = sql`interval '1 hour'`;
 const longest = sql`interval '12 hours'`;
@@ -35,7 +35,7 @@ export async function openSession(
   hash: string,
   given?: SessionRole,
 ): Promise<void> {
-  await transact(database, async (transaction) => {
+  await runInTransaction(database, async (transaction) => {
     await transaction
       .insertInto("console_sessions")
       .values({
@@ -80,7 +80,7 @@ export async function endSessions(
   all: boolean,
   requestId: string | null,
 ): Promise<void> {
-  await transact(database, async (transaction) => {
+  await runInTransaction(database, async (transaction) => {
     const session = await transaction
       .deleteFrom("console_sessions")
       .where("hash", "=", hash)
@@ -103,13 +103,13 @@ export async function recordEndedTurn(
   author: SessionAuthor,
   generationId: string,
 ): Promise<void> {
-  await transact(database, (transaction) =>
+  await runInTransaction(database, (transaction) =>
     recordAudit(transaction, author, { action: "turns.end", target: generationId }),
   );
 }
 
 /** A call not permitted by the role of a session. */
-export interface Refusal {
+export interface RefusedCall {
   /** Method and path. */
   readonly call: string;
   readonly role: string;
@@ -119,10 +119,10 @@ export interface Refusal {
 export async function recordRefusal(
   database: Kysely<Database>,
   author: SessionAuthor,
-  { call, role, neededRole }: Refusal,
+  { call, role, neededRole }: RefusedCall,
 ): Promise<void> {
   const after = { role, needed_role: neededRole };
-  await transact(database, (transaction) =>
+  await runInTransaction(database, (transaction) =>
     recordAudit(transaction, author, { action: "sessions.refuse", target: call, after }),
   );
 }

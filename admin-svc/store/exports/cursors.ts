@@ -6,13 +6,13 @@ import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { ExportCursorsTable } from "../tables/console.ts";
 import type { TurnRow } from "../ledger/generations.ts";
-import { closeLedger, shareLedger } from "../ledger/usage.ts";
-import { transact } from "../postgres/transaction.ts";
+import { lockLedgerExclusively, lockLedgerShared } from "../ledger/usage.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 
 export type ExportCursor = Selectable<ExportCursorsTable>;
 
 /** A cursor with the bounds of a batch. */
-export type Batch = ExportCursor & { readonly batch_last: string; readonly batch_at: Date };
+export type ExportBatch = ExportCursor & { readonly batch_last: string; readonly batch_at: Date };
 
 export interface ExportSource {
   readonly name: string;
@@ -45,8 +45,8 @@ export async function logSettledTurns(database: Kysely<Database>, name: string, 
     id: string;
   }>`select distinct workspace_id::text as id from turns where ${settled}`.execute(database);
   for (const { id } of rows)
-    await transact(database, async (transaction) => {
-      await shareLedger(transaction, [id]);
+    await runInTransaction(database, async (transaction) => {
+      await lockLedgerShared(transaction, [id]);
       await sql`update turns set log_sequence = nextval('ledger_log') where workspace_id = ${id} and ${settled}`.execute(
         transaction,
       );
@@ -69,13 +69,13 @@ const busyMs = 1_000;
  * Takes a workspace with waiting turns, and sets the bounds of its batch.
  * @returns undefined when nothing is due; "busy" when its turns are being stored, while another workspace may be due
  */
-export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promise<Batch | "busy" | undefined> {
+export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promise<ExportBatch | "busy" | undefined> {
   const { name, now } = claim;
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const waiting = await findWaiting(transaction, name, now);
     if (!waiting) return undefined;
     // A transaction under way may have taken numbers below the visible ones.
-    if (!waiting.bounded && !(await closeLedger(transaction, waiting.id))) {
+    if (!waiting.bounded && !(await lockLedgerExclusively(transaction, waiting.id))) {
       const later = new Date(now.getTime() + busyMs);
       await sql`update export_cursors set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
         transaction,
@@ -110,8 +110,8 @@ async function boundBatch(
   transaction: Transaction<Database>,
   workspaceId: string,
   { name, now, until, limit }: BatchClaim,
-): Promise<Batch | undefined> {
-  const { rows } = await sql<Batch>`
+): Promise<ExportBatch | undefined> {
+  const { rows } = await sql<ExportBatch>`
     update export_cursors as claimed set
       attempts = attempts + 1, due_at = ${until}, batch_at = coalesce(batch_at, ${now}),
       batch_last = coalesce(batch_last, (
@@ -126,7 +126,7 @@ async function boundBatch(
 }
 
 /** The turns of a batch. A turn changed since an earlier attempt belongs to a later batch. */
-export async function turnsOfBatch(database: Kysely<Database>, batch: Batch): Promise<readonly TurnRow[]> {
+export async function turnsOfBatch(database: Kysely<Database>, batch: ExportBatch): Promise<readonly TurnRow[]> {
   const { rows } = await sql<TurnRow>`
     select turns.*, api_keys.name as key_name from turns left join api_keys on api_keys.hash = turns.key_hash
     where turns.workspace_id = ${batch.workspace_id} and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
@@ -135,7 +135,7 @@ export async function turnsOfBatch(database: Kysely<Database>, batch: Batch): Pr
 }
 
 /** Moves the cursor behind a delivered batch. Another process may have done so. */
-export async function advanceCursor(database: Kysely<Database>, batch: Batch, due: Date): Promise<void> {
+export async function advanceCursor(database: Kysely<Database>, batch: ExportBatch, due: Date): Promise<void> {
   await sql`
     update export_cursors set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
     where export = ${batch.export} and workspace_id = ${batch.workspace_id}
@@ -145,7 +145,7 @@ export async function advanceCursor(database: Kysely<Database>, batch: Batch, du
 /** Records a failure, unless another process has taken the batch meanwhile. */
 export async function postponeBatch(
   database: Kysely<Database>,
-  batch: Batch,
+  batch: ExportBatch,
   due: Date,
   reason: string,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { reachedBy } from "./progress.ts";
+import { backfilledSince } from "./progress.ts";
 import { answersRequest } from "./usage-sums.ts";
 
 export interface ActivityFilter {
@@ -50,7 +50,7 @@ const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.jo
  * Rows of `activity_changes` for records not seen by its trigger. A turn counts in its last answering call: the trigger moves it from there to a later call
  * it has seen.
  */
-export const unnotedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
     operation, door, coalesce(task, '') as task, sum(cost_usd) as cost_usd, count(*) as calls,
     count(*) filter (where ${answersRequest("records")} and not exists (
@@ -96,7 +96,7 @@ export async function activityOf(
   database: Kysely<Database>,
   { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
-  const reached = await reachedBy(database, "activity");
+  const reached = await backfilledSince(database, "activity");
   const figures = join(["day", ...keys.slice(3), "cost_usd", ...counts]);
   const first = sql`((now() at time zone 'UTC')::date - ${sql.lit(shownDays)})`;
   const isMeant = (column: RawBuilder<unknown>) =>
@@ -109,7 +109,7 @@ export async function activityOf(
       where workspace_id = ${workspaceId} and key_hash = ${keyHash ?? ""} and ${isMeant(sql`day`)}
       union all
       select ${figures} from activity_changes where workspace_id = ${workspaceId} and ${ofKey} and ${isMeant(sql`day`)}
-      ${reached === undefined ? sql`` : sql`union all select ${figures} from (${unnotedActivity(past)}) as past where ${isMeant(sql`day`)}`}
+      ${reached === undefined ? sql`` : sql`union all select ${figures} from (${missedActivity(past)}) as past where ${isMeant(sql`day`)}`}
     )
     select to_char(day, 'YYYY-MM-DD') as date, model, provider, service_tier,
       ${byOperation ? sql`operation` : sql`null::text`} as operation, ${byDoor ? sql`door` : sql`null::text`} as door,

@@ -1,29 +1,29 @@
 /** Work on records stored before a migration, done in portions while the service runs. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { transact } from "../postgres/transaction.ts";
-import { unnotedActivity } from "./activity.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
+import { missedActivity } from "./activity.ts";
 import type { BackfillName } from "./progress.ts";
-import { addCallsApart } from "./usage.ts";
+import { addCallsWithoutTurns } from "./usage.ts";
 
 const ended = async (database: Kysely<Database>, name: BackfillName): Promise<void> => {
   await database.deleteFrom("backfills").where("name", "=", name).execute();
 };
 
 /** Does one portion. @returns the progress for the log; undefined when nothing is left */
-export type Portion = (database: Kysely<Database>) => Promise<string | undefined>;
+export type BackfillStep = (database: Kysely<Database>) => Promise<string | undefined>;
 
 /** Calls stored before turns existed; their purpose is needed before activity sums them. */
-const fillTurns: Portion = async (database) => {
-  const added = await addCallsApart(database);
+const fillTurns: BackfillStep = async (database) => {
+  const added = await addCallsWithoutTurns(database);
   if (added > 0) return `${added} calls`;
   await ended(database, "turns");
   return undefined;
 };
 
 /** Records of an hour, the latest first, back to the first shown day of activity. */
-const fillActivity: Portion = (database) =>
-  transact(database, async (transaction) => {
+const fillActivity: BackfillStep = (database) =>
+  runInTransaction(database, async (transaction) => {
     const { rows } = await sql<{ from: string; to: string; is_last: boolean }>`
       select hour::text as from, reached::text as to, reached < now() - interval '32 days' as is_last
       from (select reached from backfills where name = 'activity' for update) as work
@@ -38,7 +38,7 @@ const fillActivity: Portion = (database) =>
     const { from, to } = work;
     await sql`
       insert into activity_changes
-      ${unnotedActivity(sql`opened_at >= ${from}::timestamptz and opened_at < ${to}::timestamptz`)}`.execute(
+      ${missedActivity(sql`opened_at >= ${from}::timestamptz and opened_at < ${to}::timestamptz`)}`.execute(
       transaction,
     );
     await sql`update backfills set reached = ${from}::timestamptz where name = 'activity'`.execute(transaction);
@@ -49,7 +49,7 @@ const fillActivity: Portion = (database) =>
 const keysOfPortion = 500;
 
 /** The trigger of records creates the total of a key used meanwhile; this insert leaves existing rows unchanged. */
-const fillTotals: Portion = async (database) => {
+const fillTotals: BackfillStep = async (database) => {
   const { numAffectedRows = 0n } = await sql`
     insert into key_totals
     select hash, workspace_id, (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash),
@@ -62,7 +62,7 @@ const fillTotals: Portion = async (database) => {
 };
 
 /** Each may depend on the preceding portions. */
-export const backfills: Readonly<Record<BackfillName, Portion>> = {
+export const backfills: Readonly<Record<BackfillName, BackfillStep>> = {
   turns: fillTurns,
   key_totals: fillTotals,
   activity: fillActivity,

@@ -2,11 +2,11 @@
  * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, in addition to spent and reserved amounts. The
  * reservation is released in the transaction that writes the call's record. Its states until then are explained in `holds.ts`.
  */
-import { decimal, pico } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
-import { type Account, type BudgetScope, accountsOf } from "../accounts.ts";
+import { type Account, type BudgetScope, readBudgetAccounts } from "../accounts.ts";
 import type { Database } from "../database.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 import { holdMinutes } from "./holds.ts";
 
 export interface ReservedCall {
@@ -27,7 +27,7 @@ export interface Reservation extends ReservedCall {
 }
 
 /** The decision, and the budget closest to exhaustion; no budget when the key has none. */
-export interface Reserved {
+export interface ReservationResult {
   readonly admitted: boolean;
   readonly budget?: BudgetScope;
   /** Id of the budget's guardrail. */
@@ -46,11 +46,11 @@ export interface Reserved {
 export function reserveBudget(
   database: Kysely<Database>,
   wanted: readonly Reservation[],
-): Promise<readonly Reserved[]> {
+): Promise<readonly ReservationResult[]> {
   const keyHashes = [...new Set(wanted.map(({ keyHash }) => keyHash))];
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     await lockWorkspaces(transaction, keyHashes);
-    const accounts = await accountsOf(transaction, keyHashes);
+    const accounts = await readBudgetAccounts(transaction, keyHashes);
     const decided = wanted.map((reservation) => decide(reservation, accounts.get(reservation.keyHash) ?? []));
     await hold(
       transaction,
@@ -69,9 +69,9 @@ async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: rea
 }
 
 /** Holds the amount in every budget, or in none. A refusal names the exhausted budget, or else the budget with the least free amount. */
-function decide(reservation: Reservation, accounts: readonly Account[]): Reserved {
+function decide(reservation: Reservation, accounts: readonly Account[]): ReservationResult {
   if (accounts.length === 0) return { admitted: true, held: false };
-  const amount = pico(reservation.amountUsd);
+  const amount = parsePico(reservation.amountUsd);
   const spent = accounts.filter(({ left }) => left <= 0n || left < amount);
   const admitted = accounts.every(
     (account) => free(account) > 0n && free(account) >= amount + besides(account, reservation),
@@ -80,7 +80,7 @@ function decide(reservation: Reservation, accounts: readonly Account[]): Reserve
   const { scope: budget, limitUsd, guardrailId } = tightest;
   const [left, remaining] = [atLeastZero(tightest.left), atLeastZero(free(tightest))];
   if (admitted) for (const account of accounts) account.held += amount;
-  const amounts = { limitUsd, remainingUsd: decimal(remaining), heldUsd: decimal(left - remaining) };
+  const amounts = { limitUsd, remainingUsd: toDecimal(remaining), heldUsd: toDecimal(left - remaining) };
   return { ...amounts, budget, guardrailId, admitted, held: !admitted && spent.length === 0 };
 }
 
@@ -89,7 +89,7 @@ const free = ({ left, held }: Account): bigint => left - held;
 const atLeastZero = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
 const besides = ({ scope }: Account, { keyBesidesUsd, workspaceBesidesUsd }: Reservation): bigint =>
-  pico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
+  parsePico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
 
 const leastFree = (accounts: readonly Account[]): Account =>
   accounts.reduce((least, account) => (free(account) < free(least) ? account : least));
@@ -110,7 +110,7 @@ async function hold(transaction: Transaction<Database>, held: readonly Reservati
     on conflict (turn_id, attempt) do nothing`.execute(transaction);
 }
 
-export interface Raise extends ReservedCall {
+export interface ReservationRaise extends ReservedCall {
   /** USD as a decimal. */
   readonly amountUsd: string;
 }
@@ -118,7 +118,7 @@ export interface Raise extends ReservedCall {
 /** Raises the reservation of a call above its worst case, regardless of the remaining amount: the money is spent. */
 export async function raiseReservation(
   database: Kysely<Database>,
-  { turnId, attempt, amountUsd }: Raise,
+  { turnId, attempt, amountUsd }: ReservationRaise,
 ): Promise<void> {
   await sql`
     update budget_reservations

@@ -4,7 +4,7 @@
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
 import { addSums, changeSums } from "./usage-rollup.ts";
 
@@ -14,11 +14,11 @@ const sumsLock = 7_340_155_302n;
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
 const maxChanges = 20_000;
 
-export type Folded = "all" | "some" | "locked";
+export type FoldOutcome = "all" | "some" | "locked";
 
 /** Adds changes to the sums, unless another process is doing so. */
-export function tryFold(database: Kysely<Database>): Promise<Folded> {
-  return transact(database, async (transaction) => {
+export function tryFold(database: Kysely<Database>): Promise<FoldOutcome> {
+  return runInTransaction(database, async (transaction) => {
     const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${sumsLock}) as locked`.execute(
       transaction,
     );
@@ -34,7 +34,7 @@ export async function foldAll(transaction: Transaction<Database>): Promise<void>
 }
 
 /** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */
-export async function holdChanges(transaction: Transaction<Database>): Promise<void> {
+export async function lockUsageChanges(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   await sql`lock table usage_changes in exclusive mode`.execute(transaction);
 }

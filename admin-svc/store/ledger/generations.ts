@@ -61,7 +61,7 @@ export async function listTurns(
 }
 
 /** Rows of a list, and how far it was read: undefined when nothing is older than the rows. */
-export interface TurnsRead {
+export interface TurnRows {
   readonly rows: readonly TurnRow[];
   /** Earlier turns are not read. */
   readonly readTo: Date | undefined;
@@ -83,7 +83,7 @@ export async function searchTurns(
   filter: TurnFilter,
   limit: number,
   after?: TurnCursor,
-): Promise<TurnsRead> {
+): Promise<TurnRows> {
   const rows: TurnRow[] = [];
   const began = performance.now();
   const first = await firstTurnOf(database, filter);

@@ -6,7 +6,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import { type Database, defaultWorkspaceId } from "../database.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 import { periodStart } from "./spending.ts";
 
 /** Time without a renewal after which a reservation is a charge. */
@@ -110,7 +110,7 @@ export function releaseCharge(
   author: Omit<Author, "workspaceId">,
   { turnId, attempt }: Pick<HoldRow, "turnId" | "attempt">,
 ): Promise<HoldRow | undefined> {
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     const { rows } = await sql<HoldRow>`
       delete from budget_reservations
       where turn_id = ${turnId}::uuid and attempt = ${attempt} and (is_settled or ${isAbandoned})

@@ -5,7 +5,10 @@ import type { Database } from "../database.ts";
 export type BackfillName = "turns" | "activity" | "key_totals";
 
 /** The time from which the work is done; undefined when all of it is. */
-export async function reachedBy(database: Kysely<Database>, name: BackfillName): Promise<RawBuilder<Date> | undefined> {
+export async function backfilledSince(
+  database: Kysely<Database>,
+  name: BackfillName,
+): Promise<RawBuilder<Date> | undefined> {
   const { rows } = await sql<{ reached: string }>`
     select reached::text as reached from backfills where name = ${name}`.execute(database);
   const [row] = rows;

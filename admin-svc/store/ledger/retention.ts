@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 
 const batch = 10_000;
 
@@ -12,23 +12,23 @@ export interface RetentionPeriods {
   readonly auditDays?: number;
 }
 
-export interface Removed {
+export interface RemovedCounts {
   readonly from: "ledger" | "turns" | "audit";
   /** Records removed so far. */
   readonly count: number;
 }
 
 /** Announces the removal in the audit log of every workspace, then removes batch by batch. Yields after each batch. */
-export async function* removeOld(
+export async function* removeExpiredRecords(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
   { ledgerDays, auditDays }: RetentionPeriods,
-): AsyncGenerator<Removed> {
+): AsyncGenerator<RemovedCounts> {
   const workspaces = await database.selectFrom("workspaces").select("id").orderBy("id").execute();
   const after = { ledger_days: ledgerDays ?? null, audit_days: auditDays ?? null };
   for (const { id: workspaceId } of workspaces) {
     const entry = { action: "retention.run", target: "ledger and audit", after };
-    await transact(database, (transaction) => recordAudit(transaction, { ...author, workspaceId }, entry));
+    await runInTransaction(database, (transaction) => recordAudit(transaction, { ...author, workspaceId }, entry));
   }
   if (ledgerDays !== undefined) {
     await keepLedgerFrom(database, ledgerDays);
@@ -43,7 +43,7 @@ export async function* removeOld(
   });
 }
 
-async function* counted(from: Removed["from"], remove: () => Promise<number>): AsyncGenerator<Removed> {
+async function* counted(from: RemovedCounts["from"], remove: () => Promise<number>): AsyncGenerator<RemovedCounts> {
   let count = 0;
   for (;;) {
     const removed = await remove();

@@ -16,7 +16,7 @@ import {
   type UsagePoint,
   UsagePointSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { type Problems, checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { type Problems, throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
 import type { Percentiles as Latencies } from "./percentiles.ts";
@@ -36,7 +36,7 @@ const defaultSteps: Readonly<Record<SeriesStep, number>> = { hour: 24, day: 30 }
 
 /** @throws Fault INVALID_REQUEST */
 export function readSeriesQuery(workspaceId: string, query: UsageSeriesQuery): SeriesQuery {
-  checked((problems: Problems) => seriesQuery.check(query, "", problems));
+  throwProblems((problems: Problems) => seriesQuery.check(query, "", problems));
   const {
     step = "day",
     by,

@@ -6,10 +6,10 @@ import {
   type Dimension,
   hourSums,
   joinColumns,
-  plainFigures,
+  textFigures,
   sumColumns,
   sumFigures,
-  wholeOf,
+  totalDimension,
 } from "./usage-rollup.ts";
 
 export interface SeriesQuery {
@@ -80,7 +80,7 @@ const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 export async function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const { workspaceId, step, from, to } = query;
   const by = query.by ?? "all";
-  const whole = wholeOf(query.by);
+  const whole = totalDimension(query.by);
   const summed = (dimension: string, figures: readonly string[], spans: readonly Span[]) => {
     const columns = joinColumns(["at", "value", ...figures]);
     const parts = spans.map(
@@ -111,18 +111,18 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
       ) as found group by 1, 2 having ${isUsed}
     ),
     others as materialized (
-      select at, ${sumColumns(plainFigures)}
+      select at, ${sumColumns(textFigures)}
       from (
-        select at, ${joinColumns(plainFigures)} from (${summed(whole, plainFigures, [query])}) as found
+        select at, ${joinColumns(textFigures)} from (${summed(whole, textFigures, [query])}) as found
         union all
-        select at, ${joinColumns(plainFigures.map((figure) => `-${figure}`))} from points
+        select at, ${joinColumns(textFigures.map((figure) => `-${figure}`))} from points
       ) as found group by 1 having ${isUsed}
     ),
     rows as (
       select at, value, place, ${joinColumns(sumFigures)} from points
       union all select null, value, min(place), ${sumColumns(sumFigures)} from points group by value
-      union all select at, null, null, ${joinColumns(plainFigures)}, 0, 0 from others
-      union all select null, null, null, ${sumColumns(plainFigures)}, 0, 0 from others having ${isUsed}
+      union all select at, null, null, ${joinColumns(textFigures)}, 0, 0 from others
+      union all select null, null, null, ${sumColumns(textFigures)}, 0, 0 from others having ${isUsed}
     )
     select at, value, ${joinColumns(sumFigures)},
       case when ${by} = 'key' then (select name from api_keys where hash = value) end as name

@@ -1,10 +1,10 @@
 /** Converts records of turns between messages and rows. */
 import { create } from "@bufbuild/protobuf";
-import { turnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/generations.js";
+import { toTurnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/generations.js";
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { callOperations, operationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { callOperations, toOperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { TurnRow } from "./generations.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 
@@ -20,10 +20,10 @@ export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   duration_ms: record.durationMs,
   first_ms: record.firstMs ?? null,
   door: record.door || "responses",
-  operation: operationWord(record.operation) ?? "turn",
+  operation: toOperationWord(record.operation) ?? "turn",
   requested_model: record.model || null,
   // An unknown outcome of a newer process counts as failed.
-  outcome: turnOutcomeWord(record.outcome) ?? "failed",
+  outcome: toTurnOutcomeWord(record.outcome) ?? "failed",
   http_status: record.httpStatus,
   error_type: record.errorType || null,
   provider_error: record.providerError || null,

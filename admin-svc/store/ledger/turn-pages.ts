@@ -6,7 +6,7 @@ import {
   type ListGenerationsResponse,
   ListGenerationsResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { checked, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
 import { type TurnCursor, type TurnFilter, type TurnRow, listTurns, searchTurns } from "./generations.ts";
@@ -44,7 +44,7 @@ export async function pageOfTurns(
   workspaceId: string,
   query: GenerationsQuery,
 ): Promise<TurnsPage> {
-  checked((problems) => generationsQuery.check(query, "", problems));
+  throwProblems((problems) => generationsQuery.check(query, "", problems));
   const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
   const limit = query.limit ?? defaultGenerations;
   const filter = toFilter(workspaceId, query);

@@ -34,7 +34,7 @@ const columns: Readonly<Record<Dimension, string>> = {
 const isOfTurn = (dimension: Dimension): boolean => dimension === "status" || dimension === "guardrail";
 
 /** The dimension with a single value: the sum over all values of the given dimension. */
-export const wholeOf = (dimension: Dimension | undefined): "all" | "turns" =>
+export const totalDimension = (dimension: Dimension | undefined): "all" | "turns" =>
   dimension !== undefined && isOfTurn(dimension) ? "turns" : "all";
 
 export const sumKeys = ["workspace_id", "dimension", "step", "at", "value"];
@@ -43,8 +43,8 @@ const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_
 /** Counts of latencies in buckets: twelve decimal digits of one number for each bucket, the first bucket last. */
 const latencyFigures = ["first_events", "durations"];
 /** Figures to show on one line of text. */
-export const plainFigures = ["requests", "failures", ...spent];
-export const sumFigures = [...plainFigures, ...latencyFigures];
+export const textFigures = ["requests", "failures", ...spent];
+export const sumFigures = [...textFigures, ...latencyFigures];
 
 export const joinColumns = (expressions: readonly string[]): RawBuilder<unknown> => sql.raw(expressions.join(", "));
 export const sumColumns = (figures: readonly string[]): RawBuilder<unknown> =>

@@ -3,7 +3,7 @@ import { type Insertable, type Kysely, type Selectable, type Transaction, sql } 
 import type { Database } from "../database.ts";
 import type { UsageRecordsTable } from "../tables/usage.ts";
 import { lockNotAvailable } from "../postgres/failure.ts";
-import { transact } from "../postgres/transaction.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";
 import { answersRequest } from "./usage-sums.ts";
@@ -30,7 +30,7 @@ export interface UsageBatch {
  * later reads include all earlier batches.
  * @param store resolves to the number of new records of calls
  */
-export type AroundStoring = (
+export type WrapStoring = (
   transaction: Transaction<Database>,
   batch: UsageBatch,
   store: () => Promise<number>,
@@ -45,13 +45,13 @@ export function insertUsage(
   database: Kysely<Database>,
   records: readonly NewUsageRecord[],
   turns: readonly NewTurnRecord[] = [],
-  around: AroundStoring = (_, __, store) => store(),
+  around: WrapStoring = (_, __, store) => store(),
 ): Promise<number> {
   const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
   const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
-  return transact(database, async (transaction) => {
+  return runInTransaction(database, async (transaction) => {
     await lockProcesses(transaction, bootIds);
-    await shareLedger(transaction, workspaceIds);
+    await lockLedgerShared(transaction, workspaceIds);
     return around(transaction, { records, turns }, async () => {
       const spent = await insertAll(transaction, records, turns);
       await addToDays(transaction, spent);
@@ -71,8 +71,11 @@ async function lockProcesses(transaction: Transaction<Database>, bootIds: readon
     ) as ordered`.execute(transaction);
 }
 
-/** Announces to `closeLedger` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
-export async function shareLedger(transaction: Transaction<Database>, workspaceIds: readonly string[]): Promise<void> {
+/** Announces to `lockLedgerExclusively` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
+export async function lockLedgerShared(
+  transaction: Transaction<Database>,
+  workspaceIds: readonly string[],
+): Promise<void> {
   await sql`
     select pg_advisory_xact_lock_shared(hashtextextended(id, 2)) from (
       select distinct id from unnest(${workspaceIds}::text[]) as named (id) order by 1
@@ -84,7 +87,7 @@ export async function shareLedger(transaction: Transaction<Database>, workspaceI
  * one. Waits only briefly, because new batches wait too.
  * @returns false when a slow batch is being stored
  */
-export async function closeLedger(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
+export async function lockLedgerExclusively(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
   await sql`savepoint closing`.execute(transaction);
   try {
     await sql`set local lock_timeout = '200ms'`.execute(transaction);
@@ -185,8 +188,8 @@ const hasKindAlone = sql`kind <> 'primary' and operation = 'turn' and payer = 'k
  * owner of the schema.
  * @returns the number of calls in this portion; 0 when nothing is left
  */
-export function addCallsApart(database: Kysely<Database>): Promise<number> {
-  return transact(database, async (transaction) => {
+export function addCallsWithoutTurns(database: Kysely<Database>): Promise<number> {
+  return runInTransaction(database, async (transaction) => {
     const { rows } = await sql<{ added: number }>`
       with named as (
         select distinct generation_id, key_hash from (

@@ -31,13 +31,13 @@ export const isLockRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === lockNotAvailable || error.code === "40P01");
 
 /** True when a statement exceeded its time limit, on the server or, for a dead connection, on this side. */
-export const isOverTime = (error: unknown): boolean =>
+export const isStatementTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError
     ? error.code === queryCanceled
     : error instanceof Error && error.message.startsWith("Query read timeout");
 
 /** True when the database user lacks the right. */
-export const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
+export const isPermissionDenied = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
 
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && conflicts.has(error.code ?? "");
@@ -54,11 +54,11 @@ export function isOutage(error: unknown): boolean {
 }
 
 /** Text of an error. An error that collects one cause for each address has no text itself. */
-export function reasonOf(error: unknown): string {
+export function errorReason(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
-  if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(reasonOf).join(", ");
+  if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(errorReason).join(", ");
   return "message" in error ? String(error.message) : "unknown error";
 }
 
 /** Error text for operators, after waiting for the database. */
-export const outageText = (error: unknown): string => `the database cannot be reached: ${reasonOf(error)}`;
+export const outageText = (error: unknown): string => `the database cannot be reached: ${errorReason(error)}`;

@@ -15,7 +15,7 @@ const maxRows = 1_000;
 const limits = { connectTimeoutMs: 1_000, statementTimeoutMs: 1_000, lockTimeoutMs: 1_000 };
 
 /** Log entries after generation `since`. */
-export interface PolicyReading {
+export interface PolicyLogEntries {
   readonly since: bigint;
   /** The generation in the same snapshot. */
   readonly current: bigint;
@@ -27,7 +27,7 @@ export interface PolicyListenerOptions {
   readonly role: Role;
   /** Generation after which to read. */
   readonly since: () => bigint;
-  readonly onReading: (reading: PolicyReading) => void;
+  readonly onReading: (reading: PolicyLogEntries) => void;
   /** Called with the payload of a notification. */
   readonly onNews: (payload: string) => void;
   readonly onLost: (error: unknown) => void;

@@ -7,7 +7,7 @@ import { isConflict } from "./failure.ts";
 const retries = 3;
 
 /** Runs within an open transaction. Read committed, whatever the server's default: statements lock the rows they decide on, and read again after waiting. */
-export async function transact<Result>(
+export async function runInTransaction<Result>(
   database: Kysely<Database>,
   work: (transaction: Transaction<Database>) => Promise<Result>,
 ): Promise<Result> {

@@ -4,13 +4,13 @@ import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/gua
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
-import type { BigInteger, Stamp } from "./columns.ts";
+import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 export interface WorkspacesTable {
   id: Generated<string>;
   /** Unique among workspaces. */
   name: string;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
   /** Number and hash of the last entry of its audit log. */
   audit_sequence: Generated<string>;
   audit_hash: Generated<Buffer>;
@@ -27,7 +27,7 @@ export interface AuditLogTable {
   workspace_id: string;
   /** Starts at 1 and has no gap within a workspace. */
   sequence: BigInteger;
-  at: Stamp;
+  at: GeneratedTimestamp;
   /** Hash of the management key, or the name of the program with direct access to the database. */
   actor: string;
   /** Noun and verb, such as `keys.revoke`. */
@@ -67,7 +67,7 @@ export interface ApiKeysTable extends KeySettingColumns {
   /** The key without its middle, for display. */
   label: string;
   revoked_at: ColumnType<Date | null, never, Date>;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
   /** Null until the first change. */
   updated_at: ColumnType<Date | null, never, Date>;
   /** True for a management key of the default workspace with permission to change account-wide records. */
@@ -88,7 +88,7 @@ export interface GuardrailsTable extends GuardrailSettingColumns {
   workspace_id: string;
   /** The configured fields of the routing policy. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
 }
 
@@ -111,14 +111,14 @@ export interface ExternalIdsTable {
   external_id: string;
   /** Hash or id of the record, which may no longer exist. */
   target: string;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
 }
 
 export interface EndUsersTable {
   workspace_id: string;
   user: string;
   is_active: Generated<boolean>;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
 }
 
@@ -132,5 +132,5 @@ export interface PolicyLogTable {
   generation: BigInteger;
   /** Null means every key. */
   key_hashes: string[] | null;
-  created_at: Stamp;
+  created_at: GeneratedTimestamp;
 }

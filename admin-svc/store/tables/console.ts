@@ -2,7 +2,7 @@
 import type { AlertType } from "../../rules/alerts.ts";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
-import type { BigInteger, Stamp } from "./columns.ts";
+import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 /** A console session of a person. */
 export interface ConsoleSessionsTable {
@@ -16,7 +16,7 @@ export interface ConsoleSessionsTable {
   person: string | null;
   /** The rule by which the person has the role; null for a session of a management key. */
   rule: string | null;
-  opened_at: Stamp;
+  opened_at: GeneratedTimestamp;
   /** Time of the last use, to the minute. */
   seen_at: ColumnType<Date, never, Date>;
   expires_at: Date;

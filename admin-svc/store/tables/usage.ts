@@ -1,7 +1,7 @@
 /** Tables of the ledger: calls, turns, their sums, and the reservations of budgets. */
 import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Generated } from "kysely";
-import type { BigInteger, Stamp } from "./columns.ts";
+import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 /** A call to a provider. A record is written once. */
 export interface UsageRecordsTable {
@@ -46,7 +46,7 @@ export interface UsageRecordsTable {
   first_ms: BigInteger | null;
   /** Why the answer ended: stop, tool_calls, length or content_filter. */
   finish_reason: string | null;
-  recorded_at: Stamp;
+  recorded_at: GeneratedTimestamp;
   /** Whether the row of its turn and the sums by hour and day include the call; false in records stored by an admin-svc without turns. */
   in_turn: Generated<boolean>;
   /** Whether a trigger has recorded the call for the sums of activity; false in earlier records. */
@@ -109,7 +109,7 @@ export interface TurnDeliveriesTable {
   last_sequence: BigInteger;
   /** Less than the last number when records are missing. */
   records: BigInteger;
-  recorded_at: Stamp;
+  recorded_at: GeneratedTimestamp;
 }
 
 /** Usage of one value of a dimension, in an hour or on a day. */

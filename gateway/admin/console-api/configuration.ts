@@ -4,7 +4,7 @@ import type { Client } from "@grpc/grpc-js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { type CallOrigin, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { LiveTurns } from "./live.ts";
 
@@ -19,7 +19,7 @@ export interface ConfigurationParts {
 }
 
 /** Leaves out processes that do not answer or are too old to know this call. */
-export async function listConfigRefusals(parts: ConfigurationParts, caller: OnBehalf): Promise<object> {
+export async function listConfigRefusals(parts: ConfigurationParts, caller: CallOrigin): Promise<object> {
   const asked = [askAdmin(parts, caller), askInference(parts, caller)];
   const refusals = [parts.configRefusal(), ...(await Promise.all(asked)).flat()];
   return { data: refusals.flatMap((refusal) => (refusal ? [toShown(refusal)] : [])) };
@@ -27,13 +27,13 @@ export async function listConfigRefusals(parts: ConfigurationParts, caller: OnBe
 
 type Refusals = readonly (ConfigRefusal | undefined)[];
 
-async function askAdmin({ admin, token }: ConfigurationParts, caller: OnBehalf): Promise<Refusals> {
+async function askAdmin({ admin, token }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
   const { findConfigRefusal: method } = SessionService.method;
   const asking = call(admin, method, create(method.input), serviceMetadata(token, caller), timeoutMs);
   return [await asking.then(({ refusal }) => refusal).catch(() => undefined)];
 }
 
-async function askInference({ live }: ConfigurationParts, caller: OnBehalf): Promise<Refusals> {
+async function askInference({ live }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
   const { findConfigRefusal: method } = InferenceService.method;
   return (await live.askAll(method, create(method.input), caller)).map(({ refusal }) => refusal);
 }

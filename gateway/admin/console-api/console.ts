@@ -8,16 +8,16 @@ import { callbackPath } from "@sluice/proto/config/console/section.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object, string } from "@sluice/proto/lib/validation/shape.js";
-import { site } from "../../edge/http/site.ts";
+import { consoleSite } from "../../edge/http/site.ts";
 import { readBody } from "../../edge/http/body.ts";
 import type { EdgeContext, HandlerParts } from "../../edge/http/context.ts";
 import { writeFault, writeJson, writeNothing } from "../../edge/http/errors.ts";
-import { type ExchangeParts, enter, fail } from "../../edge/http/exchange.ts";
+import { type ExchangeParts, continueAsCaller, answerFailure } from "../../edge/http/exchange.ts";
 import { pathIn } from "../../edge/http/path.ts";
 import { writePublished } from "../../edge/http/published.ts";
-import type { KnownPerson } from "./people.ts";
+import type { AuthorizedPerson } from "./people.ts";
 import { type ConfigurationParts, listConfigRefusals } from "./configuration.ts";
 import { session as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
@@ -25,9 +25,9 @@ import { LiveStream } from "./live-stream.ts";
 import type { Oidc } from "./oidc.ts";
 import { type SignInParts, beginSignIn, finishSignIn } from "./oidc-sign-in.ts";
 import { requireSameOrigin } from "./origin.ts";
-import { actingFor, requireRole } from "./roles.ts";
+import { sessionMetadata, requireRole } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
-import { type ShownSettings, shownSession } from "./shown-session.ts";
+import { type SessionLinks, toSessionJson } from "./shown-session.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
 import type { TrustedHeader } from "./trusted-header.ts";
 
@@ -41,7 +41,7 @@ const configuration = "/configuration";
 export interface ConsoleParts
   extends ExchangeParts,
     SignInParts,
-    ShownSettings,
+    SessionLinks,
     ConfigurationParts,
     Pick<HandlerParts, "admin" | "token"> {
   readonly live: LiveTurns;
@@ -84,7 +84,7 @@ export class Console {
       else if (path === callbackPath) await this.#finishSignIn(context);
       else await this.#servePage(context);
     } catch (error) {
-      await fail(this.#parts, context, error);
+      await answerFailure(this.#parts, context, error);
     }
   }
 
@@ -108,11 +108,11 @@ export class Console {
     context.fault = refusal;
     if (refusal) return writeFault(response, refusal, { requestId: context.requestId });
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead || !site.page) throw notFound(context);
-    writePublished(request, response, site.page);
+    if (!isRead || !consoleSite.page) throw notFound(context);
+    writePublished(request, response, consoleSite.page);
   }
 
-  async #serveApi(context: EdgeContext, path: string, person: KnownPerson | undefined): Promise<void> {
+  async #serveApi(context: EdgeContext, path: string, person: AuthorizedPerson | undefined): Promise<void> {
     const { req: request, res: response } = context;
     response.setHeader("cache-control", "no-store");
     requireSameOrigin(request);
@@ -134,7 +134,7 @@ export class Console {
   }
 
   /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */
-  async #find(context: EdgeContext, person: KnownPerson | undefined): Promise<Session | undefined> {
+  async #find(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<Session | undefined> {
     if (person) return await this.#sessions.findPerson(person, context);
     const secret = presentedCookie(sessionCookie, context.req);
     const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
@@ -165,7 +165,7 @@ export class Console {
     const generationId = path.slice(live.length + 1);
     if (path === live || request.method !== "DELETE") throw notFound(context);
     await requireRole(this.#sessions, session, "operator", `DELETE ${live}/{id}`, context);
-    const caller = actingFor(session, context);
+    const caller = sessionMetadata(session, context);
     if (!(await this.#parts.live.end(generationId, caller))) throw notFound(context);
     await this.#sessions.recordEndedTurn(generationId, caller);
     writeNothing(response, context);
@@ -176,7 +176,7 @@ export class Console {
     context.route = `${api}${configuration}`;
     if (!session.account) throw accountOnly();
     await requireRole(this.#sessions, session, "admin", `GET ${configuration}`, context);
-    writeJson(context.res, await listConfigRefusals(this.#parts, actingFor(session, context)), context);
+    writeJson(context.res, await listConfigRefusals(this.#parts, sessionMetadata(session, context)), context);
   }
 
   /** Answers null without a session: this is not a failure, though a browser would report an error status as one. */
@@ -184,7 +184,7 @@ export class Console {
     context.route = `${api}/session`;
     const { oidc } = this.#parts;
     const signIn = { data: null, oidc: oidc ? { name: oidc.name } : null };
-    writeJson(context.res, session ? shownSession(session, this.#parts) : signIn, context);
+    writeJson(context.res, session ? toSessionJson(session, this.#parts) : signIn, context);
   }
 
   /** Continues as if the session's key had been presented at the same path below the contract's base path. */
@@ -194,7 +194,7 @@ export class Console {
     const { url = "" } = context.req;
     context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
     const { caller } = await access.resolve(keyHash, undefined, context.trace);
-    enter(this.#parts, context, keyHash, caller);
+    continueAsCaller(this.#parts, context, keyHash, caller);
     context.person = session.person === "" ? undefined : session.person;
     context.permit = (operation) => {
       const call = `${operation.method.toUpperCase()} ${operation.path}`;
@@ -212,7 +212,7 @@ export class Console {
       throw (isWrong && (await this.#limiter.note(context.req, key))) || error;
     });
     context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
-    writeJson(context.res, shownSession(session as Session, this.#parts), context, 201);
+    writeJson(context.res, toSessionJson(session as Session, this.#parts), context, 201);
   }
 
   /**
@@ -238,7 +238,7 @@ export class Console {
     const bytes = await readBody(context.req, maxSignInBytes, context.room);
     scanObject(bytes, "body");
     const body: unknown = JSON.parse(bytes.toString("utf8"));
-    checked((problems) => signIn.check(body, "", problems));
+    throwProblems((problems) => signIn.check(body, "", problems));
     return (body as { readonly management_key: string }).management_key;
   }
 }

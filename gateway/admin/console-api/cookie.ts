@@ -19,7 +19,7 @@ export const session: Cookie = {
 };
 
 /** State, nonce and verifier. A strict cookie would be missing when the other service redirects back. */
-export const attempt: Cookie = {
+export const signInCookie: Cookie = {
   secureName: "__Host-sluice-sign-in",
   loopbackName: "sluice_sign_in",
   sameSite: "Lax",

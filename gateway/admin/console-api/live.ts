@@ -11,7 +11,7 @@ import {
   type ListOpenTurnsResponse,
   type OpenTurn,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { type CallOrigin, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 const intervalMs = 1_000;
@@ -36,7 +36,7 @@ export interface Watcher {
   stop(): void;
 }
 
-type Caller = OnBehalf & { readonly keyHash: string };
+type Caller = CallOrigin & { readonly keyHash: string };
 
 const { listOpenTurns, endTurn } = InferenceService.method;
 
@@ -84,7 +84,7 @@ export class LiveTurns {
   async askAll<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
-    caller: OnBehalf,
+    caller: CallOrigin,
   ): Promise<MessageShape<Output>[]> {
     this.#asking++;
     const settled = await Promise.allSettled(this.#ask(method, request, caller, snapshotTimeoutMs));
@@ -113,7 +113,7 @@ export class LiveTurns {
   #ask<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
-    caller: OnBehalf,
+    caller: CallOrigin,
     timeoutMs: number,
   ): Promise<MessageShape<Output>>[] {
     const metadata = serviceMetadata(this.#parts.token, caller);

@@ -5,7 +5,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJson } from "../../edge/http/errors.ts";
 import type { KeylessLimiter } from "../../edge/http/keyless-limiter.ts";
-import { attempt, presentedCookie, session, setCookie } from "./cookie.ts";
+import { signInCookie, presentedCookie, session, setCookie } from "./cookie.ts";
 import type { Oidc } from "./oidc.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -22,7 +22,7 @@ export async function beginSignIn({ keylessLimiter }: SignInParts, oidc: Oidc, c
   const refusal = await keylessLimiter.admit(request);
   if (refusal) throw refusal;
   const { url, state, nonce, verifier } = await oidc.begin();
-  response.setHeader("set-cookie", setCookie(attempt, request, `${state}.${nonce}.${verifier}`, maxSeconds));
+  response.setHeader("set-cookie", setCookie(signInCookie, request, `${state}.${nonce}.${verifier}`, maxSeconds));
   writeJson(response, { data: { url } }, context);
 }
 
@@ -37,7 +37,7 @@ export async function finishSignIn(
   context.route = callbackPath;
   const refusal = await keylessLimiter.admit(request);
   if (refusal) throw refusal;
-  const cookies = [setCookie(attempt, request, "")];
+  const cookies = [setCookie(signInCookie, request, "")];
   let query = "";
   try {
     cookies.push(setCookie(session, request, await openSession(oidc, sessions, context)));
@@ -53,7 +53,7 @@ export async function finishSignIn(
 
 /** @returns the secret of the new session */
 async function openSession(oidc: Oidc, sessions: Sessions, context: EdgeContext): Promise<string> {
-  const [state, nonce, verifier] = presentedCookie(attempt, context.req)?.split(".") ?? [];
+  const [state, nonce, verifier] = presentedCookie(signInCookie, context.req)?.split(".") ?? [];
   if (state === undefined || nonce === undefined || verifier === undefined) {
     throw new Error("this browser has begun no sign-in in the last ten minutes");
   }

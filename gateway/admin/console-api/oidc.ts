@@ -17,7 +17,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from "openid-client";
-import { type KnownPerson, identityOf, knownPerson, refused, ruleText } from "./people.ts";
+import { type AuthorizedPerson, identityOf, authorizePerson, signInRefusal, describeRule } from "./people.ts";
 
 const section = "console.oidc";
 const timeoutSeconds = 5;
@@ -40,7 +40,7 @@ export class Oidc {
 
   constructor(settings: OidcSettings) {
     this.#settings = settings;
-    this.#rules = new Set(settings.roles.map(ruleText));
+    this.#rules = new Set(settings.roles.map(describeRule));
   }
 
   get name(): string {
@@ -73,7 +73,7 @@ export class Oidc {
    * @throws Fault PERMISSION_DENIED for a person without a role
    * @throws Error of the library for an untrusted answer
    */
-  async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<KnownPerson> {
+  async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<AuthorizedPerson> {
     const configuration = await this.#discover();
     const url = new URL(this.#settings.redirect_uri);
     url.search = query;
@@ -99,12 +99,16 @@ export class Oidc {
     return { ...(await fetchUserInfo(configuration, token, claims.sub)), ...claims };
   }
 
-  #person(claims: Claims): KnownPerson {
+  #person(claims: Claims): AuthorizedPerson {
     const { user_claim: user, group_claim: group, roles } = this.#settings;
     this.#requireVerified(claims["email_verified"]);
     const groups = [claims[group] ?? []].flat().filter((each) => typeof each === "string");
     const given = claims[user];
-    return knownPerson(identityOf(typeof given === "string" ? given : "", groups, `The claim ${user}`), roles, section);
+    return authorizePerson(
+      identityOf(typeof given === "string" ? given : "", groups, `The claim ${user}`),
+      roles,
+      section,
+    );
   }
 
   /** Whether the person is identified by an e-mail address, which must then be verified by the service. */
@@ -123,7 +127,7 @@ export class Oidc {
       verified === undefined
         ? `; ${section}.require_verified_email: false accepts addresses without email_verified`
         : "";
-    throw refused(`${this.name} has not verified the e-mail address${setting}`);
+    throw signInRefusal(`${this.name} has not verified the e-mail address${setting}`);
   }
 
   /** Loads the service's metadata once, and again after a failure. */

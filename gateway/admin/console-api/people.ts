@@ -10,7 +10,7 @@ export interface Identity {
 }
 
 /** A person with the applicable rule. */
-export interface KnownPerson {
+export interface AuthorizedPerson {
   readonly email: string;
   readonly workspace: string;
   readonly account: boolean;
@@ -24,19 +24,19 @@ const email = /^[!-+\--?A-~]{1,190}@[a-z0-9.-]{1,63}$/i;
 
 /** @param source the setting in use, for the message @throws Fault PERMISSION_DENIED */
 export function identityOf(given: string, groups: readonly string[], source: string): Identity {
-  if (!email.test(given)) throw refused(`${source} names a person by something that is no e-mail address`);
+  if (!email.test(given)) throw signInRefusal(`${source} names a person by something that is no e-mail address`);
   return { email: given.toLowerCase(), groups };
 }
 
 /** @param source the section with the rules @throws Fault PERMISSION_DENIED without a rule */
-export function knownPerson(identity: Identity, rules: readonly PersonRule[], source: string): KnownPerson {
+export function authorizePerson(identity: Identity, rules: readonly PersonRule[], source: string): AuthorizedPerson {
   const rule = rules.find((each) => fits(each, identity));
-  if (!rule) throw refused(`No rule in ${source}.roles of the configuration file gives ${identity.email} a role`);
+  if (!rule) throw signInRefusal(`No rule in ${source}.roles of the configuration file gives ${identity.email} a role`);
   const { role, workspace = "", account } = rule;
-  return { email: identity.email, workspace, account, role, rule: ruleText(rule) };
+  return { email: identity.email, workspace, account, role, rule: describeRule(rule) };
 }
 
-export const ruleText = ({ user, group, role, workspace = "", account }: PersonRule): string =>
+export const describeRule = ({ user, group, role, workspace = "", account }: PersonRule): string =>
   JSON.stringify([user ?? null, group ?? null, role, workspace, account]);
 
 function fits({ user, group }: PersonRule, identity: Identity): boolean {
@@ -45,5 +45,5 @@ function fits({ user, group }: PersonRule, identity: Identity): boolean {
   return user.startsWith("*@") ? identity.email.endsWith(user.slice(1)) : identity.email === user;
 }
 
-export const refused = (message: string): Fault =>
+export const signInRefusal = (message: string): Fault =>
   new Fault(FaultReason.PERMISSION_DENIED, message, { origin: FaultOrigin.CLIENT });

@@ -2,7 +2,7 @@
 import { type Role, isRole, permits } from "@sluice/proto/lib/policy/role.js";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { OnBehalf } from "@sluice/proto/lib/rpc/dial.js";
+import type { CallOrigin } from "@sluice/proto/lib/rpc/dial.js";
 import type { Sessions } from "./sessions.ts";
 
 /** Sessions of an admin-svc without roles are all administrators'. A role unknown to this build counts as the lowest. */
@@ -12,10 +12,10 @@ export function roleOf({ role }: Pick<Session, "role">): Role {
 }
 
 /** The key and the person of a session, in calls to the services. */
-export const actingFor = (
+export const sessionMetadata = (
   { keyHash, person }: Session,
-  { requestId, trace }: OnBehalf,
-): OnBehalf & { readonly keyHash: string } => ({
+  { requestId, trace }: CallOrigin,
+): CallOrigin & { readonly keyHash: string } => ({
   keyHash,
   person: person === "" ? undefined : person,
   trace,
@@ -32,11 +32,11 @@ export async function requireRole(
   session: Session,
   neededRole: Role,
   call: string,
-  caller: OnBehalf,
+  caller: CallOrigin,
 ): Promise<void> {
   const role = roleOf(session);
   if (permits(role, neededRole)) return;
-  await sessions.recordRefusal({ call, role, neededRole }, actingFor(session, caller));
+  await sessions.recordRefusal({ call, role, neededRole }, sessionMetadata(session, caller));
   throw new Fault(FaultReason.PERMISSION_DENIED, `${call} needs the role ${neededRole}; yours is ${role}`, {
     origin: FaultOrigin.CLIENT,
   });

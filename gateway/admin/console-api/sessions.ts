@@ -9,9 +9,9 @@ import {
   SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
+import { type CallOrigin, call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
-import type { KnownPerson } from "./people.ts";
+import type { AuthorizedPerson } from "./people.ts";
 
 const timeoutMs = 5_000;
 
@@ -28,31 +28,31 @@ export class Sessions {
    * @param caller with the hash of the management key, if there is no person
    * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (the workspace of the person)
    */
-  open(caller: OnBehalf, person?: KnownPerson): Promise<OpenSessionResponse> {
+  open(caller: CallOrigin, person?: AuthorizedPerson): Promise<OpenSessionResponse> {
     const { openSession } = SessionService.method;
     return this.#call(openSession, create(openSession.input, person && { person }), caller);
   }
 
   /** Undefined for an ended session. */
-  async find(secret: string, caller: OnBehalf): Promise<Session | undefined> {
+  async find(secret: string, caller: CallOrigin): Promise<Session | undefined> {
     const { resolveSession } = SessionService.method;
     const request = create(resolveSession.input, { sessionHash: hashKey(secret), knowsRoles: true });
     return (await this.#call(resolveSession, request, caller)).session;
   }
 
   /** The rights of a person identified by each request. @throws Fault NOT_FOUND, PERMISSION_DENIED */
-  async findPerson(person: KnownPerson, caller: OnBehalf): Promise<Session | undefined> {
+  async findPerson(person: AuthorizedPerson, caller: CallOrigin): Promise<Session | undefined> {
     const { resolvePerson } = SessionService.method;
     return (await this.#call(resolvePerson, create(resolvePerson.input, { person }), caller)).session;
   }
 
-  async end(secret: string, { all }: Pick<EndSessionRequest, "all">, caller: OnBehalf): Promise<void> {
+  async end(secret: string, { all }: Pick<EndSessionRequest, "all">, caller: CallOrigin): Promise<void> {
     const { endSession } = SessionService.method;
     await this.#call(endSession, create(endSession.input, { sessionHash: hashKey(secret), all }), caller);
   }
 
   /** Records in the audit log that the caller ended a turn. */
-  async recordEndedTurn(generationId: string, caller: OnBehalf & { readonly keyHash: string }): Promise<void> {
+  async recordEndedTurn(generationId: string, caller: CallOrigin & { readonly keyHash: string }): Promise<void> {
     const { recordEndedTurn } = SessionService.method;
     await this.#call(recordEndedTurn, create(recordEndedTurn.input, { generationId }), caller);
   }
@@ -60,7 +60,7 @@ export class Sessions {
   /** Records in the audit log a call that the caller's role does not permit. */
   async recordRefusal(
     refusal: Pick<RecordRefusalRequest, "call" | "role" | "neededRole">,
-    caller: OnBehalf & { readonly keyHash: string },
+    caller: CallOrigin & { readonly keyHash: string },
   ): Promise<void> {
     const { recordRefusal } = SessionService.method;
     await this.#call(recordRefusal, create(recordRefusal.input, refusal), caller);
@@ -69,7 +69,7 @@ export class Sessions {
   #call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
-    caller: OnBehalf,
+    caller: CallOrigin,
   ): Promise<MessageShape<Output>> {
     return call(this.#admin, method, request, serviceMetadata(this.#token, caller), timeoutMs);
   }

@@ -3,14 +3,14 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { roleOf } from "./roles.ts";
 
-export interface ShownSettings {
+export interface SessionLinks {
   /** URL template of a trace, with {trace_id} as the id. */
   readonly traceUrl: string | undefined;
   /** The proxy's sign-out page. */
   readonly signOutUrl: string | undefined;
 }
 
-export const shownSession = (session: Session, { traceUrl, signOutUrl }: ShownSettings): object => ({
+export const toSessionJson = (session: Session, { traceUrl, signOutUrl }: SessionLinks): object => ({
   data: {
     key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
     workspace: { id: session.workspaceId, name: session.workspaceName },

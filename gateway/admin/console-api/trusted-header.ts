@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv6 } from "node:net";
 import type { TrustedHeaderSettings } from "@sluice/proto/config/console/section.js";
-import { type KnownPerson, identityOf, knownPerson, refused } from "./people.ts";
+import { type AuthorizedPerson, identityOf, authorizePerson, signInRefusal } from "./people.ts";
 
 const section = "console.trusted_header";
 
@@ -25,18 +25,18 @@ export class TrustedHeader {
    * @returns undefined for a request without a person
    * @throws Fault PERMISSION_DENIED
    */
-  find(request: IncomingMessage): KnownPerson | undefined {
+  find(request: IncomingMessage): AuthorizedPerson | undefined {
     const { user_header: userHeader, group_header: groupHeader, roles } = this.#settings;
     const user = single(request, userHeader);
     const groups = groupHeader === undefined ? undefined : single(request, groupHeader);
     if (user === undefined && groups === undefined) return undefined;
     if (!this.#trusts(request.socket.remoteAddress ?? "")) {
       const named = user === undefined ? groupHeader : userHeader;
-      throw refused(`The header ${named} counts only in requests from the addresses of ${section}.from`);
+      throw signInRefusal(`The header ${named} counts only in requests from the addresses of ${section}.from`);
     }
-    if (user === undefined) throw refused(`The header ${groupHeader} came without ${userHeader}`);
+    if (user === undefined) throw signInRefusal(`The header ${groupHeader} came without ${userHeader}`);
     const listed = (groups ?? "").split(",").map((group) => group.trim());
-    return knownPerson(identityOf(user, listed, `The header ${userHeader}`), roles, section);
+    return authorizePerson(identityOf(user, listed, `The header ${userHeader}`), roles, section);
   }
 
   #trusts(address: string): boolean {
@@ -49,6 +49,6 @@ function single({ rawHeaders, headers }: IncomingMessage, name: string): string 
   const value = headers[name];
   if (value === undefined) return undefined;
   const times = rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length;
-  if (times > 1) throw refused(`The header ${name} is sent more than once`);
+  if (times > 1) throw signInRefusal(`The header ${name} is sent more than once`);
   return String(value);
 }

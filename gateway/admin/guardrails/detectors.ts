@@ -1,7 +1,7 @@
 /** Checks the detectors named in a new or changed guardrail against the configuration file. */
 import type { DetectorRule } from "@sluice/proto/contract/records/detector-rules.js";
 import type { NamedDetector } from "@sluice/proto/config/detectors.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 
 /** A request body with detectors. */
 export interface NamesDetectors {
@@ -15,7 +15,7 @@ export interface NamesDetectors {
  */
 export function checkDetectors({ detectors }: NamesDetectors, configured: readonly NamedDetector[]): void {
   if (!detectors) return;
-  checked((problems) => {
+  throwProblems((problems) => {
     for (const [index, { detector: id, category }] of detectors.entries()) {
       const detector = configured.find((known) => known.id === id);
       if (!detector) {

@@ -4,7 +4,7 @@ import type { components, paths } from "../gen/contract.d.ts";
 
 export type Schemas = components["schemas"];
 
-export const base = "/console/api";
+export const apiBase = "/console/api";
 
 /** An error answer, with a message for people. */
 export class ApiError extends Error {
@@ -26,7 +26,7 @@ export const onSignedOut = (listener: () => void): void => {
 /** Changes have to name JSON, also without a body. */
 const json = { "content-type": "application/json" };
 
-export const api = createClient<paths>({ baseUrl: base, headers: json });
+export const api = createClient<paths>({ baseUrl: apiBase, headers: json });
 
 /** An answer of the client. */
 interface Answer<Data> {
@@ -36,29 +36,29 @@ interface Answer<Data> {
 }
 
 /** @returns the body of the answer @throws ApiError */
-export async function take<Data>(answering: Promise<Answer<Data>>): Promise<Data> {
+export async function unwrapAnswer<Data>(answering: Promise<Answer<Data>>): Promise<Data> {
   const { data, error, response } = await answering.catch(() => {
     throw new ApiError(0, "Sluice does not answer. Is it running?");
   });
   if (error === undefined) return data as Data;
   if (response.status === 401) whenSignedOut();
-  throw new ApiError(response.status, messageIn(error) ?? `The request failed with status ${response.status}.`);
+  throw new ApiError(response.status, errorMessageOf(error) ?? `The request failed with status ${response.status}.`);
 }
 
 /** The error message of an answer's body. */
-export function messageIn(body: unknown): string | undefined {
+export function errorMessageOf(body: unknown): string | undefined {
   const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown } };
   return typeof error?.message === "string" && error.message !== "" ? error.message : undefined;
 }
 
 /** Sends a request of the console's own API. @throws ApiError */
-export async function send<Data>(method: string, path: string, body?: object): Promise<Data> {
-  const answering = fetch(`${base}${path}`, {
+export async function sendRequest<Data>(method: string, path: string, body?: object): Promise<Data> {
+  const answering = fetch(`${apiBase}${path}`, {
     method,
     headers: json,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  return take(answering.then((response) => readAnswer<Data>(response)));
+  return unwrapAnswer(answering.then((response) => readAnswer<Data>(response)));
 }
 
 async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {

@@ -1,5 +1,5 @@
 /** The playground's key: created on demand, valid for an hour and a dollar, and only in this page's memory. */
-import { api, take } from "./client.ts";
+import { api, unwrapAnswer } from "./client.ts";
 import { beforeSignOut, session } from "./session.ts";
 
 const lifeMs = 3_600_000;
@@ -22,7 +22,7 @@ export async function playgroundKey(): Promise<PlaygroundKey> {
     limit,
     expires_at: new Date(expires).toISOString(),
   };
-  const { data, key: secret } = await take(api.POST("/keys", { body }));
+  const { data, key: secret } = await unwrapAnswer(api.POST("/keys", { body }));
   return (current = { hash: data.hash, secret, expires });
 }
 
@@ -30,7 +30,8 @@ export async function playgroundKey(): Promise<PlaygroundKey> {
 async function dropPlaygroundKey(): Promise<void> {
   const dropped = current;
   current = undefined;
-  if (dropped) await take(api.DELETE("/keys/{hash}", { params: { path: { hash: dropped.hash } } })).catch(() => {});
+  if (dropped)
+    await unwrapAnswer(api.DELETE("/keys/{hash}", { params: { path: { hash: dropped.hash } } })).catch(() => {});
 }
 
 beforeSignOut(dropPlaygroundKey);

@@ -1,6 +1,6 @@
 /** The session of the signed-in person. */
 import { signal } from "@preact/signals";
-import { onSignedOut, send } from "./client.ts";
+import { onSignedOut, sendRequest } from "./client.ts";
 
 /** In order, from the lowest role to the highest. */
 const roles = ["viewer", "operator", "admin"] as const;
@@ -24,20 +24,21 @@ export interface Session {
 /** Undefined until it is known, null without a session. */
 export const session = signal<Session | null | undefined>(undefined);
 /** Whether the person has at least this role. */
-export const may = (needed: Role): boolean => roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
+export const hasRole = (needed: Role): boolean =>
+  roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
 
 /** Name of the sign-in service; empty without a service. */
 export const signInService = signal("");
 /** Reason for showing the sign-in page, other than a missing session. */
-export const signInNote = signal("");
+export const signInReason = signal("");
 
 /** Shows the sign-in page, with the reason. */
-export function sessionEnded(): void {
-  if (session.peek()) signInNote.value = "Your session has ended. Sign in again to go on.";
+export function endSession(): void {
+  if (session.peek()) signInReason.value = "Your session has ended. Sign in again to go on.";
   session.value = null;
 }
 
-onSignedOut(sessionEnded);
+onSignedOut(endSession);
 
 interface SessionAnswer {
   readonly data: Session | null;
@@ -46,29 +47,29 @@ interface SessionAnswer {
 
 export async function readSession(): Promise<void> {
   try {
-    const { data, oidc } = await send<SessionAnswer>("GET", "/session");
+    const { data, oidc } = await sendRequest<SessionAnswer>("GET", "/session");
     signInService.value = oidc?.name ?? "";
     if (data === null) takeOutcome();
     session.value = data;
   } catch (error) {
-    signInNote.value = (error as Error).message;
+    signInReason.value = (error as Error).message;
     session.value = null;
   }
 }
 
 /** @throws ApiError */
 export async function signIn(managementKey: string): Promise<void> {
-  await send("POST", "/session", { management_key: managementKey });
-  signInNote.value = "";
+  await sendRequest("POST", "/session", { management_key: managementKey });
+  signInReason.value = "";
   await readSession();
   if (!session.peek()) {
-    signInNote.value = "The browser kept no cookie. Open the console over https, or on this machine as localhost.";
+    signInReason.value = "The browser kept no cookie. Open the console over https, or on this machine as localhost.";
   }
 }
 
 /** Redirects to the sign-in service. @throws ApiError */
 export async function signInThroughService(): Promise<void> {
-  const { data } = await send<{ readonly data: { readonly url: string } }>("POST", "/oidc");
+  const { data } = await sendRequest<{ readonly data: { readonly url: string } }>("POST", "/oidc");
   location.assign(data.url);
 }
 
@@ -83,7 +84,7 @@ function takeOutcome(): void {
   const word = new URLSearchParams(location.search).get("sign_in");
   if (word === null) return;
   history.replaceState(null, "", location.pathname);
-  signInNote.value = outcomes[word] ?? "";
+  signInReason.value = outcomes[word] ?? "";
 }
 
 /** Tasks to run before a person signs out. */
@@ -93,9 +94,9 @@ export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.
 /** @param all ends every session of the person or the key */
 export async function signOut(all = false): Promise<void> {
   for (const leave of leaving) await leave();
-  await send("DELETE", all ? "/sessions" : "/session").catch(() => {});
+  await sendRequest("DELETE", all ? "/sessions" : "/session").catch(() => {});
   const elsewhere = session.peek()?.sign_out_url;
   if (elsewhere) return location.assign(elsewhere);
-  signInNote.value = "";
+  signInReason.value = "";
   session.value = null;
 }

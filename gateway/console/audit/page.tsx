@@ -1,6 +1,6 @@
 /** Changes by administrators, latest first. */
 import { useState } from "preact/hooks";
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { TextField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -31,7 +31,7 @@ const loadAudit = ({ action, target, actor }: Filter, cursor: string | undefined
     cursor,
     limit: pageSize,
   };
-  return take(api.GET("/audit", { params: { query } }));
+  return unwrapAnswer(api.GET("/audit", { params: { query } }));
 };
 
 export function AuditPage() {
@@ -131,7 +131,7 @@ function Check() {
   const check = async () => {
     setError(undefined);
     try {
-      setStates((await take(api.GET("/audit/verify", {}))).data);
+      setStates((await unwrapAnswer(api.GET("/audit/verify", {}))).data);
     } catch (failure) {
       setError(failure as Error);
     }

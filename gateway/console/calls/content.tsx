@@ -4,7 +4,7 @@ import type { Schemas } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Show } from "../parts/state.tsx";
-import { count, wholeTime } from "../parts/words.ts";
+import { formatCount, formatDateTime } from "../parts/words.ts";
 import { loadContent } from "./data.ts";
 
 type Text = Schemas["GenerationContent"]["request"];
@@ -14,7 +14,7 @@ export function ContentPart({ id, expiresAt }: { id: string; expiresAt: string }
   return (
     <section class="dialog-part">
       <h3>Prompt and answer</h3>
-      <p class="hint">Stored until {wholeTime(expiresAt)}. The audit log keeps who reads them.</p>
+      <p class="hint">Stored until {formatDateTime(expiresAt)}. The audit log keeps who reads them.</p>
       {isShown ? (
         <Content id={id} />
       ) : (
@@ -51,7 +51,7 @@ const Captured = ({
     <p class="facts-line">
       <strong>{title}</strong>
       <span class="muted">
-        {count(bytes)} bytes{isTruncated && ", of which the end was not kept"}
+        {formatCount(bytes)} bytes{isTruncated && ", of which the end was not kept"}
       </span>
       <CopyButton text={text} />
     </p>

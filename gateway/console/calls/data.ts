@@ -1,5 +1,5 @@
 /** Requests to models, including refused ones. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 
 export type Call = Schemas["ListedGeneration"];
 
@@ -48,7 +48,7 @@ export async function loadCalls(filter: CallFilter, cursor: string | undefined) 
     cursor,
     limit: pageSize,
   };
-  return await take(api.GET("/generations", { params: { query } }));
+  return await unwrapAnswer(api.GET("/generations", { params: { query } }));
 }
 
 const given = (text: string): string | undefined => (text.trim() === "" ? undefined : text.trim());
@@ -57,12 +57,12 @@ export type CallDetail = Pick<Schemas["Generation"], "provider_responses" | "con
 
 /** A request with its calls to providers; none if it was refused before. */
 export async function loadDetail(id: string): Promise<CallDetail> {
-  const { data } = await take(api.GET("/generation", { params: { query: { id } } }));
+  const { data } = await unwrapAnswer(api.GET("/generation", { params: { query: { id } } }));
   return data;
 }
 
 /** The prompt and the answer of a request. The audit log records the reading. */
 export async function loadContent(id: string): Promise<Schemas["GenerationContent"]> {
-  const { data } = await take(api.GET("/generation/content", { params: { query: { id } } }));
+  const { data } = await unwrapAnswer(api.GET("/generation/content", { params: { query: { id } } }));
   return data;
 }

@@ -9,7 +9,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Steps } from "../parts/steps.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { count, formatMilliseconds } from "../parts/words.ts";
+import { formatCount, formatMilliseconds } from "../parts/words.ts";
 import { loadKeyNames } from "../keys/data.ts";
 import { type Call, type CallFilter, loadCalls, noFilter, outcomes } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
@@ -139,7 +139,7 @@ const CallTable = ({ calls, onOpen }: { calls: readonly Call[]; onOpen: (call: C
           <OutcomeBadge outcome={call.outcome} status={call.status} />
         </td>
         <td class="wide number">
-          {count(call.input_tokens)} <span class="muted">in</span> {count(call.output_tokens)}{" "}
+          {formatCount(call.input_tokens)} <span class="muted">in</span> {formatCount(call.output_tokens)}{" "}
           <span class="muted">out</span>
         </td>
         <td class="number">

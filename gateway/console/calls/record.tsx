@@ -3,7 +3,7 @@ import { type Loaded, useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, exactDollars, formatMilliseconds, plural, wholeTime } from "../parts/words.ts";
+import { formatCount, formatExactDollars, formatMilliseconds, plural, formatDateTime } from "../parts/words.ts";
 import { ContentPart } from "./content.tsx";
 import { type Call, type CallDetail, loadDetail } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
@@ -15,7 +15,7 @@ const providerFailure = ({ provider_error: error, provider_code: code }: Call): 
 type Fact = readonly [name: string, value: string | null | undefined];
 
 const factsOf = (call: Call): Fact[] => [
-  ["Began", wholeTime(call.created_at)],
+  ["Began", formatDateTime(call.created_at)],
   ["Key", call.key_name ?? call.key_hash],
   ["Model", call.model],
   ["Asked for", call.requested_model === call.model ? null : call.requested_model],
@@ -24,8 +24,11 @@ const factsOf = (call: Call): Fact[] => [
   ["At the provider", providerFailure(call)],
   ["Guardrail", call.guardrail_id],
   ["Rule", call.rule],
-  ["Cost", exactDollars(call.cost_usd)],
-  ["Tokens", `${count(call.input_tokens)} in (${count(call.cached_tokens)} cached), ${count(call.output_tokens)} out`],
+  ["Cost", formatExactDollars(call.cost_usd)],
+  [
+    "Tokens",
+    `${formatCount(call.input_tokens)} in (${formatCount(call.cached_tokens)} cached), ${formatCount(call.output_tokens)} out`,
+  ],
   ["First token", call.first_token_ms === null ? null : formatMilliseconds(call.first_token_ms)],
   ["Took", formatMilliseconds(call.duration_ms)],
   ["Came through", `${call.door}${call.stream ? ", as a stream" : ""}`],
@@ -87,7 +90,7 @@ function Attempts({ of: detail }: { of: Loaded<CallDetail> }) {
           {(rows ?? []).map(({ endpoint_id: endpoint, status, latency, total_cost: cost, operation }, n) => (
             <li key={n}>
               <span class="mono">{endpoint}</span>
-              <span class="amount">{cost === null ? "no price" : exactDollars(cost)}</span>
+              <span class="amount">{cost === null ? "no price" : formatExactDollars(cost)}</span>
               <span class="muted">
                 {status ?? "no status"}
                 {latency !== null && `, ${formatMilliseconds(latency)}`}

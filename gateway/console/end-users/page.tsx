@@ -1,8 +1,8 @@
 /** End users: the people and systems behind requests. */
 import { useState } from "preact/hooks";
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -11,7 +11,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { say } from "../parts/toast.tsx";
+import { showToast } from "../parts/toast.tsx";
 import { Table } from "../parts/table.tsx";
 
 type EndUser = Schemas["EndUser"];
@@ -25,13 +25,13 @@ export function EndUsersPage() {
   const [asked, setAsked] = useState<EndUser>();
   const user = sought.trim() === "" ? undefined : sought.trim();
   const query = { offset, limit: pageSize, include_inactive: true, user };
-  const users = useLoad(() => take(api.GET("/end-users", { params: { query } })), [offset, user]);
+  const users = useLoad(() => unwrapAnswer(api.GET("/end-users", { params: { query } })), [offset, user]);
   const add = (
-    <Allowed to="admin">
+    <RequireRole to="admin">
       <button type="button" class="button primary" onClick={() => setAdding(true)}>
         <Icon name="plus" /> Register end user
       </button>
-    </Allowed>
+    </RequireRole>
   );
   return (
     <Page
@@ -76,7 +76,7 @@ export function EndUsersPage() {
 
 /** The end users with the highest cost of 30 days; the others have only a common sum. */
 const loadSpending = async () =>
-  (await take(api.GET("/usage/series", { params: { query: { by: "user", limit: 100 } } }))).totals;
+  (await unwrapAnswer(api.GET("/usage/series", { params: { query: { by: "user", limit: 100 } } }))).totals;
 
 interface TableProps {
   readonly users: readonly EndUser[];
@@ -107,7 +107,7 @@ function UserTable({ users, onAsk }: TableProps) {
             <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
           </td>
           <td class="number">
-            <Allowed to="admin">
+            <RequireRole to="admin">
               <button
                 type="button"
                 class="button small"
@@ -116,7 +116,7 @@ function UserTable({ users, onAsk }: TableProps) {
               >
                 {user.is_active ? "Deactivate" : "Activate"}
               </button>
-            </Allowed>
+            </RequireRole>
           </td>
         </tr>
       ))}
@@ -135,10 +135,10 @@ interface DialogProps {
 function Register({ onDone, onClose }: DialogProps) {
   const [name, setName] = useState("");
   const register = async () => {
-    await take(api.POST("/end-users", { body: { user: name } }));
+    await unwrapAnswer(api.POST("/end-users", { body: { user: name } }));
     await onDone();
     onClose();
-    say("Registered");
+    showToast("Registered");
   };
   return (
     <Dialog title="Register an end user" onClose={onClose}>
@@ -159,7 +159,7 @@ function Register({ onDone, onClose }: DialogProps) {
 function Toggle({ user: { user, is_active: active }, onDone, onClose }: DialogProps & { readonly user: EndUser }) {
   const change = async () => {
     const params = { path: { user } };
-    await take(api.PATCH("/end-users/{user}", { params, body: { is_active: !active } }));
+    await unwrapAnswer(api.PATCH("/end-users/{user}", { params, body: { is_active: !active } }));
     await onDone();
     onClose();
   };

@@ -1,12 +1,12 @@
 /** Guardrails and their assigned keys. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 
 export type Guardrail = Schemas["Guardrail"];
 export type GuardrailChange = Schemas["GuardrailChange"];
 
 export const loadGuardrails = (): Promise<Guardrail[]> =>
-  everyPage((query) => take(api.GET("/guardrails", { params: { query } })));
+  everyPage((query) => unwrapAnswer(api.GET("/guardrails", { params: { query } })));
 
 export interface GuardrailKey {
   readonly hash: string;
@@ -20,8 +20,8 @@ export interface GuardrailKey {
 export async function loadGuardrailKeys(id: string): Promise<GuardrailKey[]> {
   const path = { id };
   const [keys, assignments] = await Promise.all([
-    everyPage((page) => take(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
-    everyPage((query) => take(api.GET("/guardrails/{id}/assignments/keys", { params: { path, query } }))),
+    everyPage((page) => unwrapAnswer(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
+    everyPage((query) => unwrapAnswer(api.GET("/guardrails/{id}/assignments/keys", { params: { path, query } }))),
   ]);
   const held = new Set(assignments.map(({ key_hash: hash }) => hash));
   return keys
@@ -33,10 +33,12 @@ export async function loadGuardrailKeys(id: string): Promise<GuardrailKey[]> {
 export async function changeHolders(id: string, added: readonly string[], removed: readonly string[]): Promise<void> {
   const params = { path: { id } };
   if (added.length > 0) {
-    await take(api.POST("/guardrails/{id}/assignments/keys", { params, body: { key_hashes: [...added] } }));
+    await unwrapAnswer(api.POST("/guardrails/{id}/assignments/keys", { params, body: { key_hashes: [...added] } }));
   }
   if (removed.length > 0) {
-    await take(api.POST("/guardrails/{id}/assignments/keys/remove", { params, body: { key_hashes: [...removed] } }));
+    await unwrapAnswer(
+      api.POST("/guardrails/{id}/assignments/keys/remove", { params, body: { key_hashes: [...removed] } }),
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 /** A guardrail during editing. */
-import { edited } from "../api/edited.ts";
+import { changedSettings } from "../api/edited.ts";
 import type { Guardrail, GuardrailChange } from "./data.ts";
 
 export type Action = "block" | "redact" | "flag";
@@ -93,11 +93,11 @@ export const draftOfGuardrail = (guardrail: Guardrail): GuardrailDraft => ({
 });
 
 /** Settings of the guardrail changed by the draft. */
-export const editsIn = (draft: GuardrailDraft, before: Guardrail): GuardrailChange =>
-  edited(changeIn(draft, before), changeIn(draftOfGuardrail(before), before));
+export const toGuardrailEdits = (draft: GuardrailDraft, before: Guardrail): GuardrailChange =>
+  changedSettings(toGuardrailChange(draft, before), toGuardrailChange(draftOfGuardrail(before), before));
 
 /** The whole draft in the API's form, including parts of its settings that the form does not show. */
-export function changeIn(draft: GuardrailDraft, before?: Guardrail): GuardrailChange & { name: string } {
+export function toGuardrailChange(draft: GuardrailDraft, before?: Guardrail): GuardrailChange & { name: string } {
   const scopes = new Map((before?.content_filter_builtins ?? []).map((entry) => [entry.slug, entry.scan_scope]));
   const unmatched = [...(before?.judge_rules ?? [])];
   // Rules with equal text keep their labels in order.

@@ -4,7 +4,7 @@ import { useLoad } from "../api/load.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { say } from "../parts/toast.tsx";
+import { showToast } from "../parts/toast.tsx";
 import { plural } from "../parts/words.ts";
 import { type GuardrailKey, changeHolders, loadGuardrailKeys } from "./data.ts";
 
@@ -56,7 +56,7 @@ function Choice({ id, keys, onChange }: ChoiceProps) {
   const save = async () => {
     await changeHolders(id, added, removed);
     await onChange();
-    say(`In force: ${plural(chosen.size, "key")}`);
+    showToast(`In force: ${plural(chosen.size, "key")}`);
   };
   const every = found.every(({ hash }) => chosen.has(hash));
   return (

@@ -2,7 +2,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
@@ -20,11 +20,11 @@ export function GuardrailsPage() {
   const guardrails = useLoad(loadGuardrails);
   const opened = guardrails.data?.find(({ id }) => id === params["id"]);
   const make = (
-    <Allowed to="admin">
+    <RequireRole to="admin">
       <button type="button" class="button primary" onClick={() => setMaking(true)}>
         <Icon name="plus" /> Make guardrail
       </button>
-    </Allowed>
+    </RequireRole>
   );
   const made = async (id: string) => {
     await guardrails.reload();

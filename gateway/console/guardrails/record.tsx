@@ -1,11 +1,11 @@
 /** A guardrail: its rules, its keys, and its deletion. */
 import { useState } from "preact/hooks";
-import { api, take } from "../api/client.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { api, unwrapAnswer } from "../api/client.ts";
+import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
-import { say } from "../parts/toast.tsx";
+import { showToast } from "../parts/toast.tsx";
 import type { Guardrail } from "./data.ts";
-import { changeIn, draftOfGuardrail, editsIn, newDraft } from "./draft.ts";
+import { toGuardrailChange, draftOfGuardrail, toGuardrailEdits, newDraft } from "./draft.ts";
 import { GuardrailEditor } from "./editor.tsx";
 import { Holders } from "./holders.tsx";
 import { Trial } from "./trial.tsx";
@@ -20,9 +20,9 @@ export const GuardrailRecord = ({ guardrail, onChange, onClose }: RecordProps) =
   <Dialog title={guardrail.name} side onClose={onClose}>
     <Rules key={guardrail.updated_at} guardrail={guardrail} onChange={onChange} />
     <Holders id={guardrail.id} onChange={onChange} />
-    <Allowed to="admin">
+    <RequireRole to="admin">
       <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
-    </Allowed>
+    </RequireRole>
   </Dialog>
 );
 
@@ -30,10 +30,10 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
   const [draft, setDraft] = useState(() => draftOfGuardrail(guardrail));
   const save = async () => {
     const params = { path: { id: guardrail.id } };
-    const body = editsIn(draft, guardrail);
-    if (Object.keys(body).length > 0) await take(api.PATCH("/guardrails/{id}", { params, body }));
+    const body = toGuardrailEdits(draft, guardrail);
+    if (Object.keys(body).length > 0) await unwrapAnswer(api.PATCH("/guardrails/{id}", { params, body }));
     await onChange();
-    say("In force on the next request");
+    showToast("In force on the next request");
   };
   return (
     <>
@@ -49,10 +49,10 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
 function End({ guardrail, onChange, onClose }: RecordProps) {
   const [asked, setAsked] = useState(false);
   const remove = async () => {
-    await take(api.DELETE("/guardrails/{id}", { params: { path: { id: guardrail.id } } }));
+    await unwrapAnswer(api.DELETE("/guardrails/{id}", { params: { path: { id: guardrail.id } } }));
     await onChange();
     onClose();
-    say("The guardrail is deleted");
+    showToast("The guardrail is deleted");
   };
   return (
     <section class="dialog-part">
@@ -77,7 +77,7 @@ function End({ guardrail, onChange, onClose }: RecordProps) {
 export function MakeGuardrail({ onMade, onClose }: { onMade: (id: string) => Promise<void>; onClose: () => void }) {
   const [draft, setDraft] = useState(newDraft);
   const make = async () => {
-    const { data } = await take(api.POST("/guardrails", { body: changeIn(draft) }));
+    const { data } = await unwrapAnswer(api.POST("/guardrails", { body: toGuardrailChange(draft) }));
     await onMade(data.id);
   };
   return (

@@ -1,10 +1,10 @@
 /** Applies the form's current rules to a text. */
 import { useState } from "preact/hooks";
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { AreaField, SelectField } from "../parts/field.tsx";
 import type { Guardrail } from "./data.ts";
-import { type GuardrailDraft, changeIn } from "./draft.ts";
+import { type GuardrailDraft, toGuardrailChange } from "./draft.ts";
 
 type Result = Schemas["GuardrailTrialResult"];
 
@@ -21,9 +21,9 @@ export function Trial({ draft, before }: { draft: GuardrailDraft; before: Guardr
   const [side, setSide] = useState("input");
   const [result, setResult] = useState<Result>();
   const attempt = async () => {
-    const guardrail = changeIn(draft, before);
+    const guardrail = toGuardrailChange(draft, before);
     const body = { guardrail, side: side as "input" | "output", text };
-    setResult((await take(api.POST("/guardrails/try", { body }))).data);
+    setResult((await unwrapAnswer(api.POST("/guardrails/try", { body }))).data);
   };
   return (
     <section class="dialog-part">

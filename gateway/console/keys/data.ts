@@ -1,5 +1,5 @@
 /** Keys and their guardrails. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import { type Guardrail, loadGuardrails } from "../guardrails/data.ts";
 
@@ -30,33 +30,33 @@ export interface KeySearch {
 
 export async function loadKeys({ q, sort, offset }: KeySearch): Promise<KeyPage> {
   const query = { q: q === "" ? undefined : q, sort, offset, limit: pageSize, include_disabled: true };
-  const { data, total_count: total } = await take(api.GET("/keys", { params: { query } }));
+  const { data, total_count: total } = await unwrapAnswer(api.GET("/keys", { params: { query } }));
   return { keys: data, total };
 }
 
 export async function loadKey(hash: string): Promise<Key> {
-  return (await take(api.GET("/keys/{hash}", { params: { path: { hash } } }))).data;
+  return (await unwrapAnswer(api.GET("/keys/{hash}", { params: { path: { hash } } }))).data;
 }
 
 /** Names of keys by their hash. */
 export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
   const keys = await everyPage((page) =>
-    take(api.GET("/keys", { params: { query: { ...page, sort: "name", include_disabled: true } } })),
+    unwrapAnswer(api.GET("/keys", { params: { query: { ...page, sort: "name", include_disabled: true } } })),
   );
   return new Map(keys.map(({ hash, name }) => [hash, name]));
 }
 
 /** Guardrails of the workspace, and their assignment to keys. */
-export interface Guarding {
+export interface GuardrailAssignments {
   readonly guardrails: readonly Guardrail[];
   /** Guardrail ids by key hash. */
   readonly held: ReadonlyMap<string, string>;
 }
 
-export async function loadGuarding(): Promise<Guarding> {
+export async function loadGuardrailAssignments(): Promise<GuardrailAssignments> {
   const [guardrails, assignments] = await Promise.all([
     loadGuardrails(),
-    everyPage((query) => take(api.GET("/guardrails/assignments/keys", { params: { query } }))),
+    everyPage((query) => unwrapAnswer(api.GET("/guardrails/assignments/keys", { params: { query } }))),
   ]);
   return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };
 }
@@ -64,13 +64,17 @@ export async function loadGuarding(): Promise<Guarding> {
 /** Changes or removes a key's guardrail. */
 export async function assignGuardrail(hash: string, from: string | undefined, to: string): Promise<void> {
   const body = { key_hashes: [hash] };
-  if (to !== "") await take(api.POST("/guardrails/{id}/assignments/keys", { params: { path: { id: to } }, body }));
+  if (to !== "")
+    await unwrapAnswer(api.POST("/guardrails/{id}/assignments/keys", { params: { path: { id: to } }, body }));
   else if (from !== undefined)
-    await take(api.POST("/guardrails/{id}/assignments/keys/remove", { params: { path: { id: from } }, body }));
+    await unwrapAnswer(api.POST("/guardrails/{id}/assignments/keys/remove", { params: { path: { id: from } }, body }));
 }
 
 /** The state of a key as a word and a tone. */
-export function stateOf({ disabled, expires_at: expiry }: Key): { readonly word: string; readonly tone: string } {
+export function describeKeyState({ disabled, expires_at: expiry }: Key): {
+  readonly word: string;
+  readonly tone: string;
+} {
   if (expiry !== null && Date.parse(expiry) < Date.now()) return { word: "Expired", tone: "warn" };
   return disabled ? { word: "Disabled", tone: "warn" } : { word: "Active", tone: "good" };
 }

@@ -1,11 +1,11 @@
 /** Creates a key, and shows its secret once. */
 import { useState } from "preact/hooks";
-import { api, take } from "../api/client.ts";
+import { api, unwrapAnswer } from "../api/client.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import type { Guardrail } from "../guardrails/data.ts";
 import { assignGuardrail } from "./data.ts";
-import { KeySettingFields, emptyDraft, settingsIn } from "./settings.tsx";
+import { KeySettingFields, emptyDraft, toKeySettings } from "./settings.tsx";
 
 interface MakeProps {
   readonly guardrails: readonly Guardrail[];
@@ -17,9 +17,9 @@ export function MakeKey({ guardrails, onMade, onClose }: MakeProps) {
   const [draft, setDraft] = useState(emptyDraft);
   const [secret, setSecret] = useState("");
   const make = async () => {
-    const { external, ...settings } = settingsIn(draft);
+    const { external, ...settings } = toKeySettings(draft);
     const body = { ...settings, ...(external && { external }) };
-    const { data, key } = await take(api.POST("/keys", { body }));
+    const { data, key } = await unwrapAnswer(api.POST("/keys", { body }));
     // The key is shown before anything else can fail: its secret cannot be read again.
     setSecret(key);
     onMade();

@@ -2,7 +2,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
@@ -12,20 +12,20 @@ import { Pager } from "../parts/pager.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import {
-  type Guarding,
+  type GuardrailAssignments,
   type Key,
   type KeyOrder,
   keyOrders,
-  loadGuarding,
+  loadGuardrailAssignments,
   loadKeys,
   pageSize,
-  stateOf,
+  describeKeyState,
 } from "./data.ts";
 import { MakeKey } from "./make.tsx";
-import { KeyRecord, spentOf } from "./record.tsx";
+import { KeyRecord, budgetSpending } from "./record.tsx";
 import { Table } from "../parts/table.tsx";
 
-const unguarded: Guarding = { guardrails: [], held: new Map() };
+const unguarded: GuardrailAssignments = { guardrails: [], held: new Map() };
 
 export function KeysPage() {
   const { route } = useLocation();
@@ -35,7 +35,7 @@ export function KeysPage() {
   const [offset, setOffset] = useState(0);
   const [making, setMaking] = useState(false);
   const keys = useLoad(() => loadKeys({ q: q.trim(), sort, offset }), [q.trim(), sort, offset]);
-  const guards = useLoad(loadGuarding);
+  const guards = useLoad(loadGuardrailAssignments);
   const guarding = guards.data ?? unguarded;
   const reload = () => Promise.all([keys.reload(), guards.reload()]);
   const fromStart = (set: (value: never) => void) => (value: string) => {
@@ -43,11 +43,11 @@ export function KeysPage() {
     set(value as never);
   };
   const make = (
-    <Allowed to="operator">
+    <RequireRole to="operator">
       <button type="button" class="button primary" onClick={() => setMaking(true)}>
         <Icon name="plus" /> Make key
       </button>
-    </Allowed>
+    </RequireRole>
   );
   return (
     <Page
@@ -84,7 +84,7 @@ export function KeysPage() {
   );
 }
 
-const KeyTable = ({ keys, guarding }: { keys: readonly Key[]; guarding: Guarding }) => (
+const KeyTable = ({ keys, guarding }: { keys: readonly Key[]; guarding: GuardrailAssignments }) => (
   <Table
     columns={[
       ["Name"],
@@ -101,9 +101,9 @@ const KeyTable = ({ keys, guarding }: { keys: readonly Key[]; guarding: Guarding
   </Table>
 );
 
-function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guarding: Guarding }) {
+function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guarding: GuardrailAssignments }) {
   const { route } = useLocation();
-  const { word, tone } = stateOf(record);
+  const { word, tone } = describeKeyState(record);
   const guardrail = guardrails.find(({ id }) => id === held.get(record.hash));
   return (
     <tr>
@@ -114,7 +114,7 @@ function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guard
         <span class="sub mono">{record.label}</span>
       </th>
       <td>
-        <Meter spent={spentOf(record)} limit={record.limit ?? null} />
+        <Meter spent={budgetSpending(record)} limit={record.limit ?? null} />
       </td>
       <td class="wide number">
         <Money of={record.usage_monthly} />

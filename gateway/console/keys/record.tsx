@@ -1,23 +1,23 @@
 /** A key: its spending, its settings and its actions. */
 import { useState } from "preact/hooks";
-import { api, take } from "../api/client.ts";
-import { edited } from "../api/edited.ts";
+import { api, unwrapAnswer } from "../api/client.ts";
+import { changedSettings } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { say } from "../parts/toast.tsx";
-import { exactDollars } from "../parts/words.ts";
-import { type Guarding, type Key, assignGuardrail, loadKey, stateOf } from "./data.ts";
+import { showToast } from "../parts/toast.tsx";
+import { formatExactDollars } from "../parts/words.ts";
+import { type GuardrailAssignments, type Key, assignGuardrail, loadKey, describeKeyState } from "./data.ts";
 import { NewSecret } from "./make.tsx";
-import { KeySettingFields, draftOf, settingsIn } from "./settings.tsx";
+import { KeySettingFields, toKeyDraft, toKeySettings } from "./settings.tsx";
 
 interface RecordProps {
   readonly hash: string;
-  readonly guarding: Guarding;
+  readonly guarding: GuardrailAssignments;
   readonly onChange: () => unknown;
   readonly onClose: () => void;
 }
@@ -44,7 +44,7 @@ export function KeyRecord({ hash, guarding, onChange, onClose }: RecordProps) {
 }
 
 function Facts({ record }: { record: Key }) {
-  const { word, tone } = stateOf(record);
+  const { word, tone } = describeKeyState(record);
   return (
     <dl class="facts">
       <dt>State</dt>
@@ -53,14 +53,14 @@ function Facts({ record }: { record: Key }) {
       </dd>
       <dt>Spent</dt>
       <dd>
-        <Meter spent={spentOf(record)} limit={record.limit ?? null} />
+        <Meter spent={budgetSpending(record)} limit={record.limit ?? null} />
       </dd>
       <dt>Today, week, month</dt>
       <dd class="amount">
-        {[record.usage_daily, record.usage_weekly, record.usage_monthly].map(exactDollars).join(" · ")}
+        {[record.usage_daily, record.usage_weekly, record.usage_monthly].map(formatExactDollars).join(" · ")}
       </dd>
       <dt>In all</dt>
-      <dd class="amount">{exactDollars(record.usage)}</dd>
+      <dd class="amount">{formatExactDollars(record.usage)}</dd>
       <dt>Key</dt>
       <dd class="mono">{record.label}</dd>
       <dt>Hash</dt>
@@ -82,7 +82,7 @@ function Facts({ record }: { record: Key }) {
 }
 
 /** Spending counted towards the budget. */
-export function spentOf(key: Key): number {
+export function budgetSpending(key: Key): number {
   const { limit, limit_remaining: left } = key;
   return limit === null || limit === undefined || left === null ? key.usage : Math.max(0, limit - left);
 }
@@ -92,16 +92,20 @@ interface PartProps {
   readonly onChange: () => Promise<void>;
 }
 
-function Settings({ record, guarding: { guardrails, held }, onChange }: PartProps & { guarding: Guarding }) {
-  const [draft, setDraft] = useState(() => draftOf(record, held.get(record.hash)));
+function Settings({
+  record,
+  guarding: { guardrails, held },
+  onChange,
+}: PartProps & { guarding: GuardrailAssignments }) {
+  const [draft, setDraft] = useState(() => toKeyDraft(record, held.get(record.hash)));
   const save = async () => {
     const path = { hash: record.hash };
     const before = held.get(record.hash);
-    const body = edited(settingsIn(draft), settingsIn(draftOf(record, before)));
-    if (Object.keys(body).length > 0) await take(api.PATCH("/keys/{hash}", { params: { path }, body }));
+    const body = changedSettings(toKeySettings(draft), toKeySettings(toKeyDraft(record, before)));
+    if (Object.keys(body).length > 0) await unwrapAnswer(api.PATCH("/keys/{hash}", { params: { path }, body }));
     if (draft.guardrail !== (before ?? "")) await assignGuardrail(record.hash, before, draft.guardrail);
     await onChange();
-    say("Saved");
+    showToast("Saved");
   };
   return (
     <section class="dialog-part">
@@ -120,15 +124,15 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
   const [secret, setSecret] = useState("");
   const path = { hash: record.hash };
   const disable = async () => {
-    await take(api.PATCH("/keys/{hash}", { params: { path }, body: { disabled: !record.disabled } }));
+    await unwrapAnswer(api.PATCH("/keys/{hash}", { params: { path }, body: { disabled: !record.disabled } }));
     await onChange();
-    say(record.disabled ? "The key works again" : "The key is refused from now on");
+    showToast(record.disabled ? "The key works again" : "The key is refused from now on");
   };
   const revoke = async () => {
-    await take(api.DELETE("/keys/{hash}", { params: { path } }));
+    await unwrapAnswer(api.DELETE("/keys/{hash}", { params: { path } }));
     await onList();
     onGone();
-    say("The key is revoked");
+    showToast("The key is revoked");
   };
   return (
     <section class="dialog-part">
@@ -137,7 +141,7 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
         <a class="button" href={`/console/calls?key=${record.hash}`}>
           Calls of this key
         </a>
-        <Allowed to="operator">
+        <RequireRole to="operator">
           <button type="button" class="button" onClick={() => void disable()}>
             {record.disabled ? "Enable" : "Disable"}
           </button>
@@ -147,7 +151,7 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
           <button type="button" class="button danger" onClick={() => setDeed("revoke")}>
             Revoke…
           </button>
-        </Allowed>
+        </RequireRole>
       </div>
       {deed === "rotate" && (
         <Rotate
@@ -195,7 +199,7 @@ function Rotate({ record, onSecret, onClose }: RotateProps) {
   const rotate = async () => {
     const params = { path: { hash: record.hash } };
     const body = { overlap_seconds: Number(overlap) };
-    onSecret((await take(api.POST("/keys/{hash}/rotate", { params, body }))).key);
+    onSecret((await unwrapAnswer(api.POST("/keys/{hash}/rotate", { params, body }))).key);
   };
   return (
     <Confirm title={`Rotate “${record.name}”`} label="Make new key" act={rotate} onClose={onClose}>

@@ -1,6 +1,6 @@
 /** The settings of a key in a form. */
 import type { Schemas } from "../api/client.ts";
-import { may } from "../api/session.ts";
+import { hasRole } from "../api/session.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
 import type { Guardrail } from "../guardrails/data.ts";
 import type { Key } from "./data.ts";
@@ -33,7 +33,7 @@ export const emptyDraft: KeyDraft = {
   content: "",
 };
 
-export const draftOf = (key: Key, guardrail: string | undefined): KeyDraft => ({
+export const toKeyDraft = (key: Key, guardrail: string | undefined): KeyDraft => ({
   name: key.name ?? "",
   limit: text(key.limit),
   reset: key.limit_reset ?? "",
@@ -58,7 +58,7 @@ type KeySettings = Omit<Schemas["KeyChange"], "disabled" | "name" | "external"> 
 };
 
 /** The draft in the API's form; null for an empty field. */
-export const settingsIn = (draft: KeyDraft): KeySettings => ({
+export const toKeySettings = (draft: KeyDraft): KeySettings => ({
   name: draft.name.trim(),
   limit: number(draft.limit),
   limit_reset: draft.limit === "" || draft.reset === "" ? null : (draft.reset as "daily" | "weekly" | "monthly"),
@@ -96,7 +96,7 @@ export function KeySettingFields({ draft, onDraft, guardrails }: SettingsProps) 
         <SelectField
           label="Guardrail"
           options={[["", "None of its own"], ...names]}
-          disabled={!may("admin")}
+          disabled={!hasRole("admin")}
           {...bind("guardrail")}
         />
       </div>

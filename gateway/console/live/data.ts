@@ -1,7 +1,7 @@
 /** Open turns, sent by the gateway once a second. */
 import { useEffect, useState } from "preact/hooks";
-import { base, send } from "../api/client.ts";
-import { sessionEnded } from "../api/session.ts";
+import { apiBase, sendRequest } from "../api/client.ts";
+import { endSession } from "../api/session.ts";
 
 export interface OpenTurn {
   /** Generation id. */
@@ -49,7 +49,7 @@ export function useLive(): { readonly watch: Watch | undefined; readonly isCut: 
   const [watch, setWatch] = useState<Watch>();
   const [isCut, setCut] = useState(false);
   useEffect(() => {
-    const source = new EventSource(`${base}/live`);
+    const source = new EventSource(`${apiBase}/live`);
     source.addEventListener("message", ({ data }) => {
       setCut(false);
       setWatch((known) => next(known, JSON.parse(data as string) as Snapshot));
@@ -57,7 +57,7 @@ export function useLive(): { readonly watch: Watch | undefined; readonly isCut: 
     source.addEventListener("error", () => setCut(true));
     source.addEventListener("over", () => {
       source.close();
-      sessionEnded();
+      endSession();
     });
     return () => source.close();
   }, []);
@@ -80,4 +80,4 @@ function rateOf(before: OpenTurn | undefined, now: OpenTurn): number | undefined
 }
 
 /** @throws ApiError 404 if the turn has already ended */
-export const endTurn = (id: string): Promise<void> => send("DELETE", `/live/${encodeURIComponent(id)}`);
+export const endTurn = (id: string): Promise<void> => sendRequest("DELETE", `/live/${encodeURIComponent(id)}`);

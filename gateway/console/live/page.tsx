@@ -1,12 +1,12 @@
 /** Running requests, each with its pace, and a button to end it. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Skeleton } from "../parts/state.tsx";
-import { say } from "../parts/toast.tsx";
-import { count, formatMilliseconds, plural } from "../parts/words.ts";
+import { showToast } from "../parts/toast.tsx";
+import { formatCount, formatMilliseconds, plural } from "../parts/words.ts";
 import { loadKeyNames } from "../keys/data.ts";
 import { type OpenTurn, type Watch, type WatchedTurn, endTurn, useLive } from "./data.ts";
 import { Table } from "../parts/table.tsx";
@@ -44,9 +44,9 @@ function Open({ watch: { total, silent, turns }, nameOf, onEnd }: OpenProps) {
     <>
       <p class="facts-line">
         <span class="badge accent">{plural(total, "open request")}</span>
-        <span>{count(answering)} answering</span>
-        <span>{count(turns.length - answering)} waiting</span>
-        {total > turns.length && <span>the longest {count(turns.length)} are listed</span>}
+        <span>{formatCount(answering)} answering</span>
+        <span>{formatCount(turns.length - answering)} waiting</span>
+        {total > turns.length && <span>the longest {formatCount(turns.length)} are listed</span>}
         {silent > 0 && <span class="badge warn">{plural(silent, "process", "processes")} did not answer</span>}
       </p>
       <Card flush>
@@ -90,15 +90,15 @@ const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
         <td>
           <State turn={turn} />
         </td>
-        <td class="wide number">{turn.rate === undefined ? "" : count(Math.round(turn.rate))}</td>
-        <td class="wide number">{count(turn.text_units)}</td>
+        <td class="wide number">{turn.rate === undefined ? "" : formatCount(Math.round(turn.rate))}</td>
+        <td class="wide number">{formatCount(turn.text_units)}</td>
         <td class="number">{formatMilliseconds(turn.open_ms)}</td>
         <td class="number">
-          <Allowed to="operator">
+          <RequireRole to="operator">
             <button type="button" class="button small" onClick={() => onEnd(turn)}>
               End…
             </button>
-          </Allowed>
+          </RequireRole>
         </td>
       </tr>
     ))}
@@ -126,7 +126,7 @@ const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }
         <tr key={turn.id}>
           <Asked turn={turn} />
           <td>{nameOf(turn.key_hash)}</td>
-          <td class="number">{count(turn.text_units)}</td>
+          <td class="number">{formatCount(turn.text_units)}</td>
           <td class="number">{formatMilliseconds(turn.open_ms)}</td>
         </tr>
       ))}
@@ -137,7 +137,7 @@ const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }
 function End({ turn, onClose }: { turn: OpenTurn; onClose: () => void }) {
   const act = async () => {
     await endTurn(turn.id);
-    say("The request is ended");
+    showToast("The request is ended");
     onClose();
   };
   return (

@@ -1,5 +1,5 @@
 /** The catalogue: models, their endpoints, and providers. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 
 export type Model = Schemas["Model"];
 export type Endpoint = Schemas["Endpoint"];
@@ -34,18 +34,19 @@ export async function loadModels({
     offset,
     limit: modelsPerPage,
   };
-  const { data, total_count: total } = await take(api.GET("/models", { params: { query } }));
+  const { data, total_count: total } = await unwrapAnswer(api.GET("/models", { params: { query } }));
   return { models: data, total: total ?? data.length };
 }
 
-export const loadProviders = async (): Promise<readonly Provider[]> => (await take(api.GET("/providers", {}))).data;
+export const loadProviders = async (): Promise<readonly Provider[]> =>
+  (await unwrapAnswer(api.GET("/providers", {}))).data;
 
 const dayMs = 86_400_000;
 
 /** Sums of the last day by provider id. */
 export async function loadProviderDay(): Promise<ReadonlyMap<string | null, Schemas["UsageTotal"]>> {
   const from = new Date(Date.now() - dayMs).toISOString();
-  const { totals } = await take(
+  const { totals } = await unwrapAnswer(
     api.GET("/usage/series", { params: { query: { from, step: "hour", by: "provider", limit: 100 } } }),
   );
   return new Map(totals.map((total) => [total.value, total]));
@@ -54,11 +55,11 @@ export async function loadProviderDay(): Promise<ReadonlyMap<string | null, Sche
 export type LeftOut = Schemas["LeftOutProvider"];
 
 export const loadLeftOut = async (): Promise<readonly LeftOut[]> =>
-  (await take(api.GET("/providers/left-out", {}))).data;
+  (await unwrapAnswer(api.GET("/providers/left-out", {}))).data;
 
 export async function loadEndpoints(author: string, slug: string): Promise<readonly Endpoint[]> {
   const params = { path: { author, slug } };
-  return (await take(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;
+  return (await unwrapAnswer(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;
 }
 
 /** USD per million tokens, from the price per token. */

@@ -2,7 +2,7 @@
 import { useLoad } from "../api/load.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, formatMilliseconds } from "../parts/words.ts";
+import { formatCount, formatMilliseconds } from "../parts/words.ts";
 import { type Endpoint, loadEndpoints, perMillion } from "./data.ts";
 
 interface RecordProps {
@@ -57,7 +57,7 @@ function EndpointPart({ endpoint }: { endpoint: Endpoint }) {
           {pricing.input_cache_read !== undefined && `; ${perMillion(pricing.input_cache_read)} from the cache`}
         </dd>
         <dt>Context</dt>
-        <dd>{count(endpoint.context_length)} tokens</dd>
+        <dd>{formatCount(endpoint.context_length)} tokens</dd>
         <dt>Region</dt>
         <dd>{endpoint.region}</dd>
         <dt>Data</dt>

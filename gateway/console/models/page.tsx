@@ -6,7 +6,7 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count } from "../parts/words.ts";
+import { formatCount } from "../parts/words.ts";
 import { type Model, loadModels, modelsPerPage, perMillion, sorts } from "./data.ts";
 import { ModelRecord } from "./endpoints.tsx";
 import { Providers } from "./providers.tsx";
@@ -68,7 +68,7 @@ function ModelTable({ models }: { models: readonly Model[] }) {
               </button>
               <span class="sub mono">{id}</span>
             </th>
-            <td class="wide number">{count(context)}</td>
+            <td class="wide number">{formatCount(context)}</td>
             <td class="number">{perMillion(pricing.prompt)}</td>
             <td class="number">{perMillion(pricing.completion)}</td>
             <td class="wide">{architecture.input_modalities.join(", ")}</td>

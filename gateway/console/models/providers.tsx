@@ -1,10 +1,10 @@
 /** Providers and their reachability. */
 import { useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { RequireRole } from "../parts/allowed.tsx";
 import { Card } from "../parts/page.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
-import { firstToken, plural } from "../parts/words.ts";
+import { formatFirstTokenTimes, plural } from "../parts/words.ts";
 import { type LeftOut, type Provider, loadLeftOut, loadProviderDay, loadProviders } from "./data.ts";
 import { TestButton } from "./test.tsx";
 import { Table } from "../parts/table.tsx";
@@ -53,15 +53,15 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
         <td class="wide">{region}</td>
         <td class="number">{models}</td>
         <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
-        <td class="wide number">{firstToken(day?.get(slug))}</td>
+        <td class="wide number">{formatFirstTokenTimes(day?.get(slug))}</td>
         <td>
           <State status={status} />
         </td>
         <td class="number">
           {session.value?.account && (
-            <Allowed to="operator">
+            <RequireRole to="operator">
               <TestButton id={slug} name={name} />
-            </Allowed>
+            </RequireRole>
           )}
         </td>
       </tr>

@@ -1,7 +1,7 @@
 /** Sends a provider a short prompt, to check whether it answers. */
 import { useState } from "preact/hooks";
-import { api, take } from "../api/client.ts";
-import { say } from "../parts/toast.tsx";
+import { api, unwrapAnswer } from "../api/client.ts";
+import { showToast } from "../parts/toast.tsx";
 import { formatMilliseconds } from "../parts/words.ts";
 
 export function TestButton({ id, name }: { id: string; name: string }) {
@@ -11,8 +11,8 @@ export function TestButton({ id, name }: { id: string; name: string }) {
     setBusy(true);
     setProblem("");
     try {
-      const { data } = await take(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }));
-      if (data.ok) say(`${name} answers: ${data.model} in ${formatMilliseconds(data.latency_ms)}`);
+      const { data } = await unwrapAnswer(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }));
+      if (data.ok) showToast(`${name} answers: ${data.model} in ${formatMilliseconds(data.latency_ms)}`);
       else setProblem(data.cause?.message ?? "It did not answer.");
     } catch (error) {
       setProblem((error as Error).message);

@@ -1,8 +1,8 @@
 /** Lists the processes that rejected the configuration file, until a valid file is in force. */
 import { useEffect } from "preact/hooks";
-import { send } from "../api/client.ts";
+import { sendRequest } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
-import { may, session } from "../api/session.ts";
+import { hasRole, session } from "../api/session.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -14,10 +14,10 @@ interface Refusal {
 
 const intervalMs = 5_000;
 
-const loadRefusals = () => send<{ readonly data: readonly Refusal[] }>("GET", "/configuration");
+const loadRefusals = () => sendRequest<{ readonly data: readonly Refusal[] }>("GET", "/configuration");
 
 /** Only administrators of the account see the file's fields. */
-export const ConfigurationNotice = () => (session.value?.account && may("admin") ? <Notice /> : null);
+export const ConfigurationNotice = () => (session.value?.account && hasRole("admin") ? <Notice /> : null);
 
 function Notice() {
   const refusals = useLoad(loadRefusals);

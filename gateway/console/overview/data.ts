@@ -1,5 +1,5 @@
 /** Sums over the last thirty days. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import type { Key } from "../keys/data.ts";
 import type { Total } from "../usage/data.ts";
@@ -29,14 +29,14 @@ export async function loadOverview(): Promise<OverviewData> {
   const from = today - (length - 1) * dayMs;
   const series = (by?: "model" | "status") => {
     const query = { from: new Date(from).toISOString(), step: "day", by } as const;
-    return take(api.GET("/usage/series", { params: { query } }));
+    return unwrapAnswer(api.GET("/usage/series", { params: { query } }));
   };
   const [whole, models, statuses, credits, keys] = await Promise.all([
     series(),
     series("model"),
     series("status"),
-    take(api.GET("/credits", {})),
-    everyPage((page) => take(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
+    unwrapAnswer(api.GET("/credits", {})),
+    everyPage((page) => unwrapAnswer(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
   ]);
   const byDate = new Map(whole.data.map((point) => [dateOf(Date.parse(point.at)), point]));
   const dates = Array.from({ length }, (_, n) => dateOf(from + n * dayMs));
@@ -54,7 +54,7 @@ export async function loadOverview(): Promise<OverviewData> {
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Keys that have spent at least four fifths of their budget, least remaining first. */
-export function nearLimit(keys: readonly Key[]): Key[] {
+export function keysNearBudget(keys: readonly Key[]): Key[] {
   const share = ({ limit, limit_remaining: left }: Key) => (limit && left !== null ? 1 - (left ?? 0) / limit : 0);
   return keys.filter((key) => !key.disabled && share(key) >= 0.8).toSorted((a, b) => share(b) - share(a));
 }

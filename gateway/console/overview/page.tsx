@@ -6,12 +6,12 @@ import { Bars } from "../parts/bars.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Ranks } from "../parts/ranks.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, dollars, formatMilliseconds, percent, plural } from "../parts/words.ts";
+import { formatCount, formatDollars, formatMilliseconds, formatPercent, plural } from "../parts/words.ts";
 import type { Key } from "../keys/data.ts";
-import { spentOf } from "../keys/record.tsx";
+import { budgetSpending } from "../keys/record.tsx";
 import type { Total } from "../usage/data.ts";
 import { ConfigurationNotice } from "./configuration.tsx";
-import { type OverviewData, loadOverview, nearLimit } from "./data.ts";
+import { type OverviewData, loadOverview, keysNearBudget } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
@@ -23,12 +23,12 @@ export function OverviewPage() {
           <>
             <Figures data={data} />
             <Card title="Cost by day">
-              <Bars title="Cost by day in the last 30 days" bars={barsOf(data)} format={dollars} />
+              <Bars title="Cost by day in the last 30 days" bars={barsOf(data)} format={formatDollars} />
             </Card>
             <div class="grid">
               <TopModels data={data} />
               <TopKeys keys={data.keys} />
-              <NearLimit keys={nearLimit(data.keys)} refused={refusedByBudget(data)} />
+              <NearLimit keys={keysNearBudget(data.keys)} refused={refusedByBudget(data)} />
               <Failures data={data} />
             </div>
           </>
@@ -46,17 +46,19 @@ const Figures = ({ data: { today, month, credits } }: { data: OverviewData }) =>
     <Spent name="Last 30 days" sums={month} />
     <div class="figure">
       <dt>Failed in 30 days</dt>
-      <dd>{month ? percent(month.failures / Math.max(1, month.requests)) : "None"}</dd>
+      <dd>{month ? formatPercent(month.failures / Math.max(1, month.requests)) : "None"}</dd>
       <dd class="sub">{plural(month?.failures ?? 0, "request")}</dd>
     </div>
     <Latency sums={today ?? month} name={today ? "today" : "in 30 days"} />
     <div class="figure">
       <dt>Budget of the workspace</dt>
-      <dd>{credits.unlimited ? "No limit" : dollars(Math.max(0, credits.total_credits - credits.total_usage))}</dd>
+      <dd>
+        {credits.unlimited ? "No limit" : formatDollars(Math.max(0, credits.total_credits - credits.total_usage))}
+      </dd>
       <dd class="sub">
         {credits.unlimited
-          ? `${dollars(credits.total_usage)} spent in all`
-          : `left of ${dollars(credits.total_credits)}`}
+          ? `${formatDollars(credits.total_usage)} spent in all`
+          : `left of ${formatDollars(credits.total_credits)}`}
       </dd>
     </div>
   </dl>
@@ -104,7 +106,7 @@ const TopModels = ({ data: { models } }: { data: OverviewData }) => (
         of={models
           .slice(0, shown)
           .map(({ value: id, cost_usd: cost }) => ({ id: id ?? "", name: id, value: Number(cost) }))}
-        format={dollars}
+        format={formatDollars}
       />
     )}
   </Card>
@@ -119,7 +121,7 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
   }));
   return (
     <Card title="Keys with the highest cost this month">
-      {ranks.length === 0 ? <Empty title="Nothing spent this month" /> : <Ranks of={ranks} format={dollars} />}
+      {ranks.length === 0 ? <Empty title="Nothing spent this month" /> : <Ranks of={ranks} format={formatDollars} />}
     </Card>
   );
 }
@@ -145,7 +147,7 @@ const NearLimit = ({ keys, refused }: { keys: readonly Key[]; refused: number })
         {keys.slice(0, shown).map((key) => (
           <li key={key.hash}>
             <a href={`/console/keys/${key.hash}`}>{key.name}</a>
-            <Meter spent={spentOf(key)} limit={key.limit ?? null} />
+            <Meter spent={budgetSpending(key)} limit={key.limit ?? null} />
           </li>
         ))}
       </ul>
@@ -175,7 +177,7 @@ const Failures = ({ data: { failures } }: { data: OverviewData }) => (
     {failures.length === 0 ? (
       <Empty title="Nothing failed" />
     ) : (
-      <Ranks of={failures.slice(0, shown).map(failureRank)} format={count} />
+      <Ranks of={failures.slice(0, shown).map(failureRank)} format={formatCount} />
     )}
   </Card>
 );

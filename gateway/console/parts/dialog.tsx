@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
-import { type Role, may } from "../api/session.ts";
+import { type Role, hasRole } from "../api/session.ts";
 import { Failure } from "./state.tsx";
 
 interface DialogProps {
@@ -80,7 +80,7 @@ export function ActionForm({
     <form class="form" onSubmit={(event) => void submit(event)}>
       {children}
       {error && <Failure error={error} />}
-      {!may(needs) && <p class="hint">This needs the role {needs}.</p>}
+      {!hasRole(needs) && <p class="hint">This needs the role {needs}.</p>}
       <div class="form-foot">
         {onCancel && (
           <button type="button" class="button" onClick={onCancel}>
@@ -90,7 +90,7 @@ export function ActionForm({
         <button
           type="submit"
           class={danger ? "button danger" : "button primary"}
-          disabled={busy || disabled || !may(needs)}
+          disabled={busy || disabled || !hasRole(needs)}
         >
           {busy ? "One moment…" : label}
         </button>

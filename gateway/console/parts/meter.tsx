@@ -1,6 +1,6 @@
 /** The spent share of a budget as a bar. */
 import { Money } from "./money.tsx";
-import { dollars } from "./words.ts";
+import { formatDollars } from "./words.ts";
 
 interface MeterProps {
   readonly spent: number;
@@ -21,7 +21,7 @@ export function Meter({ spent, limit }: MeterProps) {
   return (
     <div class="meter-line">
       <span class="amount">
-        <Money of={spent} /> <span class="muted">of {dollars(limit)}</span>
+        <Money of={spent} /> <span class="muted">of {formatDollars(limit)}</span>
       </span>
       <div class={`meter ${tone}`} role="img" aria-label={`${Math.round(share * 100)} % of the budget is spent`}>
         <i style={{ width: `${Math.max(share * 100, spent > 0 ? 2 : 0)}%` }} />

@@ -1,7 +1,7 @@
 /** A rounded amount, with all digits in its tooltip. */
-import { dollars, exactDollars } from "./words.ts";
+import { formatDollars, formatExactDollars } from "./words.ts";
 
 /** @param of USD; a decimal string if the API returns one, to keep all digits */
 export const Money = ({ of: amount }: { of: number | string }) => (
-  <span title={exactDollars(amount)}>{dollars(Number(amount))}</span>
+  <span title={formatExactDollars(amount)}>{formatDollars(Number(amount))}</span>
 );

@@ -1,6 +1,6 @@
 /** Steps through a long list. */
 import { Icon } from "./icon.tsx";
-import { count } from "./words.ts";
+import { formatCount } from "./words.ts";
 
 interface PagerProps {
   readonly offset: number;
@@ -13,7 +13,7 @@ export const Pager = ({ offset, size, total, onOffset }: PagerProps) =>
   total <= size ? null : (
     <div class="pager">
       <span>
-        {count(offset + 1)} to {count(Math.min(offset + size, total))} of {count(total)}
+        {formatCount(offset + 1)} to {formatCount(Math.min(offset + size, total))} of {formatCount(total)}
       </span>
       <div>
         <button type="button" class="button small" disabled={offset === 0} onClick={() => onOffset(offset - size)}>

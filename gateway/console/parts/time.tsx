@@ -1,8 +1,8 @@
 /** A time relative to now, with the full time on demand. */
-import { since, wholeTime } from "./words.ts";
+import { formatRelativeTime, formatDateTime } from "./words.ts";
 
 export const Time = ({ at }: { at: string }) => (
-  <time dateTime={at} title={wholeTime(at)}>
-    {since(at)}
+  <time dateTime={at} title={formatDateTime(at)}>
+    {formatRelativeTime(at)}
   </time>
 );

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 const shown = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-export function say(text: string): void {
+export function showToast(text: string): void {
   shown.value = text;
   clearTimeout(timer);
   timer = setTimeout(() => (shown.value = ""), 4_000);

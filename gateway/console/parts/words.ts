@@ -1,7 +1,7 @@
 /** Formats numbers and times for people. */
 
 /** USD, with enough decimal places to be above zero. */
-export function dollars(amount: number): string {
+export function formatDollars(amount: number): string {
   if (amount === 0) return "$0.00";
   const places = Math.abs(amount) >= 0.01 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(Math.abs(amount))));
   return amount.toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: places });
@@ -10,19 +10,20 @@ export function dollars(amount: number): string {
 const exact = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
 
 /** USD with every digit of the ledger. @param amount a decimal, since a number would lose digits */
-export const exactDollars = (amount: number | string): string => exact.format(amount as Intl.StringNumericLiteral);
+export const formatExactDollars = (amount: number | string): string =>
+  exact.format(amount as Intl.StringNumericLiteral);
 
 /** A count: 12,345 up to a hundred thousand, then 1.2M. */
-export const count = (value: number): string =>
+export const formatCount = (value: number): string =>
   value < 100_000
     ? value.toLocaleString("en-US")
     : value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-export const percent = (share: number): string =>
+export const formatPercent = (share: number): string =>
   share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: 1 });
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`;
+  `${formatCount(value)} ${value === 1 ? one : many}`;
 
 const units = [
   ["year", 31_536_000],
@@ -35,7 +36,7 @@ const units = [
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** Such as "3 hours ago" or "in 2 days". */
-export function since(instant: string): string {
+export function formatRelativeTime(instant: string): string {
   const seconds = (Date.parse(instant) - Date.now()) / 1_000;
   for (const [unit, length] of units) {
     if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
@@ -45,7 +46,7 @@ export function since(instant: string): string {
 
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
-export const wholeTime = (instant: string): string => full.format(new Date(instant));
+export const formatDateTime = (instant: string): string => full.format(new Date(instant));
 
 interface FirstToken {
   readonly first_token_ms_p50: number | null;
@@ -53,7 +54,7 @@ interface FirstToken {
 }
 
 /** The median and 95th percentile of the time to the first token. */
-export const firstToken = (sums: FirstToken | undefined): string =>
+export const formatFirstTokenTimes = (sums: FirstToken | undefined): string =>
   sums === undefined || sums.first_token_ms_p50 === null
     ? "–"
     : `${formatMilliseconds(sums.first_token_ms_p50)} / ${formatMilliseconds(sums.first_token_ms_p95 ?? 0)}`;

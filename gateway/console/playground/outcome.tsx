@@ -1,11 +1,11 @@
 /** The outcome of a request: plan, answer, events, receipt and cost. */
 import { Empty } from "../parts/state.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import { exactDollars, formatMilliseconds, plural } from "../parts/words.ts";
-import type { Plan, StreamEvent } from "./run.ts";
+import { formatExactDollars, formatMilliseconds, plural } from "../parts/words.ts";
+import type { DryRunPlan, StreamEvent } from "./run.ts";
 
 export interface Outcome {
-  readonly plan: Plan | undefined;
+  readonly plan: DryRunPlan | undefined;
   readonly events: readonly StreamEvent[];
 }
 
@@ -30,7 +30,7 @@ export function OutcomeView({ plan, events }: Outcome) {
     <>
       {final && (
         <p class="facts-line">
-          <span class="badge accent">{exactDollars(final.usage?.cost ?? 0)}</span>
+          <span class="badge accent">{formatExactDollars(final.usage?.cost ?? 0)}</span>
           <span>{plural(final.usage?.input_tokens ?? 0, "token")} in</span>
           <span>{plural(final.usage?.output_tokens ?? 0, "token")} out</span>
           {first && <span>first after {formatMilliseconds(first.at)}</span>}
@@ -63,7 +63,7 @@ const Answer = ({ text, error }: { text: string; error: string | undefined }) =>
   </>
 );
 
-function PlanView({ plan }: { plan: Plan | undefined }) {
+function PlanView({ plan }: { plan: DryRunPlan | undefined }) {
   if (!plan) return <Empty title="No dry run yet" />;
   return (
     <>
@@ -75,7 +75,7 @@ function PlanView({ plan }: { plan: Plan | undefined }) {
               {provider} <span class="muted mono">{model}</span>
             </span>
             <span class="amount">
-              {typeof estimate?.max_cost === "number" ? `at most ${exactDollars(estimate.max_cost)}` : "no price"}
+              {typeof estimate?.max_cost === "number" ? `at most ${formatExactDollars(estimate.max_cost)}` : "no price"}
             </span>
           </li>
         ))}

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { playgroundKey } from "../api/playground-key.ts";
-import { may } from "../api/session.ts";
+import { hasRole } from "../api/session.ts";
 import { loadGuardrails } from "../guardrails/data.ts";
 import { assignGuardrail } from "../keys/data.ts";
 import { loadModels } from "../models/data.ts";
@@ -13,7 +13,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Failure } from "../parts/state.tsx";
 import { ModelField } from "./model-field.tsx";
 import { type Outcome, OutcomeView } from "./outcome.tsx";
-import { type PlaygroundDraft, type PlaygroundRequest, forms, requestOf } from "./request.ts";
+import { type PlaygroundDraft, type PlaygroundRequest, requestForms, toPlaygroundRequest } from "./request.ts";
 import { planRequest, streamRequest } from "./run.ts";
 
 const first: PlaygroundDraft = {
@@ -60,7 +60,7 @@ export function PlaygroundPage() {
                     label="Guardrail"
                     value={guardrail}
                     onValue={setGuardrail}
-                    disabled={!may("admin")}
+                    disabled={!hasRole("admin")}
                     options={[["", "None of its own"], ...guards]}
                   />
                 </div>
@@ -68,7 +68,7 @@ export function PlaygroundPage() {
                 <AreaField label="Plugins as JSON" code rows={2} placeholder='[{"id": "web"}]' {...bind("plugins")} />
               </div>
             </details>
-            <Buttons run={run} draft={draft} ready={!models.loading && may("operator")} />
+            <Buttons run={run} draft={draft} ready={!models.loading && hasRole("operator")} />
           </form>
           <CopyAs draft={draft} />
         </Card>
@@ -96,7 +96,7 @@ function useRun(guardrail: string) {
     setBusy(true);
     setOutcome(nothing);
     try {
-      const request = requestOf(draft);
+      const request = toPlaygroundRequest(draft);
       await hold(guardrail, given);
       const plan = await planRequest(request);
       setOutcome({ plan, events: [] });
@@ -149,7 +149,7 @@ const Buttons = ({ run, draft, ready }: ButtonsProps) => (
 
 function CopyAs({ draft }: { draft: PlaygroundDraft }) {
   const [name, setName] = useState("curl");
-  const form = forms.find((each) => each.name === name);
+  const form = requestForms.find((each) => each.name === name);
   const text = form?.write(safely(draft), location.origin) ?? "";
   return (
     <section class="dialog-part">
@@ -158,7 +158,7 @@ function CopyAs({ draft }: { draft: PlaygroundDraft }) {
           label="The same elsewhere"
           value={name}
           onValue={setName}
-          options={forms.map((each) => [each.name, each.name])}
+          options={requestForms.map((each) => [each.name, each.name])}
         />
         <CopyButton text={text} />
       </div>
@@ -172,8 +172,8 @@ function CopyAs({ draft }: { draft: PlaygroundDraft }) {
 /** Leaves out incomplete JSON during typing. */
 function safely(draft: PlaygroundDraft): PlaygroundRequest {
   try {
-    return requestOf(draft);
+    return toPlaygroundRequest(draft);
   } catch {
-    return requestOf({ ...draft, tools: "", plugins: "" });
+    return toPlaygroundRequest({ ...draft, tools: "", plugins: "" });
   }
 }

@@ -21,7 +21,14 @@ export interface PlaygroundDraft {
 }
 
 /** @throws SyntaxError with the name of the field with invalid JSON */
-export const requestOf = ({ model, input, instructions, max, tools, plugins }: PlaygroundDraft): PlaygroundRequest => ({
+export const toPlaygroundRequest = ({
+  model,
+  input,
+  instructions,
+  max,
+  tools,
+  plugins,
+}: PlaygroundDraft): PlaygroundRequest => ({
   model,
   input,
   ...(instructions.trim() !== "" && { instructions }),
@@ -48,7 +55,7 @@ const indented = (value: unknown, by: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(by)}`);
 
 /** The request for other programs. Their key is in SLUICE_KEY. */
-export const forms: readonly Form[] = [
+export const requestForms: readonly Form[] = [
   {
     name: "curl",
     write: (request, origin) =>

@@ -1,9 +1,9 @@
 /** Runs a request of the playground: first the dry run, then the streamed answer. */
-import { ApiError, type Schemas, messageIn } from "../api/client.ts";
+import { ApiError, type Schemas, errorMessageOf } from "../api/client.ts";
 import { playgroundKey } from "../api/playground-key.ts";
 import type { PlaygroundRequest } from "./request.ts";
 
-export type Plan = Schemas["DryRun"];
+export type DryRunPlan = Schemas["DryRun"];
 
 /** An event of the stream, as received. */
 export interface StreamEvent {
@@ -25,12 +25,12 @@ async function post(path: string, body: object, signal?: AbortSignal): Promise<R
   const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null });
   if (response.ok) return response;
   const failure: unknown = await response.json().catch(() => undefined);
-  throw new ApiError(response.status, messageIn(failure) ?? `The request failed with status ${response.status}.`);
+  throw new ApiError(response.status, errorMessageOf(failure) ?? `The request failed with status ${response.status}.`);
 }
 
 /** @throws ApiError */
-export const planRequest = async (request: PlaygroundRequest): Promise<Plan> =>
-  (await (await post(`${base}/dry-run`, request)).json()) as Plan;
+export const planRequest = async (request: PlaygroundRequest): Promise<DryRunPlan> =>
+  (await (await post(`${base}/dry-run`, request)).json()) as DryRunPlan;
 
 /** Calls back for every event, in order. @throws ApiError */
 export async function streamRequest(

@@ -127,27 +127,27 @@ function toAnswer(status: string, { description = "", content = {} }: RawAnswer)
 const lastName = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
 
 /** The referenced schema, or the schema itself. */
-export function resolve(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema {
+export function resolveSchema(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema {
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;
   return schemas[lastName(reference)] ?? {};
 }
 
 /** The type of a value as a short text. */
-export function typeWords(schema: JsonSchema): string {
+export function describeType(schema: JsonSchema): string {
   const reference = schema["$ref"];
   if (typeof reference === "string") return lastName(reference);
   const choices = schema["anyOf"];
-  if (Array.isArray(choices)) return choices.map((choice) => typeWords(choice as JsonSchema)).join(" or ");
+  if (Array.isArray(choices)) return choices.map((choice) => describeType(choice as JsonSchema)).join(" or ");
   if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
   if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => JSON.stringify(value)).join(" or ");
-  if (schema["items"] !== undefined) return `array of ${typeWords(schema["items"] as JsonSchema)}`;
+  if (schema["items"] !== undefined) return `array of ${describeType(schema["items"] as JsonSchema)}`;
   return typeof schema["type"] === "string" ? schema["type"] : "any value";
 }
 
 /** The schema with the fields: of the value itself, of its reference, of an entry, or of its only alternative with fields. */
 export function fieldsOf(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema | undefined {
-  const found: JsonSchema = resolve(schema, schemas);
+  const found: JsonSchema = resolveSchema(schema, schemas);
   if (found["properties"] !== undefined) return found;
   if (found["items"] !== undefined) return fieldsOf(found["items"] as JsonSchema, schemas);
   const choices = ((found["anyOf"] ?? []) as JsonSchema[])

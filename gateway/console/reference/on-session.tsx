@@ -1,11 +1,11 @@
 /** The reference within the console: operations are tried with the person's session. */
-import { base } from "../api/client.ts";
+import { apiBase } from "../api/client.ts";
 import { playgroundKey } from "../api/playground-key.ts";
 import type { Caller } from "./caller.ts";
 import { ReferencePage } from "./page.tsx";
 
 const caller: Caller = {
-  baseFor: ({ manages }) => (manages ? base : "/api/v1"),
+  baseFor: ({ manages }) => (manages ? apiBase : "/api/v1"),
   authorize: async ({ manages }) => (manages ? undefined : `Bearer ${(await playgroundKey()).secret}`),
   explain: ({ manages, method }) =>
     manages

@@ -6,7 +6,7 @@ import { TextField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import type { Caller } from "./caller.ts";
-import { type Answer, type Contract, type Operation, contractPath, loadContract, typeWords } from "./document.ts";
+import { type Answer, type Contract, type Operation, contractPath, loadContract, describeType } from "./document.ts";
 import { Fields } from "./fields.tsx";
 import { listLimits } from "./limits.ts";
 import { Blocks, Prose } from "./prose.tsx";
@@ -142,7 +142,7 @@ const Parameters = ({ parameters }: Pick<Operation, "parameters">) => (
       {parameters.map(({ name, in: place, description, required, schema }) => (
         <li key={`${place} ${name}`}>
           <code class="field-name">{name}</code>{" "}
-          <span class="muted">{[place, typeWords(schema), ...listLimits(schema)].join(", ")}</span>
+          <span class="muted">{[place, describeType(schema), ...listLimits(schema)].join(", ")}</span>
           {required === true && <span class="badge">required</span>}
           <Prose text={description} />
         </li>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Role, type Session, may, signOut } from "../api/session.ts";
+import { type Role, type Session, hasRole, signOut } from "../api/session.ts";
 import { Icon, type IconName, Logo } from "../parts/icon.tsx";
 import { ThemeButton } from "./theme-button.tsx";
 
@@ -100,7 +100,7 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
     <p class="nav-title">{title}</p>
     <ul class="nav">
       {places
-        .filter(({ needs = "viewer" }) => may(needs))
+        .filter(({ needs = "viewer" }) => hasRole(needs))
         .map(({ path, name, icon }) => (
           <li key={path}>
             <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>

@@ -1,13 +1,13 @@
 /** Sign-in with another service, or with a management key. The key is sent once and never stored: only a cookie remains, which scripts cannot read. */
 import { useEffect, useState } from "preact/hooks";
-import { signIn, signInNote, signInService, signInThroughService } from "../api/session.ts";
+import { signIn, signInReason, signInService, signInThroughService } from "../api/session.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon, Logo } from "../parts/icon.tsx";
 
 export function SignIn() {
   const [key, setKey] = useState("");
-  const note = signInNote.value;
+  const note = signInReason.value;
   useEffect(() => {
     document.title = "Sign in · Sluice";
   }, []);

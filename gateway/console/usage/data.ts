@@ -1,5 +1,5 @@
 /** Usage over time, compared with the period before. */
-import { type Schemas, api, take } from "../api/client.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import type { Bar } from "../parts/bars.tsx";
 
 type Point = Schemas["UsagePoint"];
@@ -26,7 +26,7 @@ export type Measure = (typeof measures)[number][0];
 
 type Sums = Pick<Total, "cost_usd" | "requests" | "failures" | "input_tokens" | "output_tokens">;
 
-export function valueOf(sums: Sums, measure: Measure): number {
+export function measureValue(sums: Sums, measure: Measure): number {
   if (measure === "cost") return Number(sums.cost_usd);
   return measure === "tokens" ? sums.input_tokens + sums.output_tokens : sums[measure];
 }
@@ -50,14 +50,14 @@ export async function loadUsage(length: number, by: Unit): Promise<Usage> {
   const from = today - (length - 1) * dayMs;
   const series = (begin: number, end: number) => {
     const query = { from: instant(begin), to: instant(end), step: "day", by, limit: maxValues } as const;
-    return take(api.GET("/usage/series", { params: { query } }));
+    return unwrapAnswer(api.GET("/usage/series", { params: { query } }));
   };
   const [now, before] = await Promise.all([series(from, today + dayMs), series(from - length * dayMs, from)]);
   return {
     days: Array.from({ length }, (_, n) => instant(from + n * dayMs).slice(0, 10)),
     points: now.data,
     totals: now.totals,
-    before: new Map(before.totals.map((total) => [keyOf(total), total])),
+    before: new Map(before.totals.map((total) => [seriesKey(total), total])),
   };
 }
 
@@ -65,9 +65,9 @@ const instant = (ms: number): string => new Date(ms).toISOString();
 
 type Value = Pick<Total, "value" | "is_other">;
 
-export const keyOf = ({ value, is_other: other }: Value): string => (other ? "other" : `=${value ?? ""}`);
+export const seriesKey = ({ value, is_other: other }: Value): string => (other ? "other" : `=${value ?? ""}`);
 
-export function nameOf(total: Pick<Total, "value" | "is_other" | "name">): string {
+export function seriesName(total: Pick<Total, "value" | "is_other" | "name">): string {
   if (total.is_other) return "All others";
   return total.name ?? total.value ?? "None";
 }
@@ -75,19 +75,19 @@ export function nameOf(total: Pick<Total, "value" | "is_other" | "name">): strin
 /** Number of values with a separate colour; the rest shares the last. */
 const maxSeries = 5;
 
-export function barsOf({ days, points, totals }: Usage, measure: Measure): { series: string[]; bars: Bar[] } {
-  const largest = totals.toSorted((a, b) => valueOf(b, measure) - valueOf(a, measure));
+export function toBars({ days, points, totals }: Usage, measure: Measure): { series: string[]; bars: Bar[] } {
+  const largest = totals.toSorted((a, b) => measureValue(b, measure) - measureValue(a, measure));
   const shown = largest.filter((total) => !total.is_other).slice(0, maxSeries);
-  const places = new Map(shown.map((total, n) => [keyOf(total), n]));
+  const places = new Map(shown.map((total, n) => [seriesKey(total), n]));
   const hasRest = totals.length > shown.length;
   const byDay = Map.groupBy(points, ({ at }) => at.slice(0, 10));
   const bars = days.map((name) => {
     const values = Array.from({ length: shown.length + (hasRest ? 1 : 0) }, () => 0);
     for (const point of byDay.get(name) ?? []) {
-      const place = places.get(keyOf(point)) ?? shown.length;
-      values[place] = (values[place] ?? 0) + valueOf(point, measure);
+      const place = places.get(seriesKey(point)) ?? shown.length;
+      values[place] = (values[place] ?? 0) + measureValue(point, measure);
     }
     return { name, values };
   });
-  return { series: [...shown.map(nameOf), ...(hasRest ? ["All others"] : [])], bars };
+  return { series: [...shown.map(seriesName), ...(hasRest ? ["All others"] : [])], bars };
 }

@@ -6,20 +6,20 @@ import { Money } from "../parts/money.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, dollars, firstToken, percent } from "../parts/words.ts";
+import { formatCount, formatDollars, formatFirstTokenTimes, formatPercent } from "../parts/words.ts";
 import { csvOf, download } from "./csv.ts";
 import {
   type Measure,
   type Total,
   type Unit,
   type Usage,
-  barsOf,
-  keyOf,
+  toBars,
+  seriesKey,
   loadUsage,
   measures,
-  nameOf,
+  seriesName,
   units,
-  valueOf,
+  measureValue,
 } from "./data.ts";
 import { Table } from "../parts/table.tsx";
 
@@ -67,7 +67,7 @@ export function UsagePage() {
           ) : (
             <>
               <Card>
-                <Bars title={`${unit} by day`} {...barsOf(data, measure)} format={formatOf(measure)} />
+                <Bars title={`${unit} by day`} {...toBars(data, measure)} format={formatOf(measure)} />
               </Card>
               <Card flush>
                 <Totals usage={data} unit={unit} measure={measure} />
@@ -80,7 +80,7 @@ export function UsagePage() {
   );
 }
 
-const formatOf = (measure: Measure) => (measure === "cost" ? dollars : count);
+const formatOf = (measure: Measure) => (measure === "cost" ? formatDollars : formatCount);
 
 function rowsOf({ points }: Usage, by: Unit): (string | number)[][] {
   const head = ["day", by, "cost_usd", "requests", "failures", "input_tokens", "output_tokens"];
@@ -88,7 +88,7 @@ function rowsOf({ points }: Usage, by: Unit): (string | number)[][] {
     head,
     ...points.map((point) => [
       point.at.slice(0, 10),
-      nameOf(point),
+      seriesName(point),
       point.cost_usd,
       point.requests,
       point.failures,
@@ -110,15 +110,17 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
     ]}
   >
     {usage.totals.map((total) => (
-      <tr key={keyOf(total)}>
+      <tr key={seriesKey(total)}>
         <th scope="row" class="breakable">
-          {nameOf(total)}
+          {seriesName(total)}
         </th>
-        <td class="number">{measure === "cost" ? <Money of={total.cost_usd} /> : count(valueOf(total, measure))}</td>
+        <td class="number">
+          {measure === "cost" ? <Money of={total.cost_usd} /> : formatCount(measureValue(total, measure))}
+        </td>
         <td class="number">{changeOf(total, usage.before, measure)}</td>
-        <td class="wide number">{count(total.requests)}</td>
-        <td class="wide number">{count(total.failures)}</td>
-        <td class="wide number">{firstToken(total)}</td>
+        <td class="wide number">{formatCount(total.requests)}</td>
+        <td class="wide number">{formatCount(total.failures)}</td>
+        <td class="wide number">{formatFirstTokenTimes(total)}</td>
       </tr>
     ))}
   </Table>
@@ -126,20 +128,20 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
 
 /** A value missing from the earlier list is new only if that list is complete. */
 function changeOf(total: Total, before: Usage["before"], measure: Measure) {
-  const earlier = before.get(keyOf(total));
+  const earlier = before.get(seriesKey(total));
   if (earlier === undefined && before.has("other")) return <span class="muted">–</span>;
   return <Change now={total} before={earlier} measure={measure} />;
 }
 
 function Change({ now, before, measure }: { now: Total; before: Total | undefined; measure: Measure }) {
-  const was = before ? valueOf(before, measure) : 0;
-  const is = valueOf(now, measure);
+  const was = before ? measureValue(before, measure) : 0;
+  const is = measureValue(now, measure);
   if (was === 0) return <span class="muted">{is === 0 ? "–" : "new"}</span>;
   const change = is / was - 1;
   return (
     <span title={`${formatOf(measure)(was)} in the time before`}>
       {change > 0 ? "+" : ""}
-      {percent(change)}
+      {formatPercent(change)}
     </span>
   );
 }

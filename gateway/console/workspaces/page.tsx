@@ -1,9 +1,9 @@
 /** Workspaces, each with separate keys, guardrails and budget. */
 import { useState } from "preact/hooks";
-import { type Schemas, api, take } from "../api/client.ts";
-import { edited } from "../api/edited.ts";
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
+import { changedSettings } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
-import { may, session } from "../api/session.ts";
+import { hasRole, session } from "../api/session.ts";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,7 +12,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { say } from "../parts/toast.tsx";
+import { showToast } from "../parts/toast.tsx";
 import { Table } from "../parts/table.tsx";
 
 type Workspace = Schemas["Workspace"];
@@ -23,9 +23,9 @@ export function WorkspacesPage() {
   const [offset, setOffset] = useState(0);
   const [edited, setEdited] = useState<Workspace | "new">();
   const query = { offset, limit: pageSize };
-  const workspaces = useLoad(() => take(api.GET("/workspaces", { params: { query } })), [offset]);
+  const workspaces = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })), [offset]);
   const ofAccount = session.value?.account === true;
-  const changes = ofAccount && may("admin");
+  const changes = ofAccount && hasRole("admin");
   const make = changes && (
     <button type="button" class="button primary" onClick={() => setEdited("new")}>
       <Icon name="plus" /> Make workspace
@@ -116,14 +116,14 @@ function Editor({ workspace, onDone, onClose }: EditorProps) {
   const save = async () => {
     const settings = settingsIn({ name, limit, reset });
     if (workspace) {
-      const body = edited(settings, shown);
+      const body = changedSettings(settings, shown);
       if (Object.keys(body).length > 0) {
-        await take(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
+        await unwrapAnswer(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
       }
-    } else await take(api.POST("/workspaces", { body: settings }));
+    } else await unwrapAnswer(api.POST("/workspaces", { body: settings }));
     await onDone();
     onClose();
-    say("Saved");
+    showToast("Saved");
   };
   return (
     <Dialog title={workspace ? workspace.name : "Make a workspace"} onClose={onClose}>

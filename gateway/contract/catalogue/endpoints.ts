@@ -1,6 +1,6 @@
 /** Shape of GET /models/{author}/{slug}/endpoints: the endpoints of a model. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -48,7 +48,7 @@ const endpoint = object(
     quantization: described(nullable(string()), "Quantization, such as fp8; `unknown` when it is not declared."),
     context_length: described(integer({ min: 1 }), "Tokens of input and output together."),
     max_completion_tokens: described(nullable(integer({ min: 1 })), "Tokens that one answer has at most."),
-    max_prompt_tokens: anything,
+    max_prompt_tokens: anyValue,
     pricing,
     supported_parameters: supportedParameters,
     supports_tool_choice: toolChoice,

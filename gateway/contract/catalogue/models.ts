@@ -1,6 +1,6 @@
 /** Shapes of GET /models: the models of the catalogue. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -38,10 +38,10 @@ export const modelShape = named(
         },
         { required: ["context_length", "max_completion_tokens", "is_moderated"] },
       ),
-      per_request_limits: anything,
+      per_request_limits: anyValue,
       supported_parameters: supportedParameters,
-      default_parameters: described(anything, "Null: nothing is sent that a request does not set."),
-      supported_voices: anything,
+      default_parameters: described(anyValue, "Null: nothing is sent that a request does not set."),
+      supported_voices: anyValue,
       links: object(
         { details: described(string(), "Path of the list of its endpoints.") },
         { required: ["details"], description: "Paths with details of the model." },

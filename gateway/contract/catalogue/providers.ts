@@ -1,6 +1,6 @@
 /** Shapes of GET /providers and GET /providers/left-out: the providers of the configuration file. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -33,7 +33,7 @@ const provider = object(
       "What one process has seen of its endpoints in the last 30 seconds: none, some or all of them fail; null when none was asked.",
     ),
     headquarters: described(nullable(string()), "Country, in two letters."),
-    datacenters: anything,
+    datacenters: anyValue,
     privacy_policy_url: nullable(string()),
     terms_of_service_url: nullable(string()),
     status_page_url: nullable(string()),

@@ -1,7 +1,7 @@
 /** The answer of POST /chat/completions: one object, or the chunks of a stream. */
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   constant,
   described,
@@ -180,7 +180,7 @@ export const chatChunk = named(
         "In the last chunk, without a piece of the message; also beside an `error`.",
       ),
       error: failure,
-      debug: described(anything, "With `debug`, before everything else: the body sent to the provider."),
+      debug: described(anyValue, "With `debug`, before everything else: the body sent to the provider."),
       ...closing,
     },
     { required: ["id", "object", "created", "model", "choices"], description: "A piece of an answer." },

@@ -1,7 +1,7 @@
 /** Messages of a request in the format of chat completions. */
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   constant,
   described,
@@ -120,7 +120,7 @@ const assistant = object(
     reasoning_content: described(nullable(inputText), "Another name of `reasoning`."),
     reasoning_details: described(nullable(array(reasoningDetail)), "Reasoning of the answer; send it back unchanged."),
     images: described(nullable(array(answerImage)), "Images of the answer."),
-    annotations: described(anything, "Citations of the answer; they are not sent to models."),
+    annotations: described(anyValue, "Citations of the answer; they are not sent to models."),
     audio: constant(null, "sound of the model is not supported"),
     cache_control: mark,
   },

@@ -12,7 +12,7 @@ import {
   tagged,
   word,
 } from "@sluice/proto/lib/validation/shape.js";
-import { addressOf, contentLimits, inputText, oneOfFields } from "@sluice/proto/contract/items/content.js";
+import { mediaUrl, contentLimits, inputText, oneOfFields } from "@sluice/proto/contract/items/content.js";
 import { cacheMarks } from "@sluice/proto/contract/request/caching.js";
 
 const text = named(
@@ -21,7 +21,7 @@ const text = named(
 );
 
 const imageAddress = described(
-  addressOf("image", contentLimits.imageUrl),
+  mediaUrl("image", contentLimits.imageUrl),
   "Address of the image, or its bytes as a data URL.",
 );
 
@@ -93,7 +93,7 @@ const video = named(
     {
       type: word("video_url"),
       video_url: object(
-        { url: described(addressOf("video", contentLimits.fileData), "Address of the video, or a data URL.") },
+        { url: described(mediaUrl("video", contentLimits.fileData), "Address of the video, or a data URL.") },
         { required: ["url"] },
       ),
       ...cacheMarks,

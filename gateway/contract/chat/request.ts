@@ -20,7 +20,14 @@ import { effort, reasoning, verbosity } from "@sluice/proto/contract/request/set
 import { openObject } from "@sluice/proto/contract/items/parts.js";
 import { string } from "@sluice/proto/lib/validation/shape.js";
 import { chatMessages } from "./messages.ts";
-import { chatFunctionChoice, chatFunctions, chatToolChoice, chatTools, noType, webSearchOptions } from "./tools.ts";
+import {
+  chatFunctionChoice,
+  chatFunctions,
+  chatToolChoice,
+  chatTools,
+  withoutTypeField,
+  webSearchOptions,
+} from "./tools.ts";
 
 /** The fields of /responses, all nullable here: clients of this format write unset settings as null. */
 const shared = Object.fromEntries(
@@ -48,7 +55,7 @@ const responseFormat = named(
               description: nullable(string()),
               strict: described(nullable(boolean), "Whether the answer must follow the schema exactly."),
             },
-            { required: ["name", "schema"], ...noType },
+            { required: ["name", "schema"], ...withoutTypeField },
           ),
         },
         { required: ["type", "json_schema"], description: "JSON that follows a schema." },

@@ -6,7 +6,7 @@ import {
   type Shape,
   array,
   boolean,
-  child,
+  childPath,
   described,
   named,
   nullable,
@@ -20,14 +20,14 @@ import {
 import { openObject } from "@sluice/proto/contract/items/parts.js";
 import { cacheControl } from "@sluice/proto/contract/request/caching.js";
 import { toolName } from "@sluice/proto/contract/tools/tool-name.js";
-import { place, searchContextSize } from "@sluice/proto/contract/tools/tool-settings.js";
+import { locationFields, searchContextSize } from "@sluice/proto/contract/tools/tool-settings.js";
 
 /** Refuses `type` in a nested object whose tool or format already has a type. */
 function checkNoType(value: JsonObject, path: string, problems: Problems): void {
-  if (value["type"] !== undefined) problems.add(child(path, "type"), "belongs outside of this object");
+  if (value["type"] !== undefined) problems.add(childPath(path, "type"), "belongs outside of this object");
 }
 
-export const noType = { also: checkNoType } as const;
+export const withoutTypeField = { also: checkNoType } as const;
 
 const mark = described(nullable(cacheControl), "Marks the tools up to this one for the provider's cache.");
 
@@ -48,7 +48,7 @@ const functionTool = named(
           strict: described(nullable(boolean), "Whether arguments must follow the schema exactly."),
           cache_control: nullable(cacheControl),
         },
-        { required: ["name"], ...noType },
+        { required: ["name"], ...withoutTypeField },
       ),
       cache_control: mark,
     },
@@ -101,14 +101,14 @@ function checkServerTool(value: unknown, path: string, problems: Problems): void
   const type = String(value["type"]);
   const parameters = value["parameters"];
   if (unanswerable.test(type)) {
-    problems.add(child(path, "type"), `${type} is not possible here; POST /api/v1/responses takes it`);
+    problems.add(childPath(path, "type"), `${type} is not possible here; POST /api/v1/responses takes it`);
   }
   if (type === "mcp" && value["require_approval"] !== "never") {
-    problems.add(child(path, "require_approval"), "must be never: messages have no form for approvals");
+    problems.add(childPath(path, "require_approval"), "must be never: messages have no form for approvals");
   }
   if (isObject(parameters) && parameters["inherit_functions"] === true) {
     problems.add(
-      child(path, "parameters.inherit_functions"),
+      childPath(path, "parameters.inherit_functions"),
       "messages have no form for the calls of another model; POST /api/v1/responses takes it",
     );
   }
@@ -132,7 +132,7 @@ const chatTool = named("ChatTool", {
 export const chatTools = array(chatTool);
 
 /** Deprecated form of tools. */
-export const chatFunctions = array(object(functionFields, { required: ["name"], ...noType }), { max: 128 });
+export const chatFunctions = array(object(functionFields, { required: ["name"], ...withoutTypeField }), { max: 128 });
 
 const byName = object({ name: string({ min: 1 }) }, { required: ["name"] });
 
@@ -174,7 +174,7 @@ export const webSearchOptions = object(
   {
     search_context_size: nullable(searchContextSize),
     user_location: nullable(
-      object({ type: word("approximate"), approximate: object(place) }, { required: ["type", "approximate"] }),
+      object({ type: word("approximate"), approximate: object(locationFields) }, { required: ["type", "approximate"] }),
     ),
   },
   { description: "The model may search the web." },

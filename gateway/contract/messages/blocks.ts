@@ -2,7 +2,7 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -184,7 +184,7 @@ const redactedThinking = named(
 
 const serverUse = (type: string): Shape =>
   object(
-    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anything), ...mark },
+    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), ...mark },
     { required: ["type", "id", "name"], description: "A call of a tool that the client does not run." },
   );
 
@@ -194,7 +194,7 @@ const serverResult = named(
     {
       type: string({ pattern: { form: /_tool_result$/, says: "must end in _tool_result" } }),
       tool_use_id: id,
-      content: anything,
+      content: anyValue,
       is_error: nullable(boolean),
       ...mark,
     },

@@ -1,5 +1,5 @@
 /** Failures in Anthropic's format. */
-import { anything, described, named, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
+import { anyValue, described, named, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import { errorMetadata } from "@sluice/proto/contract/operations/errors.js";
 import { serviceMetadataShape } from "@sluice/proto/contract/response/service-metadata.js";
 
@@ -33,12 +33,12 @@ export const messagesError = named(
         {
           type: described(word(...errorTypes), "Anthropic's type for the status."),
           message: described(string({ min: 1 }), "What went wrong, for a person."),
-          details: described(anything, "What clients of this format understand of the failure."),
+          details: described(anyValue, "What clients of this format understand of the failure."),
           metadata: nullable(errorMetadata),
         },
         { required: ["type", "message"] },
       ),
-      usage: described(anything, "Tokens of answers that were withheld."),
+      usage: described(anyValue, "Tokens of answers that were withheld."),
       request_id: described(string(), "Name of the request in the logs of the service."),
       service_metadata: described(
         nullable(serviceMetadataShape),

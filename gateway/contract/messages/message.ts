@@ -1,6 +1,6 @@
 /** The answers of POST /messages and POST /messages/count_tokens. */
 import {
-  anything,
+  anyValue,
   array,
   constant,
   described,
@@ -85,7 +85,7 @@ export const messageEvent = named(
   openTagged("type", {
     message_start: object({ type: word("message_start"), message }, { required: ["type", "message"] }),
     content_block_start: object(
-      { type: word("content_block_start"), index, content_block: anything },
+      { type: word("content_block_start"), index, content_block: anyValue },
       { required: ["type", "index", "content_block"] },
     ),
     content_block_delta: object(
@@ -107,7 +107,7 @@ export const messageEvent = named(
             { required: ["type", "signature"] },
           ),
           citations_delta: object(
-            { type: word("citations_delta"), citation: anything },
+            { type: word("citations_delta"), citation: anyValue },
             { required: ["type", "citation"] },
           ),
         }),
@@ -142,7 +142,7 @@ export const messageEvent = named(
 /** Anthropic's own count has no such field, and its SDKs ignore it. */
 const estimated = described(constant(true), "No provider has counted the tokens.");
 
-export const promptLength = named(
+export const tokenCountAnswer = named(
   "MessagesTokenCount",
   object(
     { input_tokens: described(tokens, "Estimate by the size of the prompt."), estimated },

@@ -173,5 +173,5 @@ export const countTokensRequest = named(
 );
 
 /** Whether a body requests a thread: its refusal makes clients with thread support send whole conversations. */
-export const asksForThread = (body: unknown): boolean =>
+export const requestsThread = (body: unknown): boolean =>
   isObject(body) && body["thread"] !== undefined && body["thread"] !== null;

@@ -4,7 +4,7 @@ import {
   type Shape,
   array,
   boolean,
-  child,
+  childPath,
   described,
   integer,
   named,
@@ -89,7 +89,8 @@ const tool: Shape = {
   check: (value, path, problems) => {
     const type = isObject(value) ? value["type"] : undefined;
     if (typeof type !== "string" || type === "custom") return customTool.check(value, path, problems);
-    if (findToolFamily(type) === undefined) problems.add(child(path, "type"), `unknown tool type ${type.slice(0, 64)}`);
+    if (findToolFamily(type) === undefined)
+      problems.add(childPath(path, "type"), `unknown tool type ${type.slice(0, 64)}`);
     else typedTool.check(value, path, problems);
   },
   schema: (components) => ({ anyOf: [customTool.schema(components), typedTool.schema(components)] }),

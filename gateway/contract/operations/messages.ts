@@ -6,7 +6,7 @@ import {
   messagesRequestExample,
   tokenCountExample,
 } from "../examples/messages.ts";
-import { message, messageEvent, promptLength } from "../messages/message.ts";
+import { message, messageEvent, tokenCountAnswer } from "../messages/message.ts";
 import { countTokensRequest, messagesRequest } from "../messages/request.ts";
 import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { turnHeaders } from "./headers.ts";
@@ -75,7 +75,7 @@ export const countMessageTokens = operation({
   description: `Estimates by size, without calling a provider, which the field \`estimated\` says. An unknown model is 404. It is no turn: it counts as reading in the limits of the key. ${errorForm}`,
   headers: [betaHeader],
   body: json(countTokensRequest, example(countTokensRequestExample)),
-  answer: { says: "The number of tokens.", content: [json(promptLength, example(tokenCountExample))] },
+  answer: { says: "The number of tokens.", content: [json(tokenCountAnswer, example(tokenCountExample))] },
   failures: "messages",
   statuses: [400, 401, 404, 408, 413, 429, 500, 503],
 });

@@ -16,7 +16,7 @@ import {
   type PublishedAnswer,
   type PublishedPaths,
   type Reference,
-  failureNames,
+  failureComponentNames,
   publishPaths,
   publishedRateLimitHeaders,
 } from "./published.ts";
@@ -158,8 +158,8 @@ export function openApi(): OpenApiDocument {
   const components: Components = new Map();
   const paths = publishPaths(components);
   const responses = Object.fromEntries([
-    ...errorStatuses.map((status) => [failureNames.responses(status), failure(status, components)]),
-    ...messagesStatuses.map((status) => [failureNames.messages(status), messagesFailure(status, components)]),
+    ...errorStatuses.map((status) => [failureComponentNames.responses(status), failure(status, components)]),
+    ...messagesStatuses.map((status) => [failureComponentNames.messages(status), messagesFailure(status, components)]),
   ]);
   return {
     openapi: "3.1.1",

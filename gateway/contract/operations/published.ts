@@ -55,7 +55,7 @@ export function publishPaths(components: Components): PublishedPaths {
 function publishOperation(id: string, operation: Operation, components: Components): PublishedOperation {
   const { tag, summary, description, body, answer, statuses } = operation;
   const parameters = publishedParameters(operation, components);
-  const named = failureNames[operation.failures ?? "responses"];
+  const named = failureComponentNames[operation.failures ?? "responses"];
   const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/${named(status)}` }]);
   const success = (says: string) => ({
     description: [says, ...answer.content.flatMap(framingOf)].join(" "),
@@ -84,7 +84,7 @@ const framingOf = ({ framing }: Content): readonly string[] =>
     : [`Events as they happen. ${framing} Lines that begin with a colon only keep the connection open.`];
 
 /** Names of failures among the components of the document, by their form. */
-export const failureNames = {
+export const failureComponentNames = {
   responses: (status: number) => `Error${status}`,
   messages: (status: number) => `MessagesError${status}`,
 } as const;

@@ -1,6 +1,6 @@
 /** The receipt of POST /responses/dry-run: how a request would be served, without running it. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   constant,
@@ -86,7 +86,7 @@ export const dryRunReceipt = named(
       candidates: described(array(candidate), "Endpoints in the order in which they would be asked."),
       service_metadata: serviceMetadataShape,
       upstream_body: described(
-        anything,
+        anyValue,
         "The body that the first candidate would be sent, with `debug.echo_upstream_body`; absent when the request is blocked.",
       ),
     },

@@ -3,7 +3,7 @@ import type { TurnEnd, TurnEvent, Usage } from "@sluice/proto/gen/sluice/inferen
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { WholeAnswer } from "../../edge/turns/door.ts";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import { type CompletionIdentity, closingMembers, usageMember, finishReason } from "./identity.ts";
 import {
   type OutputItem,
@@ -13,9 +13,9 @@ import {
   imageUrl,
   isClientCall,
   isRefusal,
-  shownText,
+  visibleText,
 } from "./item.ts";
-import { WholeReasoning } from "./whole-reasoning.ts";
+import { CollectedReasoning } from "./whole-reasoning.ts";
 import { withheldCompletionUsageJson } from "./usage.ts";
 
 export class Completion implements WholeAnswer {
@@ -62,7 +62,7 @@ export class Completion implements WholeAnswer {
 class AnswerMessage {
   readonly calls: OutputItem[] = [];
   readonly #hidesReasoning: boolean;
-  readonly #reasoning = new WholeReasoning();
+  readonly #reasoning = new CollectedReasoning();
   readonly #annotations: string[] = [];
   readonly #images: string[] = [];
   readonly #logprobs: unknown[] = [];
@@ -86,7 +86,7 @@ class AnswerMessage {
 
   #say(item: OutputItem): void {
     for (const part of contentOf(item)) {
-      if (isRefusal(part)) this.#refusal += shownText(part);
+      if (isRefusal(part)) this.#refusal += visibleText(part);
       else {
         if (part.annotations && part.annotations.length > 0) {
           const offset = codePointLength(this.#text);
@@ -96,7 +96,7 @@ class AnswerMessage {
           }
         }
         if (part.logprobs) for (const entry of part.logprobs) this.#logprobs.push(entry);
-        this.#text += shownText(part);
+        this.#text += visibleText(part);
       }
     }
   }
@@ -106,8 +106,8 @@ class AnswerMessage {
     const { calls } = this;
     const speaks = this.#text !== "" || (calls.length === 0 && this.#refusal === "");
     return (
-      `{"role":"assistant","content":${speaks ? quoted(this.#text) : "null"}` +
-      `,"refusal":${this.#refusal === "" ? "null" : quoted(this.#refusal)}` +
+      `{"role":"assistant","content":${speaks ? toJsonString(this.#text) : "null"}` +
+      `,"refusal":${this.#refusal === "" ? "null" : toJsonString(this.#refusal)}` +
       (this.#hidesReasoning ? "" : this.#reasoning.members()) +
       (calls.length === 0 ? "" : old ? oldCallMember(calls[0]!) : `,"tool_calls":[${calls.map(callJson).join(",")}]`) +
       (this.#annotations.length === 0 ? "" : `,"annotations":[${this.#annotations.join(",")}]`) +
@@ -122,12 +122,13 @@ class AnswerMessage {
 }
 
 const functionMembers = ({ name = "", arguments: written = "" }: OutputItem): string =>
-  `{"name":${quoted(name)},"arguments":${quoted(written)}}`;
+  `{"name":${toJsonString(name)},"arguments":${toJsonString(written)}}`;
 
 const oldCallMember = (item: OutputItem): string => `,"function_call":${functionMembers(item)}`;
 
 function callJson(item: OutputItem): string {
   const { type, call_id: id = "", name = "", input = "" } = item;
-  if (type === "function_call") return `{"id":${quoted(id)},"type":"function","function":${functionMembers(item)}}`;
-  return `{"id":${quoted(id)},"type":"custom","custom":{"name":${quoted(name)},"input":${quoted(input)}}}`;
+  if (type === "function_call")
+    return `{"id":${toJsonString(id)},"type":"function","function":${functionMembers(item)}}`;
+  return `{"id":${toJsonString(id)},"type":"custom","custom":{"name":${toJsonString(name)},"input":${toJsonString(input)}}}`;
 }

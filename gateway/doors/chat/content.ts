@@ -1,10 +1,10 @@
 /** Converts message parts to parts of input items. */
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { Content, ContentPart } from "./message.ts";
 
 /** Content of a message to the model, or the result of a tool. */
 export function contentJson(content: Content): string {
-  if (typeof content === "string") return quoted(content);
+  if (typeof content === "string") return toJsonString(content);
   let json = "[";
   for (let index = 0; index < content.length; index++) json += (index > 0 ? "," : "") + partJson(content[index]!);
   return `${json}]`;
@@ -13,7 +13,7 @@ export function contentJson(content: Content): string {
 /** Content of an earlier answer. @param refusal of the message, put after its text */
 export function answerContentJson(content: Content, refusal: string): string {
   if (typeof content === "string") {
-    if (refusal === "") return quoted(content);
+    if (refusal === "") return toJsonString(content);
     const text = content === "" ? "" : `${answerPartJson(content, "")},`;
     return `[${text}${refusalJson(refusal, "")}]`;
   }
@@ -31,10 +31,10 @@ export function answerContentJson(content: Content, refusal: string): string {
 }
 
 const answerPartJson = (text: string, marked: string): string =>
-  `{"type":"output_text","text":${quoted(text)}${marked}}`;
+  `{"type":"output_text","text":${toJsonString(text)}${marked}}`;
 
 const refusalJson = (refusal: string, marked: string): string =>
-  `{"type":"refusal","refusal":${quoted(refusal)}${marked}}`;
+  `{"type":"refusal","refusal":${toJsonString(refusal)}${marked}}`;
 
 interface Image {
   readonly url: string;
@@ -52,7 +52,7 @@ function partJson(part: ContentPart): string {
     case "image_url": {
       const image = part["image_url"] as Image | string;
       const { url, detail }: Image = typeof image === "string" ? { url: image } : image;
-      return `{"type":"input_image","image_url":${JSON.stringify(url)}${member("detail", detail)}${marks(part)}}`;
+      return `{"type":"input_image","image_url":${JSON.stringify(url)}${jsonMember("detail", detail)}${marks(part)}}`;
     }
     case "file":
       return `{"type":"input_file"${fileMembers(part["file"] as File)}${marks(part)}}`;
@@ -70,7 +70,7 @@ function partJson(part: ContentPart): string {
       return `{"type":"input_video","video_url":${JSON.stringify(url)}${marks(part)}}`;
     }
     default:
-      return `{"type":"input_text","text":${quoted(part["text"] as string)}${marks(part)}}`;
+      return `{"type":"input_text","text":${toJsonString(part["text"] as string)}${marks(part)}}`;
   }
 }
 
@@ -79,12 +79,12 @@ const address = /^https?:\/\//i;
 
 function fileMembers({ file_data: data, file_id: id, filename }: File): string {
   const field = typeof data === "string" && address.test(data.slice(0, 8)) ? "file_url" : "file_data";
-  return member(field, data) + member("file_id", id) + member("filename", filename);
+  return jsonMember(field, data) + jsonMember("file_id", id) + jsonMember("filename", filename);
 }
 
 /** A member with a leading comma; empty for an absent value. */
-export const member = (name: string, value: string | null | undefined): string =>
-  value === null || value === undefined ? "" : `,"${name}":${quoted(value)}`;
+export const jsonMember = (name: string, value: string | null | undefined): string =>
+  value === null || value === undefined ? "" : `,"${name}":${toJsonString(value)}`;
 
 /** The cache marks of a part with leading commas. */
 function marks({ cache_control: control, prompt_cache_breakpoint: breakpoint }: ContentPart): string {

@@ -1,6 +1,6 @@
 /** Writes reasoning as entries of `reasoning_details`; clients send them back unchanged. */
-import { quoted } from "../../edge/turns/json.ts";
-import { member } from "./content.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
+import { jsonMember } from "./content.ts";
 import type { OutputItem } from "./item.ts";
 
 type Kind = "reasoning.text" | "reasoning.summary" | "reasoning.encrypted";
@@ -12,22 +12,25 @@ const fieldOf: Readonly<Record<Kind, string>> = {
 };
 
 /** Place of a reasoning item in an answer: before or after its text, and the number of calls before it. */
-export interface ThoughtPlace {
+export interface ReasoningPosition {
   readonly afterText: boolean;
   readonly calls: number;
 }
 
-const first: ThoughtPlace = { afterText: false, calls: 0 };
+const first: ReasoningPosition = { afterText: false, calls: 0 };
 const placed = /^(?<id>.*)~(?<text>[01])\.(?<calls>\d{1,4})$/s;
 
 /**
  * The id of a reasoning item with its place, for which messages of this format have no other field: clients keep ids, and drop unknown fields. The model
  * must get its reasoning back at the same place.
  */
-export const placedId = (id: string, { afterText, calls }: ThoughtPlace): string =>
+export const toPositionedId = (id: string, { afterText, calls }: ReasoningPosition): string =>
   afterText || calls > 0 ? `${id}~${afterText ? 1 : 0}.${calls}` : id;
 
-export function readPlacedId(id: string | null | undefined): { readonly id?: string; readonly place: ThoughtPlace } {
+export function parsePositionedId(id: string | null | undefined): {
+  readonly id?: string;
+  readonly place: ReasoningPosition;
+} {
   if (!id) return { place: first };
   const { id: own, text, calls } = placed.exec(id)?.groups ?? {};
   return own === undefined
@@ -40,10 +43,10 @@ export function readPlacedId(id: string | null | undefined): { readonly id?: str
  * @param seal the whole item, for the last entry of its kind
  */
 export function detailJson(kind: Kind, text: string, id: string, index: number, seal?: OutputItem): string {
-  const signature = kind === "reasoning.text" ? member("signature", seal?.signature) : "";
+  const signature = kind === "reasoning.text" ? jsonMember("signature", seal?.signature) : "";
   return (
-    `{"type":"${kind}","${fieldOf[kind]}":${quoted(text)}${signature},"id":${quoted(id)}` +
-    `${member("format", seal?.format)},"index":${index}}`
+    `{"type":"${kind}","${fieldOf[kind]}":${toJsonString(text)}${signature},"id":${toJsonString(id)}` +
+    `${jsonMember("format", seal?.format)},"index":${index}}`
   );
 }
 
@@ -51,7 +54,7 @@ export function detailJson(kind: Kind, text: string, id: string, index: number, 
  * The part of a reasoning item readable only by its provider; empty when the signature already contains it.
  * @param signed whether the signature goes out with the text of the item
  */
-export function sealedPart({ signature, encrypted_content: sealed }: OutputItem, signed: boolean): string {
+export function encryptedReasoningJson({ signature, encrypted_content: sealed }: OutputItem, signed: boolean): string {
   if (!sealed) return "";
   return signed && signature && sealed.endsWith(signature) ? "" : sealed;
 }

@@ -54,8 +54,8 @@ export class ChatArrays {
   readonly #ignored: string[] = [];
 
   constructor(body: Buffer, members: readonly JsonMember[]) {
-    this.messages = new RepeatedArray(body, spanOf(members, "messages"), ChatMessageNote);
-    this.tools = new RepeatedArray(body, spanOf(members, "tools"), ChatToolNote);
+    this.messages = new RepeatedArray(body, findMember(members, "messages"), ChatMessageNote);
+    this.tools = new RepeatedArray(body, findMember(members, "tools"), ChatToolNote);
     for (const array of [this.messages, this.tools]) {
       for (let index = 0; index < array.known; index++)
         for (const path of array.note(index).ignored) this.addIgnored(path);
@@ -111,5 +111,5 @@ const missingMessages = (members: readonly JsonMember[]): string =>
     : "required";
 
 /** The place of a field; undefined when it is absent. */
-export const spanOf = (members: readonly JsonMember[], name: FieldName): JsonMember | undefined =>
+export const findMember = (members: readonly JsonMember[], name: FieldName): JsonMember | undefined =>
   members.find(({ key }) => key === name);

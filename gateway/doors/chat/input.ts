@@ -1,14 +1,14 @@
 /** Converts messages to the items of an input. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { RepeatedArray } from "../../edge/turns/repeated-array.ts";
-import { answerContentJson, contentJson, member } from "./content.ts";
+import { answerContentJson, contentJson, jsonMember } from "./content.ts";
 import type { CalledFunction, ChatMessage, Content, ContentPart, ToolCall } from "./message.ts";
-import type { ThoughtPlace } from "./details.ts";
+import type { ReasoningPosition } from "./details.ts";
 import { ChatMessageNote } from "./message-note.ts";
-import { thoughtsOf } from "./thoughts.ts";
+import { positionReasoning } from "./thoughts.ts";
 
-export interface WrittenInput {
+export interface ChatInput {
   readonly json: Uint8Array;
   /** Numbers of the messages that the items were made from. */
   readonly places: readonly number[];
@@ -24,7 +24,7 @@ interface MessageArrays {
 }
 
 /** @throws Fault INVALID_REQUEST for a result without its call */
-export function writeInput(messages: readonly ChatMessage[], arrays: MessageArrays): WrittenInput {
+export function toInput(messages: readonly ChatMessage[], arrays: MessageArrays): ChatInput {
   const array = arrays.messages;
   const writer = new InputWriter((path) => arrays.addIgnored(path));
   for (let index = 0; index < array.known; index++) writer.skip(array.note(index), index);
@@ -101,7 +101,7 @@ class InputWriter {
   #prompt(message: ChatMessage): void {
     const { role, name } = message;
     const content = this.#marked(message, message.content!);
-    this.#add(`{"type":"message","role":"${role}","content":${contentJson(content)}${member("name", name)}}`);
+    this.#add(`{"type":"message","role":"${role}","content":${contentJson(content)}${jsonMember("name", name)}}`);
   }
 
   /** The mark of a message applies to its last part. */
@@ -122,7 +122,7 @@ class InputWriter {
   }
 
   #answer(message: ChatMessage, index: number): void {
-    const thoughts = [...thoughtsOf(message)];
+    const thoughts = [...positionReasoning(message)];
     const thinkUpTo = (afterText: boolean, before: number): void => {
       while (thoughts[0] && isUpTo(thoughts[0].place, afterText, before)) this.#add(thoughts.shift()!.json);
     };
@@ -136,7 +136,7 @@ class InputWriter {
     const others = drawn.length + (calls?.length ?? 0) + (call ? 1 : 0);
     if (!isSilent || refusal || (others === 0 && this.#json === "")) {
       const json = answerContentJson(content ?? "", refusal ?? "");
-      this.#add(`{"type":"message","role":"assistant","content":${json}${member("name", name)}}`);
+      this.#add(`{"type":"message","role":"assistant","content":${json}${jsonMember("name", name)}}`);
     }
     for (const image of drawn) this.#add(image);
     const mark = isCall ? message.cache_control : undefined;
@@ -152,7 +152,7 @@ class InputWriter {
     if (custom) {
       const { name, input } = custom;
       return this.#add(
-        `{"type":"custom_tool_call","call_id":${quoted(id)},"name":${quoted(name)},"input":${quoted(input)}}`,
+        `{"type":"custom_tool_call","call_id":${toJsonString(id)},"name":${toJsonString(name)},"input":${toJsonString(input)}}`,
       );
     }
     if (called) this.#called(id, called, mark);
@@ -161,7 +161,7 @@ class InputWriter {
   #called(id: string, { name, arguments: written }: CalledFunction, mark?: unknown): void {
     const marked = mark ? `,"cache_control":${JSON.stringify(mark)}` : "";
     this.#add(
-      `{"type":"function_call","call_id":${quoted(id)},"name":${quoted(name)},"arguments":${quoted(written)}${marked}}`,
+      `{"type":"function_call","call_id":${toJsonString(id)},"name":${toJsonString(name)},"arguments":${toJsonString(written)}${marked}}`,
     );
   }
 
@@ -174,14 +174,14 @@ class InputWriter {
     // The name is already in the answered call.
     if (name) this.#ignore("name");
     const output = contentJson(this.#marked(message, message.content!));
-    this.#add(`{"type":"${type}","call_id":${quoted(id)},"output":${output}}`);
+    this.#add(`{"type":"${type}","call_id":${toJsonString(id)},"output":${output}}`);
   }
 
   #functionResult({ name, content }: ChatMessage, index: number): void {
     const id = this.#takeCall(name!);
     if (id === undefined)
       throw invalid(`messages.${index}.name`, "no function_call in the messages before has this name");
-    this.#add(`{"type":"function_call_output","call_id":${quoted(id)},"output":${contentJson(content ?? "")}}`);
+    this.#add(`{"type":"function_call_output","call_id":${toJsonString(id)},"output":${contentJson(content ?? "")}}`);
   }
 
   /** The id of the last call of this function without a result. */
@@ -192,7 +192,7 @@ class InputWriter {
 }
 
 /** Whether the reasoning comes before the next part: the message's text, or the call with this number. */
-const isUpTo = (place: ThoughtPlace, afterText: boolean, calls: number): boolean =>
+const isUpTo = (place: ReasoningPosition, afterText: boolean, calls: number): boolean =>
   (afterText || !place.afterText) && place.calls <= calls;
 
 /** The id depends on the message's place: it stays the same in later requests, which the provider's cache needs. */

@@ -44,7 +44,7 @@ export const summariesOf = ({ summary }: OutputItem): readonly OutputPart[] =>
 export const isRefusal = ({ type }: OutputPart): boolean => type === "refusal";
 
 /** The text of a part of any kind. */
-export const shownText = ({ text, refusal }: OutputPart): string => text ?? refusal ?? "";
+export const visibleText = ({ text, refusal }: OutputPart): string => text ?? refusal ?? "";
 
 /** Calls for the client. Those of server tools and providers' tools are not shown. */
 export const isClientCall = ({ type }: OutputItem): boolean => type === "function_call" || type === "custom_tool_call";

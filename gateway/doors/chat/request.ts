@@ -10,10 +10,10 @@ import { subtreeBytes } from "../../edge/turns/json.ts";
 import { parametersAt } from "../../edge/turns/parameters.ts";
 import { readSession } from "../../edge/turns/session.ts";
 import type { FieldNames } from "../../edge/turns/field-names.ts";
-import { KnownFields, unsentField } from "../../edge/turns/unknown-fields.ts";
-import { ChatArrays, type ChatFields, readChatFields, spanOf } from "./fields.ts";
+import { KnownFields, toUnknownField } from "../../edge/turns/unknown-fields.ts";
+import { ChatArrays, type ChatFields, readChatFields, findMember } from "./fields.ts";
 import { ChatFieldNames } from "./field-names.ts";
-import { type WrittenInput, writeInput } from "./input.ts";
+import { type ChatInput, toInput } from "./input.ts";
 import { functionChoiceJson, functionsJson, toolChoiceJson, webSearchJson, writeTools } from "./tools.ts";
 
 export interface ChatHeaders {
@@ -55,11 +55,11 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   const fields = readChatFields(body, members, arrays, problems);
   const sessionId = readSession(fields.session_id ?? undefined, headers.sessionId, problems);
   problems.throwIfAny();
-  const input = writeInput(fields.messages, arrays);
+  const input = toInput(fields.messages, arrays);
   const request = buildTurn(body, members, fields, input, arrays);
   const { ignored } = arrays;
   if (ignored.length > 0)
-    request.unknownFields = [...request.unknownFields, ...ignored.map(unsentField)].slice(0, maxUnsent);
+    request.unknownFields = [...request.unknownFields, ...ignored.map(toUnknownField)].slice(0, maxUnsent);
   if (request.unknownFields.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
@@ -81,11 +81,11 @@ function buildTurn(
   body: Buffer,
   members: readonly JsonMember[],
   fields: ChatFields,
-  input: WrittenInput,
+  input: ChatInput,
   arrays: ChatArrays,
 ): RunTurnRequest {
   const { cache_control: mark } = fields;
-  const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
+  const bytesOf = (name: Parameters<typeof findMember>[1]) => subtreeBytes(body, findMember(members, name));
   const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",
     models: fields.models ?? [],
@@ -132,7 +132,7 @@ function allToolsJson(
   const searched = search ? `${webSearchJson(search)},` : "";
   if (tools) return writeTools(body, tools, arrays, searched);
   if (!functions && !search) return none;
-  const declared = functions ? functionsJson(body, spanOf(members, "functions")!) : "";
+  const declared = functions ? functionsJson(body, findMember(members, "functions")!) : "";
   return Buffer.from(`[${(declared + searched).slice(0, -1)}]`);
 }
 
@@ -144,7 +144,7 @@ function choiceJson({ tool_choice: choice, function_call: old }: ChatFields): Ui
 /** The schema stays in the client's bytes. */
 function formatJson(body: Buffer, members: readonly JsonMember[], { response_format: format }: ChatFields): Uint8Array {
   if (!format || format.type === "text") return none;
-  const span = spanOf(members, "response_format")!;
+  const span = findMember(members, "response_format")!;
   if (format.type !== "json_schema") return body.subarray(span.start, span.end);
   const inner = memberOf(body, span.start, "json_schema")!;
   return Buffer.from(`{"type":"json_schema",${body.toString("utf8", inner.start + 1, inner.end)}`);
@@ -157,10 +157,7 @@ function reasoningJson({ reasoning, reasoning_effort: effort }: ChatFields): Uin
 }
 
 /** Encrypted reasoning is requested wherever there may be some: this format has no field for the request. */
-function additions(
-  { logprobs, reasoning, reasoning_effort: effort }: ChatFields,
-  { hasSealed }: WrittenInput,
-): string[] {
+function additions({ logprobs, reasoning, reasoning_effort: effort }: ChatFields, { hasSealed }: ChatInput): string[] {
   const include = logprobs ? ["message.output_text.logprobs"] : [];
   const thinks = reasoning || (effort && effort !== "none") || hasSealed;
   if (thinks) include.push("reasoning.encrypted_content");

@@ -1,6 +1,6 @@
 /** A call for the client while it streams: its id and name first, then the pieces of its arguments. */
 import { append } from "@sluice/proto/lib/text/append.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
 import type { OutputItem } from "./item.ts";
 
@@ -22,16 +22,16 @@ export class StreamedCall {
     const index = `"tool_calls":[{"index":${number}`;
     this.#before = old ? '"function_call":{"arguments":' : `${index},"${kind}":{"${field}":`;
     this.#after = old ? "}" : "}}]";
-    const named = `{"name":${quoted(name)},"${field}":""}`;
+    const named = `{"name":${toJsonString(name)},"${field}":""}`;
     chunks.delta(
-      old ? `"function_call":${named}` : `${index},"id":${quoted(id)},"type":"${kind}","${kind}":${named}}]`,
+      old ? `"function_call":${named}` : `${index},"id":${toJsonString(id)},"type":"${kind}","${kind}":${named}}]`,
     );
   }
 
   grow(delta: string): void {
     if (delta === "") return;
     this.#shown = append(this.#shown, delta);
-    this.#chunks.delta(this.#before + quoted(delta) + this.#after);
+    this.#chunks.delta(this.#before + toJsonString(delta) + this.#after);
   }
 
   /** Shows the rest of the text. */

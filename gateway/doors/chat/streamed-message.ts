@@ -2,9 +2,9 @@
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
 import { append } from "@sluice/proto/lib/text/append.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
-import { type Annotation, type OutputItem, annotationJson, contentOf, isRefusal, shownText } from "./item.ts";
+import { type Annotation, type OutputItem, annotationJson, contentOf, isRefusal, visibleText } from "./item.ts";
 
 export class StreamedMessage {
   readonly #chunks: ChunkText;
@@ -32,7 +32,7 @@ export class StreamedMessage {
   text(part: number, delta: string, logprobs: Uint8Array): void {
     if (!this.#reach(part, false)) return;
     this.#shown = append(this.#shown, delta);
-    const members = `"content":${quoted(delta)}`;
+    const members = `"content":${toJsonString(delta)}`;
     if (logprobs.length === 0) this.#chunks.delta(members);
     else this.#chunks.probable(members, textOf(logprobs));
   }
@@ -40,7 +40,7 @@ export class StreamedMessage {
   refusal(part: number, delta: string): void {
     if (!this.#reach(part, true)) return;
     this.#shown = append(this.#shown, delta);
-    this.#chunks.delta(`"refusal":${quoted(delta)}`);
+    this.#chunks.delta(`"refusal":${toJsonString(delta)}`);
   }
 
   annotation(part: number, annotation: Annotation): void {
@@ -57,7 +57,7 @@ export class StreamedMessage {
     const parts = contentOf(item);
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index]!;
-      const rest = this.#rest(index, shownText(part));
+      const rest = this.#rest(index, visibleText(part));
       if (rest !== "") {
         if (isRefusal(part)) this.refusal(index, rest);
         else this.text(index, rest, noLogprobs);

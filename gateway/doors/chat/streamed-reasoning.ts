@@ -1,10 +1,10 @@
 /** Reasoning while it streams: as text, and as entries for clients to send back. */
 import { append } from "@sluice/proto/lib/text/append.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
-import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
-import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
-import { betweenParts } from "./whole-reasoning.ts";
+import { type ReasoningPosition, detailJson, toPositionedId, encryptedReasoningJson } from "./details.ts";
+import { type OutputItem, contentOf, summariesOf, visibleText } from "./item.ts";
+import { reasoningPartSeparator } from "./whole-reasoning.ts";
 
 type Kind = "reasoning.text" | "reasoning.summary";
 
@@ -23,9 +23,9 @@ export class StreamedReasoning {
   #textIndex: number | undefined = undefined;
 
   /** @param before the previous reasoning in the answer @param place of the reasoning in the answer */
-  constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ThoughtPlace) {
+  constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ReasoningPosition) {
     this.#chunks = chunks;
-    this.#id = placedId(item.id, place);
+    this.#id = toPositionedId(item.id, place);
     this.#begun = { ...item, format: item.format ?? "unknown", signature: null };
     this.#index = before === undefined ? -1 : before.#index;
   }
@@ -41,9 +41,9 @@ export class StreamedReasoning {
   /** Shows the rest of the texts, and then the data by which the provider recognizes its reasoning. */
   finish(item: OutputItem): void {
     const contents = contentOf(item);
-    this.#finishParts("reasoning.summary", summariesOf(item).map(shownText));
-    this.#finishParts("reasoning.text", contents.map(shownText));
-    const sealed = sealedPart(item, contents.length > 0);
+    this.#finishParts("reasoning.summary", summariesOf(item).map(visibleText));
+    this.#finishParts("reasoning.text", contents.map(visibleText));
+    const sealed = encryptedReasoningJson(item, contents.length > 0);
     if (contents.length > 0) {
       if (item.signature || item.format) this.#seal("reasoning.text", "", this.#textIndex ?? ++this.#index, item);
     } else if (sealed === "" && item.signature) this.#seal("reasoning.text", "", ++this.#index, item);
@@ -75,11 +75,11 @@ export class StreamedReasoning {
       if (!this.#canBegin(kind, part)) return;
       this.#begin(kind, part);
       // Every part but the first of the answer is a new paragraph.
-      if (this.#index > 0) shown = betweenParts + delta;
+      if (this.#index > 0) shown = reasoningPartSeparator + delta;
     }
     this.#shown = append(this.#shown, delta);
     const detail = detailJson(kind, delta, this.#id, this.#index, this.#begun);
-    this.#chunks.delta(`"reasoning":${quoted(shown)},"reasoning_details":[${detail}]`);
+    this.#chunks.delta(`"reasoning":${toJsonString(shown)},"reasoning_details":[${detail}]`);
   }
 
   #begin(kind: Kind, part: number): void {

@@ -1,6 +1,6 @@
 /** Converts the reasoning of an earlier answer to reasoning items. */
-import { member } from "./content.ts";
-import { type ThoughtPlace, readPlacedId } from "./details.ts";
+import { jsonMember } from "./content.ts";
+import { type ReasoningPosition, parsePositionedId } from "./details.ts";
 import type { ChatMessage, ContentPart, ReasoningDetail } from "./message.ts";
 
 /** A reasoning item, assembled from its entries. */
@@ -12,7 +12,7 @@ class Thought {
   #format: string | undefined = undefined;
   #signature = "";
   #data = "";
-  place: ThoughtPlace | undefined = undefined;
+  place: ReasoningPosition | undefined = undefined;
 
   /** Whether an entry can belong to this item: it has the same id, or, without ids, its kind may follow the entries so far. */
   takes({ type, id }: ReasoningDetail): boolean {
@@ -22,7 +22,7 @@ class Thought {
   }
 
   add(entry: ReasoningDetail): void {
-    this.place ??= readPlacedId(entry.id).place;
+    this.place ??= parsePositionedId(entry.id).place;
     this.#id ??= entry.id || undefined;
     this.#format ??= entry.format ?? undefined;
     if (entry.signature) this.#signature = entry.signature;
@@ -42,9 +42,9 @@ class Thought {
   json(): string {
     const content = this.#texts.length === 0 ? "" : `,"content":${partsJson("reasoning_text", this.#texts)}`;
     return (
-      `{"type":"reasoning"${member("id", readPlacedId(this.#id).id)},"summary":${partsJson("summary_text", this.#summaries)}${content}` +
-      `${member("format", this.#format)}${this.#signature === "" ? "" : member("signature", this.#signature)}` +
-      `${this.#data === "" ? "" : member("encrypted_content", this.#data)}}`
+      `{"type":"reasoning"${jsonMember("id", parsePositionedId(this.#id).id)},"summary":${partsJson("summary_text", this.#summaries)}${content}` +
+      `${jsonMember("format", this.#format)}${this.#signature === "" ? "" : jsonMember("signature", this.#signature)}` +
+      `${this.#data === "" ? "" : jsonMember("encrypted_content", this.#data)}}`
     );
   }
 }
@@ -53,20 +53,20 @@ const partsJson = (type: string, texts: readonly string[]): string =>
   `[${texts.map((text) => `{"type":"${type}","text":${JSON.stringify(text)}}`).join(",")}]`;
 
 /** A reasoning item as JSON, with its place in the message. */
-export interface PlacedThought {
+export interface PositionedReasoning {
   readonly json: string;
-  readonly place: ThoughtPlace;
+  readonly place: ReasoningPosition;
 }
 
-const beginning: ThoughtPlace = { afterText: false, calls: 0 };
+const beginning: ReasoningPosition = { afterText: false, calls: 0 };
 
 /** The reasoning items of an assistant message, in their order. */
-export function thoughtsOf({
+export function positionReasoning({
   reasoning_details: details,
   reasoning,
   reasoning_content: reasoningContent,
   content,
-}: ChatMessage): readonly PlacedThought[] {
+}: ChatMessage): readonly PositionedReasoning[] {
   if (details && details.length > 0) return thoughtsIn(details);
   const plain = reasoning || reasoningContent || thinkingIn(content);
   if (plain === "") return [];
@@ -87,7 +87,7 @@ function thinkingIn(content: ChatMessage["content"]): string {
     .join("");
 }
 
-function thoughtsIn(details: readonly ReasoningDetail[]): readonly PlacedThought[] {
+function thoughtsIn(details: readonly ReasoningDetail[]): readonly PositionedReasoning[] {
   const thoughts: Thought[] = [];
   let last: Thought | undefined;
   for (const entry of details) {

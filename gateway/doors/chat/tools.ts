@@ -1,9 +1,9 @@
 /** Converts tools and the tool choice to the form of a turn. Parameters stay in the client's bytes. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { ElementNote, RepeatedArray } from "../../edge/turns/repeated-array.ts";
-import { member } from "./content.ts";
+import { jsonMember } from "./content.ts";
 
 interface Grammar {
   readonly syntax: string;
@@ -99,9 +99,9 @@ const functionJson = (json: string, marked = ""): string => `{"type":"function",
 function customJson({ name, description, format }: CustomTool, marked: string): string {
   const grammar = format?.grammar;
   const shown = grammar
-    ? `,"format":{"type":"grammar"${member("syntax", grammar.syntax)}${member("definition", grammar.definition)}}`
+    ? `,"format":{"type":"grammar"${jsonMember("syntax", grammar.syntax)}${jsonMember("definition", grammar.definition)}}`
     : "";
-  return `{"type":"custom",${marked}"name":${quoted(name)}${member("description", description)}${shown}}`;
+  return `{"type":"custom",${marked}"name":${toJsonString(name)}${jsonMember("description", description)}${shown}}`;
 }
 
 /** @param span of `functions` in the body @returns each with a comma after it */
@@ -112,22 +112,22 @@ export const functionsJson = (body: Buffer, span: ByteSpan): string =>
 
 export function webSearchJson({ search_context_size: size, user_location: location }: WebSearchOptions): string {
   const place = location ? JSON.stringify({ type: "approximate", ...location.approximate }) : "";
-  return `{"type":"web_search"${member("search_context_size", size)}${place === "" ? "" : `,"user_location":${place}`}}`;
+  return `{"type":"web_search"${jsonMember("search_context_size", size)}${place === "" ? "" : `,"user_location":${place}`}}`;
 }
 
 export function toolChoiceJson(choice: ChatToolChoice): string {
-  if (typeof choice === "string") return quoted(choice === "any" ? "required" : choice);
+  if (typeof choice === "string") return toJsonString(choice === "any" ? "required" : choice);
   const { allowed_tools: allowed } = choice;
   if (!allowed) return referenceJson(choice);
   const tools = allowed.tools.map(referenceJson).join(",");
-  return `{"type":"allowed_tools","mode":${quoted(allowed.mode)},"tools":[${tools}]}`;
+  return `{"type":"allowed_tools","mode":${toJsonString(allowed.mode)},"tools":[${tools}]}`;
 }
 
 function referenceJson(reference: ToolReference): string {
   const { type, function: called, custom } = reference;
   const tool = called ?? custom;
-  return tool ? `{"type":${quoted(type)},"name":${quoted(tool.name)}}` : JSON.stringify(reference);
+  return tool ? `{"type":${toJsonString(type)},"name":${toJsonString(tool.name)}}` : JSON.stringify(reference);
 }
 
 export const functionChoiceJson = (choice: FunctionChoice): string =>
-  typeof choice === "string" ? quoted(choice) : `{"type":"function","name":${quoted(choice.name)}}`;
+  typeof choice === "string" ? toJsonString(choice) : `{"type":"function","name":${toJsonString(choice.name)}}`;

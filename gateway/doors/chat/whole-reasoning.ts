@@ -1,25 +1,25 @@
 /** Assembles the reasoning of a whole answer: as one text, and as entries for clients to send back. */
-import { quoted } from "../../edge/turns/json.ts";
-import { type ThoughtPlace, detailJson, placedId, sealedPart } from "./details.ts";
-import { type OutputItem, contentOf, summariesOf, shownText } from "./item.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
+import { type ReasoningPosition, detailJson, toPositionedId, encryptedReasoningJson } from "./details.ts";
+import { type OutputItem, contentOf, summariesOf, visibleText } from "./item.ts";
 
 /** Separator of reasoning parts, each of which is an independent text. */
-export const betweenParts = "\n\n";
+export const reasoningPartSeparator = "\n\n";
 
-export class WholeReasoning {
+export class CollectedReasoning {
   readonly #texts: string[] = [];
   readonly #details: string[] = [];
 
-  add(reasoning: OutputItem, place: ThoughtPlace): void {
-    const item = { ...reasoning, id: placedId(reasoning.id, place) };
+  add(reasoning: OutputItem, place: ReasoningPosition): void {
+    const item = { ...reasoning, id: toPositionedId(reasoning.id, place) };
     const summaries = summariesOf(item);
     const contents = contentOf(item);
-    for (const part of summaries) this.#entry("reasoning.summary", shownText(part), item);
+    for (const part of summaries) this.#entry("reasoning.summary", visibleText(part), item);
     for (let index = 0; index < contents.length; index++) {
       const isLast = index === contents.length - 1;
-      this.#entry("reasoning.text", shownText(contents[index]!), item, isLast);
+      this.#entry("reasoning.text", visibleText(contents[index]!), item, isLast);
     }
-    const sealed = sealedPart(item, contents.length > 0);
+    const sealed = encryptedReasoningJson(item, contents.length > 0);
     if (sealed !== "") this.#detail("reasoning.encrypted", sealed, item, true);
     else if (contents.length === 0 && item.signature) this.#detail("reasoning.text", "", item, true);
   }
@@ -36,7 +36,8 @@ export class WholeReasoning {
   /** Members of the message with leading commas. */
   members(): string {
     if (this.#details.length === 0) return "";
-    const text = this.#texts.length === 0 ? "" : `,"reasoning":${quoted(this.#texts.join(betweenParts))}`;
+    const text =
+      this.#texts.length === 0 ? "" : `,"reasoning":${toJsonString(this.#texts.join(reasoningPartSeparator))}`;
     return `${text},"reasoning_details":[${this.#details.join(",")}]`;
   }
 }

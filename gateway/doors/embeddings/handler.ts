@@ -6,7 +6,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Compat } from "@sluice/proto/config/config-file.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
@@ -99,7 +99,7 @@ const end = Buffer.from("}");
 /** Usage under OpenAI's names for embeddings, with the cost. */
 function usageJson({ usage }: EmbedResponse): string {
   const tokens = usage?.inputTokens ?? 0;
-  const cost = usage?.cost && dollars(usage.cost.inputPicoUsd + usage.cost.outputPicoUsd);
+  const cost = usage?.cost && toDollars(usage.cost.inputPicoUsd + usage.cost.outputPicoUsd);
   return JSON.stringify({
     prompt_tokens: tokens,
     total_tokens: tokens,

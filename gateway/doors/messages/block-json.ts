@@ -7,7 +7,7 @@ export interface BlockJson {
 }
 
 /** A whole block, with its input. */
-export const wholeBlock = ({ json, inputJson }: BlockJson): string =>
+export const toCompleteBlock = ({ json, inputJson }: BlockJson): string =>
   inputJson === undefined ? json : `${json.slice(0, -1)},"input":${inputJson}}`;
 
 /** The start of a block whose input follows in deltas. */

@@ -1,5 +1,5 @@
 /** Writes the events of a message's blocks, which follow one another and are numbered from 0. */
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import { type BlockJson, startedBlock } from "./block-json.ts";
 
 type DeltaField = "text" | "thinking" | "signature" | "partial_json";
@@ -28,7 +28,7 @@ export class BlockWriter {
   }
 
   delta(field: DeltaField, text: string): void {
-    if (text !== "") this.#delta(`"type":"${deltaTypes[field]}","${field}":${quoted(text)}`);
+    if (text !== "") this.#delta(`"type":"${deltaTypes[field]}","${field}":${toJsonString(text)}`);
   }
 
   citation(json: string): void {

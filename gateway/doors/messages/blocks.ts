@@ -1,7 +1,7 @@
 /** Converts finished output items to content blocks. */
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import type { BlockJson } from "./block-json.ts";
 import { serverBlocks } from "./server-blocks.ts";
 import { type ThinkingBlock, toThinkingBlock } from "./thinking.ts";
@@ -33,10 +33,10 @@ export const partText = ({ text, refusal }: JsonObject): string =>
   typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 
 /** A block of a tool call as its stream begins: the input follows in deltas. */
-export const toolUseHead = ({ call_id: id, name }: JsonObject): string =>
+export const toToolUseStart = ({ call_id: id, name }: JsonObject): string =>
   `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}}`;
 
-const toolUse = (item: JsonObject): BlockJson => ({ json: toolUseHead(item), inputJson: toInput(item) });
+const toolUse = (item: JsonObject): BlockJson => ({ json: toToolUseStart(item), inputJson: toInput(item) });
 
 /** Clients require an object. Arguments of any other form come from a model that was cut off or made an error. */
 function toInput({ type, arguments: json, input }: JsonObject): string {
@@ -115,4 +115,4 @@ function passagesOf(annotations: readonly unknown[]): readonly Passage[] {
 
 /** Clients reject `citations: null`. */
 const textJson = (text: string, citations: readonly string[]): string =>
-  `{"type":"text","text":${quoted(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;
+  `{"type":"text","text":${toJsonString(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;

@@ -1,6 +1,6 @@
 /** Checks the body and the headers of POST /messages. */
 import type { IncomingHttpHeaders } from "node:http";
-import { asksForThread } from "../../contract/messages/request.ts";
+import { requestsThread } from "../../contract/messages/request.ts";
 import type { PluginJson } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { anthropicBetas } from "@sluice/proto/contract/request/extensions.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
@@ -52,7 +52,7 @@ export function checkMessages(
   shape: Shape,
 ): CheckedMessages {
   const value = arrays.parse();
-  if (asksForThread(value)) throw threadRefused();
+  if (requestsThread(value)) throw threadRefused();
   const problems = new Problems((path) => arrays.addUnread(path));
   checkShape(shape, value, "", problems);
   const betas = readBetas(headers, problems);

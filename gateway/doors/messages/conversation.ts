@@ -2,10 +2,18 @@
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import { MessageNote } from "./notes.ts";
-import { type Block, type OnUnsent, type InputPart, isWebCitation, partJson, saidText, toParts } from "./parts.ts";
-import type { ItemPlace } from "./field-names.ts";
+import {
+  type Block,
+  type OnFieldNotSent,
+  type InputPart,
+  isWebCitation,
+  partJson,
+  toAnswerText,
+  toParts,
+} from "./parts.ts";
+import type { ItemPaths } from "./field-names.ts";
 import { describeCall, isServerCall, isServerResult, toServerItem } from "./server-history.ts";
 import { toReasoningItem, toRedactedItem } from "./thinking.ts";
 
@@ -15,7 +23,7 @@ export interface Message {
 }
 
 /** Reads the inputs of calls in the client's text, because parsing and rewriting would round numbers. */
-export class WrittenInputs {
+export class CallInputTexts {
   readonly #body: Buffer;
   readonly #messages: { spanOf(index: number): ByteSpan };
   /** The message of the last located blocks: it can have thousands. */
@@ -48,21 +56,21 @@ interface PlacedPart {
 
 export class Conversation {
   /** The block or message that each item was made from. */
-  readonly places: ItemPlace[] = [];
+  readonly places: ItemPaths[] = [];
   /** Names of tools found by a search of the client or the provider. */
   readonly found = new Set<string>();
   /** Paths of fields that reach no provider. */
   readonly unsent: string[] = [];
   /** Ids of the calls of functions so far. */
   readonly #calls = new Set<string | undefined>();
-  readonly #inputs: WrittenInputs;
-  readonly #onUnsent: OnUnsent = (path) => void this.#note.unsent.push(path);
+  readonly #inputs: CallInputTexts;
+  readonly #onUnsent: OnFieldNotSent = (path) => void this.#note.unsent.push(path);
   #json = "";
   #note = new MessageNote();
   /** Results within the message. */
   #results: ReadonlyMap<string | undefined, Block> = new Map();
 
-  constructor(inputs: WrittenInputs) {
+  constructor(inputs: CallInputTexts) {
     this.#inputs = inputs;
   }
 
@@ -150,9 +158,9 @@ export class Conversation {
     // A mark needs a part, but an empty result has none.
     if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`);
     // Text without a mark stays text.
-    const output = isPlain ? quoted(blocks) : parts.length === 0 ? '""' : partsJson(parts);
+    const output = isPlain ? toJsonString(blocks) : parts.length === 0 ? '""' : partsJson(parts);
     const status = block.is_error === true ? ',"status":"incomplete"' : "";
-    const id = quoted(block.tool_use_id!);
+    const id = toJsonString(block.tool_use_id!);
     this.#add(`{"type":"function_call_output","call_id":${id},"output":${output}${status}}`, path, parts);
   }
 
@@ -175,7 +183,7 @@ export class Conversation {
   #answer(content: string | readonly Block[], message: number, path: string): void {
     const at = `messages.${message}`;
     if (typeof content === "string") {
-      return this.#say("assistant", [{ part: saidText({ type: "text", text: content }), path }], at);
+      return this.#say("assistant", [{ part: toAnswerText({ type: "text", text: content }), path }], at);
     }
     this.#results = serverResultsIn(content);
     let said: PlacedPart[] = [];
@@ -199,11 +207,11 @@ export class Conversation {
   /** Citations of web pages stay with their text; document citations have no counterpart. */
   #saidPart(block: Block, path: string): InputPart {
     if (block.type !== "text")
-      return saidText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
+      return toAnswerText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
     const { citations } = block;
     if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
       this.#onUnsent(`${path}.citations`);
-    return saidText(block);
+    return toAnswerText(block);
   }
 
   #called(block: Block, message: number, index: number): JsonObject | undefined {

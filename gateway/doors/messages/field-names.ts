@@ -3,7 +3,7 @@ import type { FieldNames } from "../../edge/turns/field-names.ts";
 import { parametersAt } from "../../edge/turns/parameters.ts";
 
 /** The place of an item, and those of its parts. */
-export interface ItemPlace {
+export interface ItemPaths {
   readonly path: string;
   readonly parts?: readonly string[];
 }
@@ -51,7 +51,7 @@ const fields = {
 };
 
 /** @param tools paths of the tools of the turn */
-export const messageFieldNames = (items: readonly ItemPlace[], tools: readonly string[]): FieldNames => ({
+export const messageFieldNames = (items: readonly ItemPaths[], tools: readonly string[]): FieldNames => ({
   item: (index) => items[index]?.path,
   part: (item, part) => items[item]?.parts?.[part],
   tool: (index) => tools[index],

@@ -1,13 +1,13 @@
 /** Facts about already converted messages and tools, for the turn. */
 import type { ElementNote } from "../../edge/turns/repeated-array.ts";
-import type { ItemPlace } from "./field-names.ts";
+import type { ItemPaths } from "./field-names.ts";
 import type { MessagesTool } from "./tools.ts";
 
 const message = { role: "user", content: "" };
 
 export class MessageNote implements ElementNote {
   /** The block or message that each of its items was made from. */
-  readonly places: ItemPlace[] = [];
+  readonly places: ItemPaths[] = [];
   /** Ids of the calls of functions. */
   readonly calls: (string | undefined)[] = [];
   /** Names of tools found by a search. */
@@ -29,15 +29,15 @@ export class MessageNote implements ElementNote {
 }
 
 /** How a tool is offered: to the model, deferred for a search of the request or of the client, or not at all. */
-export type Offer = "shown" | "deferred" | "withheld";
+export type ToolVisibility = "shown" | "deferred" | "withheld";
 
 /** A function: the only kind of tool that is remembered. */
 export class ToolNote implements ElementNote {
   readonly standIn: MessagesTool;
   /** Depends on the conversation, too. */
-  readonly offer: Offer;
+  readonly offer: ToolVisibility;
 
-  constructor({ name, defer_loading }: MessagesTool, offer: Offer) {
+  constructor({ name, defer_loading }: MessagesTool, offer: ToolVisibility) {
     this.standIn = { name, defer_loading, input_schema: {} } as MessagesTool;
     this.offer = offer;
   }

@@ -3,7 +3,7 @@ import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
 import type { WholeAnswer } from "../../edge/turns/door.ts";
-import { wholeBlock } from "./block-json.ts";
+import { toCompleteBlock } from "./block-json.ts";
 import { partsOf, toBlocks } from "./blocks.ts";
 import { type MessageIdentity, MessageState } from "./message.ts";
 
@@ -35,7 +35,7 @@ export class MessageObject implements WholeAnswer {
   #finish(index: number, json: string): void {
     const item = JSON.parse(json) as JsonObject;
     noteItem(item, this.#state);
-    this.#blocks[index] = toBlocks(item).map(wholeBlock).join(",");
+    this.#blocks[index] = toBlocks(item).map(toCompleteBlock).join(",");
   }
 }
 

@@ -1,7 +1,7 @@
 /** Converts content blocks of users and tool results to parts of the contract. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 
 export interface MediaSource {
   readonly type: string;
@@ -40,14 +40,14 @@ export type InputPart = { readonly type: string; readonly [field: string]: unkno
 export function partJson(part: InputPart): string {
   const { type, text, cache_control: mark, tool_reference: found } = part;
   if (type !== "input_text" || mark !== undefined || found !== undefined) return JSON.stringify(part);
-  return `{"type":"input_text","text":${quoted(text as string)}}`;
+  return `{"type":"input_text","text":${toJsonString(text as string)}}`;
 }
 
 /** Records a field that reaches no provider. */
-export type OnUnsent = (path: string) => void;
+export type OnFieldNotSent = (path: string) => void;
 
 /** @param path of the block, for notes */
-export function toParts(block: Block, path: string, onUnsent: OnUnsent): readonly InputPart[] {
+export function toParts(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
   const parts = unmarkedParts(block, path, onUnsent);
   const { cache_control: mark } = block;
   if (!mark) return parts;
@@ -58,7 +58,7 @@ export function toParts(block: Block, path: string, onUnsent: OnUnsent): readonl
 
 const textPart = (text: string): InputPart => ({ type: "input_text", text });
 
-function unmarkedParts(block: Block, path: string, onUnsent: OnUnsent): readonly InputPart[] {
+function unmarkedParts(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
   switch (block.type) {
     case "image":
       return [image(block.source as MediaSource)];
@@ -80,7 +80,7 @@ function image({ type, media_type: mediaType, data, url, file_id: fileId }: Medi
   return type === "url" ? { type: "input_image", image_url: url } : { type: "input_image", file_id: fileId };
 }
 
-function document(block: Block, path: string, onUnsent: OnUnsent): readonly InputPart[] {
+function document(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
   noteCitations(block, path, onUnsent);
   const { title, context } = block;
   const source = block.source as MediaSource;
@@ -94,7 +94,7 @@ function toDocumentParts(
   { content = "" }: MediaSource,
   title: string | null | undefined,
   path: string,
-  onUnsent: OnUnsent,
+  onUnsent: OnFieldNotSent,
 ): readonly InputPart[] {
   const heading = title ? [textPart(`Document: ${title}`)] : [];
   if (typeof content === "string") return [...heading, textPart(content)];
@@ -115,7 +115,7 @@ function fileOf({ type, media_type: mediaType, data = "", url, file_id: fileId }
   }
 }
 
-function searchResult({ source, title, content }: Block, path: string, onUnsent: OnUnsent): readonly InputPart[] {
+function searchResult({ source, title, content }: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
   const blocks = content as readonly Block[];
   for (const [index, block] of blocks.entries()) {
     noteCited(block, `${path}.content.${index}`, onUnsent);
@@ -125,12 +125,12 @@ function searchResult({ source, title, content }: Block, path: string, onUnsent:
 }
 
 /** Answers cite only web pages, not documents of the request. */
-function noteCitations({ citations }: Block, path: string, onUnsent: OnUnsent): void {
+function noteCitations({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
   if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true) onUnsent(`${path}.citations`);
 }
 
 /** Citations belong to texts of the model; a text of the user has no field for them in other formats. */
-function noteCited({ citations }: Block, path: string, onUnsent: OnUnsent): void {
+function noteCited({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
   if (Array.isArray(citations) && citations.length > 0) onUnsent(`${path}.citations`);
 }
 
@@ -138,7 +138,7 @@ export const isWebCitation = ({ type, url }: JsonObject): boolean =>
   type === "web_search_result_location" && typeof url === "string";
 
 /** A text of an earlier answer. */
-export function saidText({ text = "", citations, cache_control: mark }: Block): InputPart {
+export function toAnswerText({ text = "", citations, cache_control: mark }: Block): InputPart {
   const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
   const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({
     type: "url_citation",

@@ -12,9 +12,9 @@ import { isLongerThan } from "@sluice/proto/lib/validation/text.js";
 import type { DoorContext } from "../../edge/turns/door.ts";
 import type { FieldNames } from "../../edge/turns/field-names.ts";
 import { parametersAt } from "../../edge/turns/parameters.ts";
-import { KnownFields, unsentField } from "../../edge/turns/unknown-fields.ts";
+import { KnownFields, toUnknownField } from "../../edge/turns/unknown-fields.ts";
 import { type MessagesBody, checkMessages } from "./body.ts";
-import { Conversation, WrittenInputs } from "./conversation.ts";
+import { Conversation, CallInputTexts } from "./conversation.ts";
 import { messageFieldNames } from "./field-names.ts";
 import { toReasoning } from "./reasoning.ts";
 import { RepeatedArrays } from "./repeated-arrays.ts";
@@ -43,7 +43,7 @@ export function parseMessages(
   const spans = new Spans(body, members);
   const arrays = new RepeatedArrays(body, spans.of("messages"), spans.of("tools"));
   const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
-  const unknown = [...known.unknownAmong(members), ...unread.map(unsentField)];
+  const unknown = [...known.unknownAmong(members), ...unread.map(toUnknownField)];
   const { request, names } = buildTurn(fields, spans, arrays, unknown);
   if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = session;
@@ -81,8 +81,8 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): MessagesTurn {
   const { conversation, inputJson } = readConversation(fields, spans.body, arrays);
-  const unsent = [...unknownFields, ...conversation.unsent.map(unsentField)];
-  const onUnsent = (path: string) => void unsent.push(unsentField(path));
+  const unsent = [...unknownFields, ...conversation.unsent.map(toUnknownField)];
+  const onUnsent = (path: string) => void unsent.push(toUnknownField(path));
   const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
   const tools = readTools(fields, conversation, spans.body, arrays, onUnsent);
   const toolsJson = tools.write();
@@ -130,7 +130,7 @@ interface ReadConversation {
 
 function readConversation({ system, messages }: MessagesBody, body: Buffer, arrays: RepeatedArrays): ReadConversation {
   const array = arrays.messages;
-  const conversation = new Conversation(new WrittenInputs(body, array));
+  const conversation = new Conversation(new CallInputTexts(body, array));
   if (system) conversation.readSystem(system, "system");
   const instructions = conversation.json;
   for (let index = 0; index < array.known; index++) conversation.skip(array.note(index));

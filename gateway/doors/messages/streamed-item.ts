@@ -2,7 +2,7 @@
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { BlockWriter } from "./block-writer.ts";
-import { partText, partsOf, thinkingJson, toBlocks, toCitation, toolUseHead } from "./blocks.ts";
+import { partText, partsOf, thinkingJson, toBlocks, toCitation, toToolUseStart } from "./blocks.ts";
 import { thoughtSeparator, toThinkingBlock } from "./thinking.ts";
 
 export type TextKind = "textDelta" | "refusalDelta" | "reasoningDelta" | "summaryDelta";
@@ -139,7 +139,7 @@ class OpenCall extends WholeItem {
 
   constructor(item: JsonObject, writer: BlockWriter) {
     super(writer);
-    writer.start(`${toolUseHead(item).slice(0, -1)},"input":{}}`);
+    writer.start(`${toToolUseStart(item).slice(0, -1)},"input":{}}`);
   }
 
   override arguments(delta: string): void {

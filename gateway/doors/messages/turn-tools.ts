@@ -1,6 +1,6 @@
 /** Writes the tools of a turn, and remembers its functions. */
-import type { OnUnsent } from "./parts.ts";
-import { type Offer, ToolNote } from "./notes.ts";
+import type { OnFieldNotSent } from "./parts.ts";
+import { type ToolVisibility, ToolNote } from "./notes.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
 import { type McpServer, type MessagesTool, isFunction, isHosted, toMcp, toTool } from "./tools.ts";
 
@@ -25,10 +25,10 @@ export class TurnTools {
   readonly #input: ToolsInput;
   readonly #body: Buffer;
   readonly #arrays: RepeatedArrays;
-  readonly #onUnsent: OnUnsent;
+  readonly #onUnsent: OnFieldNotSent;
   readonly #searches: boolean;
 
-  constructor(input: ToolsInput, body: Buffer, arrays: RepeatedArrays, onUnsent: OnUnsent) {
+  constructor(input: ToolsInput, body: Buffer, arrays: RepeatedArrays, onUnsent: OnFieldNotSent) {
     this.#input = input;
     this.#body = body;
     this.#arrays = arrays;
@@ -65,7 +65,7 @@ export class TurnTools {
    * A deferred tool is held back if a search tool of the request can find it. If the client searches itself, the model must see a deferred tool only after
    * a search has named it; it stays deferred for Anthropic, which shows it to the model at the place of the search.
    */
-  #offerOf({ name, defer_loading: defers }: MessagesTool): Offer {
+  #offerOf({ name, defer_loading: defers }: MessagesTool): ToolVisibility {
     const { found, chosen } = this.#input;
     if (defers !== true) return "shown";
     const isChosen = (name ?? "") === chosen;
@@ -93,7 +93,7 @@ export class TurnTools {
     return "";
   }
 
-  #written(tool: MessagesTool, index: number, offer: Offer): string {
+  #written(tool: MessagesTool, index: number, offer: ToolVisibility): string {
     const path = `tools.${index}`;
     if (tool.cache_control && isHosted(tool)) this.#onUnsent(`${path}.cache_control`);
     const span = this.#arrays.tools.spanOf(index);

@@ -1,6 +1,6 @@
 /** Writes `usage` of a message, with all figures of Anthropic's own answers known to Sluice. */
 import type { Cost, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 
 /** Tokens before the provider has counted. @param inputTokens an estimate */
 export const startUsageJson = (inputTokens: number): string =>
@@ -26,7 +26,7 @@ export function messageUsageJson(usage: Usage | undefined, tier?: string): strin
     (tier === undefined ? "" : `,"service_tier":${JSON.stringify(tierNames[tier] ?? tier)}`) +
     (searches > 0 ? `,"server_tool_use":{"web_search_requests":${searches}}` : "") +
     (usage.estimated ? ',"is_estimated":true' : "") +
-    (cost ? `,"cost":${dollars(totalOf(cost))}` : "") +
+    (cost ? `,"cost":${toDollars(totalOf(cost))}` : "") +
     "}"
   );
 }

@@ -12,7 +12,7 @@ import { usageJson, withheldUsageJson } from "@sluice/proto/lib/responses/usage.
 import { responseFaults } from "../../edge/http/errors.ts";
 import type { Door, WholeAnswer } from "../../edge/turns/door.ts";
 import { readResponse } from "./door.ts";
-import { itemsIn } from "./items.ts";
+import { readInputItems } from "./items.ts";
 
 export const compactDoor: Door = {
   name: "responses",
@@ -36,7 +36,7 @@ const trigger = '{"type":"compaction_trigger"}';
 function withTrigger(body: Buffer, members: readonly JsonMember[]): Buffer {
   const kept = members.filter(({ key }) => key !== "input");
   const written = kept.map(({ key, start, end }) => `${JSON.stringify(key)}:${body.toString("utf8", start, end)}`);
-  const items = itemsIn(body, members);
+  const items = readInputItems(body, members);
   if (items === "") throw invalid("input", "holds nothing to compact");
   return Buffer.from(`{${[...written, `"input":[${items},${trigger}]`].join(",")}}`);
 }

@@ -6,20 +6,20 @@
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
 import { append } from "@sluice/proto/lib/text/append.js";
-import { quoted } from "../../edge/turns/json.ts";
+import { toJsonString } from "../../edge/turns/json.ts";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
 import type { EventText } from "./event-text.ts";
 import {
   Part,
   type PartKind,
   isPartKind,
-  partStem,
+  partEventStem,
   partValue,
-  partsIn,
-  deltaHead,
+  partsOfItem,
+  deltaEventHeads,
   textDonePayload,
-  textIn,
-  textStem,
+  textOfPart,
+  textEventStems,
 } from "./part.ts";
 
 export class OpenItem {
@@ -67,7 +67,7 @@ export class OpenItem {
 
   #grow(part: Part, delta: string, rest: string): void {
     part.text = append(part.text, delta);
-    this.#events.addPrepared(deltaHead[part.kind], `${part.beforeDelta}${quoted(delta)}${rest}`);
+    this.#events.addPrepared(deltaEventHeads[part.kind], `${part.beforeDelta}${toJsonString(delta)}${rest}`);
   }
 
   #emit(type: string, payload: string): void {
@@ -78,7 +78,7 @@ export class OpenItem {
   callDelta(delta: string): void {
     if (!this.#call || this.#callDone || delta === "") return;
     this.#callText = append(this.#callText, delta);
-    this.#emit(this.#call.delta, `${this.#address},"delta":${quoted(delta)}`);
+    this.#emit(this.#call.delta, `${this.#address},"delta":${toJsonString(delta)}`);
   }
 
   annotation({ part: index, annotationJson }: Annotation): void {
@@ -102,9 +102,10 @@ export class OpenItem {
   /** Completes the item: the rest of its text is written, then its end. */
   done(json: string): void {
     const item = JSON.parse(json) as ItemJson;
-    for (const [index, part] of partsIn(item, "summary").entries()) this.#complete("summary_text", index, textIn(part));
-    for (const [index, part] of partsIn(item, "content").entries()) {
-      if (isPartKind(part["type"])) this.#complete(part["type"], index, textIn(part));
+    for (const [index, part] of partsOfItem(item, "summary").entries())
+      this.#complete("summary_text", index, textOfPart(part));
+    for (const [index, part] of partsOfItem(item, "content").entries()) {
+      if (isPartKind(part["type"])) this.#complete(part["type"], index, textOfPart(part));
       else this.#whole(index, JSON.stringify(part));
     }
     this.#close();
@@ -178,15 +179,15 @@ export class OpenItem {
     this.#close();
     this.#parts.push(part);
     this.#open = part;
-    this.#emit(`${partStem(part.kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+    this.#emit(`${partEventStem(part.kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 
   #close(): void {
     const part = this.#open;
     if (!part) return;
     this.#open = undefined;
-    this.#emit(`${textStem[part.kind]}.done`, textDonePayload(part));
-    this.#emit(`${partStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+    this.#emit(`${textEventStems[part.kind]}.done`, textDonePayload(part));
+    this.#emit(`${partEventStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 }
 

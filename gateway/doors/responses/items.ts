@@ -7,7 +7,7 @@ import { invalid } from "@sluice/proto/lib/validation/problems.js";
  * The items without brackets; an empty text without an input. A string becomes the equivalent message.
  * @throws Fault INVALID_REQUEST for an input of another type, which could be mistaken for an item
  */
-export function itemsIn(body: Buffer, members: readonly JsonMember[]): string {
+export function readInputItems(body: Buffer, members: readonly JsonMember[]): string {
   const input = members.find(({ key }) => key === "input");
   if (input === undefined) return "";
   const text = body.toString("utf8", input.start, input.end);

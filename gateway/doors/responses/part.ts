@@ -30,7 +30,7 @@ export class Part {
 }
 
 /** Stems of the event types `<stem>.delta` and `<stem>.done`. */
-export const textStem: Readonly<Record<PartKind, string>> = {
+export const textEventStems: Readonly<Record<PartKind, string>> = {
   output_text: "response.output_text",
   refusal: "response.refusal",
   reasoning_text: "response.reasoning_text",
@@ -38,30 +38,33 @@ export const textStem: Readonly<Record<PartKind, string>> = {
 };
 
 /** The beginning of the events `<stem>.delta`. */
-export const deltaHead: Readonly<Record<PartKind, string>> = {
-  output_text: eventHead(`${textStem.output_text}.delta`),
-  refusal: eventHead(`${textStem.refusal}.delta`),
-  reasoning_text: eventHead(`${textStem.reasoning_text}.delta`),
-  summary_text: eventHead(`${textStem.summary_text}.delta`),
+export const deltaEventHeads: Readonly<Record<PartKind, string>> = {
+  output_text: eventHead(`${textEventStems.output_text}.delta`),
+  refusal: eventHead(`${textEventStems.refusal}.delta`),
+  reasoning_text: eventHead(`${textEventStems.reasoning_text}.delta`),
+  summary_text: eventHead(`${textEventStems.summary_text}.delta`),
 };
 
-export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textStem, String(type));
+export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textEventStems, String(type));
 
 /** Types of items whose fields `content` and `summary` are lists of parts. In other items these may have any shape, such as the text of a page. */
 const withParts = { content: ["message", "reasoning"], summary: ["reasoning"] };
 
 /** The parts of a finished item. Members other than objects are left out, because no event can carry them. */
-export function partsIn(item: ItemJson, field: "content" | "summary"): readonly Readonly<Record<string, unknown>>[] {
+export function partsOfItem(
+  item: ItemJson,
+  field: "content" | "summary",
+): readonly Readonly<Record<string, unknown>>[] {
   const list = withParts[field].includes(item.type) ? item[field] : undefined;
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
 /** The text of a finished part. */
-export const textIn = ({ refusal, text }: Readonly<Record<string, unknown>>): string =>
+export const textOfPart = ({ refusal, text }: Readonly<Record<string, unknown>>): string =>
   [refusal, text].find((value) => typeof value === "string") ?? "";
 
 /** Stem of the event types `<stem>.added` and `<stem>.done`. */
-export const partStem = (kind: PartKind): string =>
+export const partEventStem = (kind: PartKind): string =>
   kind === "summary_text" ? "response.reasoning_summary_part" : "response.content_part";
 
 /** The part as its item contains it. */

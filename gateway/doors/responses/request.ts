@@ -16,7 +16,7 @@ import { type Echo, buildEcho } from "@sluice/proto/lib/responses/echo.js";
 import { isNullAt, subtreeBytes } from "../../edge/turns/json.ts";
 import { parametersAt } from "../../edge/turns/parameters.ts";
 import { readSession } from "../../edge/turns/session.ts";
-import { KnownFields, unsentField } from "../../edge/turns/unknown-fields.ts";
+import { KnownFields, toUnknownField } from "../../edge/turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
 import { refusePrompt } from "./stored-prompt.ts";
 
@@ -55,7 +55,7 @@ export function parseRequest(
   const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
   refusePrompt(fields);
-  const unknown = [...known.unknownAmong(members), ...nested.map(unsentField)].slice(0, maxUnsent);
+  const unknown = [...known.unknownAmong(members), ...nested.map(toUnknownField)].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
   if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { openApi } from "../../contract/operations/openapi.ts";
 import { type Published, writePublished } from "../http/published.ts";
-import { site } from "../http/site.ts";
+import { consoleSite } from "../http/site.ts";
 
 const digest = (text: string | Buffer): string => createHash("sha256").update(text).digest("base64");
 
@@ -62,8 +62,8 @@ const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers:
 const reference = "/docs";
 
 function find(path: string): Published | undefined {
-  if (path === reference) return site.page;
-  return path.startsWith(`${reference}/`) ? site.find(path.slice(reference.length + 1)) : published.get(path);
+  if (path === reference) return consoleSite.page;
+  return path.startsWith(`${reference}/`) ? consoleSite.find(path.slice(reference.length + 1)) : published.get(path);
 }
 
 /** The path is compared undecoded. */

@@ -6,7 +6,7 @@ import { operations } from "../../contract/operations/operations.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { OperationCall } from "./context.ts";
 
 const defaultTimeoutMs = 10_000;
@@ -77,7 +77,7 @@ function checkAnswer(answer: JsonObject | undefined, { answer: { content } }: Op
   const shape = content[0]?.shape;
   if (!shape) return answer;
   try {
-    checked((problems) => shape.check(answer, "", problems));
+    throwProblems((problems) => shape.check(answer, "", problems));
   } catch (cause) {
     throw new Fault(FaultReason.INTERNAL, "", { origin: FaultOrigin.ADMIN, cause });
   }

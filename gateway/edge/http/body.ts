@@ -80,7 +80,7 @@ function takeWhole(request: TakenRequest, limitBytes: number): Buffer {
   request[isTaken] = true;
   // Resuming lets Node notice the request's end; otherwise it would keep the request until the connection's next one.
   request.resume();
-  if (body.length > limitBytes) throw tooLarge(limitBytes);
+  if (body.length > limitBytes) throw bodyTooLargeFault(limitBytes);
   return body;
 }
 
@@ -135,7 +135,7 @@ function receiveCoded(
   let length = 0;
   const take = (chunk: Buffer): Promise<void> | void => {
     length += chunk.length;
-    if (length > limitBytes) throw tooLarge(limitBytes);
+    if (length > limitBytes) throw bodyTooLargeFault(limitBytes);
     return keep(chunk);
   };
   return decodeBody(decoder, (write) => receive(request, limitBytes, timeoutMs, write), take);
@@ -156,7 +156,7 @@ export async function digestBody(request: IncomingMessage, limitBytes: number, h
 
 function begin(request: IncomingMessage): void {
   // A destroyed request emits no further "close": waiting for it would never end.
-  if (request.destroyed) throw closedEarly();
+  if (request.destroyed) throw incompleteBodyFault();
   if (request.headers.expect === undefined) return;
   awaited.get(request)?.();
   awaited.delete(request);
@@ -179,14 +179,14 @@ function receive(
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limitBytes) return settle(tooLarge(limitBytes));
+      if (length > limitBytes) return settle(bodyTooLargeFault(limitBytes));
       const waiting = keep(chunk);
       if (!waiting) return;
       request.pause();
       waiting.then(() => request.resume(), settle);
     };
     const settleWhole = () => settle();
-    const settleEarly = () => settle(closedEarly());
+    const settleEarly = () => settle(incompleteBodyFault());
     const timer = timeLimits.start(timeoutMs, () => settle(tooSlow(timeoutMs)), undefined);
     request.on("data", take).on("end", settleWhole).on("close", settleEarly);
     // A reset is also reported by "close"; without a listener it would be an uncaught error.
@@ -208,13 +208,13 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   if (type !== "application/json" && !jsonType.test(type)) {
     throw invalid("content-type", "must be application/json, in UTF-8");
   }
-  if (Number(headers["content-length"] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  if (Number(headers["content-length"] ?? 0) > limitBytes) throw bodyTooLargeFault(limitBytes);
 }
 
 /** The fault of a request after its client left; the answer reaches no reader. */
-export const closedEarly = (): Fault => invalid("body", "the connection closed before its end");
+export const incompleteBodyFault = (): Fault => invalid("body", "the connection closed before its end");
 
-export const tooLarge = (limitBytes: number): Fault =>
+export const bodyTooLargeFault = (limitBytes: number): Fault =>
   new Fault(FaultReason.PAYLOAD_TOO_LARGE, `Request payload too large: at most ${limitBytes} bytes`, {
     origin: FaultOrigin.CLIENT,
   });

@@ -9,10 +9,10 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { firstPendingResponse } from "@sluice/proto/lib/http1/pending-responses.js";
 import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
-import { passedOverBytes, refusalText } from "./shed.ts";
+import { maxSkippedBodyBytes, refusalText } from "./shed.ts";
 import { countTurnBytes } from "./turn-head.ts";
 
-export interface Shedding extends Pick<Pressure, "overloaded"> {
+export interface RefusalDecision extends Pick<Pressure, "overloaded"> {
   /** Whether a turn with the same key is refused. */
   refuses(request: IncomingMessage): boolean;
 }
@@ -22,7 +22,7 @@ const earlyRefusal = Symbol("early refusal");
 type RefusingSocket = Socket & { [earlyRefusal]?: EarlyRefusal };
 
 /** Prepares the connection of a request about to be refused: its next request can then be refused before parsing. */
-export function refuseEarly(request: IncomingMessage, shedding: Shedding): void {
+export function refuseEarly(request: IncomingMessage, shedding: RefusalDecision): void {
   const socket: RefusingSocket = request.socket;
   const [parse, ...others] = socket.listeners("data") as Parse[];
   if (socket[earlyRefusal] || !parse || others.length > 0) return;
@@ -39,7 +39,7 @@ export function noteParsed(request: IncomingMessage): void {
 class EarlyRefusal {
   readonly #socket: Socket;
   readonly #parse: Parse;
-  readonly #shedding: Shedding;
+  readonly #shedding: RefusalDecision;
   /** The last parsed request. */
   #request: IncomingMessage;
   /** Bytes still missing from the current request: at 0 the next byte begins another. Undefined when unknown. */
@@ -47,7 +47,7 @@ class EarlyRefusal {
   /** Whether the current request was refused here: the rest of its bytes is dropped. */
   #refused = false;
 
-  constructor(socket: Socket, parse: Parse, shedding: Shedding, request: IncomingMessage) {
+  constructor(socket: Socket, parse: Parse, shedding: RefusalDecision, request: IncomingMessage) {
     this.#socket = socket;
     this.#parse = parse;
     this.#shedding = shedding;
@@ -84,7 +84,7 @@ class EarlyRefusal {
   }
 
   #mayRefuse({ length }: Buffer, turnBytes: number): boolean {
-    if (this.#left !== 0 || length > turnBytes || turnBytes > passedOverBytes) return false;
+    if (this.#left !== 0 || length > turnBytes || turnBytes > maxSkippedBodyBytes) return false;
     // Answers go out in order, and a client that does not read gets none.
     return (
       !firstPendingResponse(this.#socket) && this.#socket.writableLength === 0 && this.#shedding.refuses(this.#request)

@@ -16,10 +16,10 @@ const unknownFraming: NodeJS.ErrnoException = Object.assign(new Error("unknown f
 /** Parser error code for an unsupported HTTP version. */
 const otherVersion: NodeJS.ErrnoException = Object.assign(new Error("other version"), { code: "HPE_INVALID_VERSION" });
 
-export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export function createEdgeServer(handle: Handle): Server {
-  const serve: Handle = (request, response) => {
+export function createEdgeServer(handle: RequestHandler): Server {
+  const serve: RequestHandler = (request, response) => {
     const { socket } = request;
     // Bytes after a request with a doubtful end are not read as a request.
     if (socket.writableEnded) return;

@@ -8,7 +8,7 @@ import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
 import type { Exchange } from "./context.ts";
 import { writeFault } from "./errors.ts";
-import { noteAnswer } from "./impatience.ts";
+import { recordAnswer } from "./impatience.ts";
 import type { KeylessLimiter } from "./keyless-limiter.ts";
 import type { Observer } from "./observe.ts";
 import { rawPath } from "./path.ts";
@@ -21,8 +21,8 @@ export interface ExchangeParts {
   readonly observer: Observer;
 }
 
-/** Begins to observe a request; `close` must follow when its response closes. */
-export function begin({ observer }: Pick<ExchangeParts, "observer">, exchange: Exchange): void {
+/** Begins to observe a request; `closeExchange` must follow when its response closes. */
+export function beginExchange({ observer }: Pick<ExchangeParts, "observer">, exchange: Exchange): void {
   exchange.startedAt = performance.now();
   const { requestId, clientRequestId } = requestIds(exchange.req);
   exchange.observation = observer.begin(exchange.req);
@@ -34,7 +34,7 @@ export function begin({ observer }: Pick<ExchangeParts, "observer">, exchange: E
 }
 
 /** Records the outcome of a request, and releases its memory. */
-export function close(exchange: Exchange): void {
+export function closeExchange(exchange: Exchange): void {
   const { req: request, res: response, fault } = exchange;
   exchange.observation.note({
     requestId: exchange.requestId,
@@ -46,7 +46,7 @@ export function close(exchange: Exchange): void {
     errorType: fault?.errorType,
     cause: fault?.cause,
   });
-  noteAnswer(request, response, fault);
+  recordAnswer(request, response, fault);
   // No memory was reserved for a request with a refused key.
   (exchange.room as Reservation | undefined)?.release();
 }
@@ -58,13 +58,14 @@ export function close(exchange: Exchange): void {
 export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
   const keyHash = readKeyHash(exchange.req);
   const resolved = parts.access.resolve(keyHash, undefined, exchange.trace);
-  if (resolved instanceof Promise) return resolved.then(({ caller }) => enter(parts, exchange, keyHash, caller));
-  enter(parts, exchange, keyHash, resolved.caller);
+  if (resolved instanceof Promise)
+    return resolved.then(({ caller }) => continueAsCaller(parts, exchange, keyHash, caller));
+  continueAsCaller(parts, exchange, keyHash, resolved.caller);
   return undefined;
 }
 
 /** Continues as a caller. @param caller undefined for an unknown key @throws Fault UNAUTHENTICATED */
-export function enter(
+export function continueAsCaller(
   { budget }: ExchangeParts,
   exchange: Exchange,
   keyHash: string,
@@ -80,7 +81,11 @@ export function enter(
 }
 
 /** Answers with the failure of a request, unless its answer has begun. */
-export async function fail({ keylessLimiter }: ExchangeParts, exchange: Exchange, error: unknown): Promise<void> {
+export async function answerFailure(
+  { keylessLimiter }: ExchangeParts,
+  exchange: Exchange,
+  error: unknown,
+): Promise<void> {
   const { req: request, res: response } = exchange;
   const fault = Fault.from(error);
   const isLost = fault.reason === FaultReason.NOT_FOUND && (exchange.caller as Caller | undefined) === undefined;

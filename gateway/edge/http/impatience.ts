@@ -17,9 +17,9 @@ const pauseMs = 1_000;
 /** Required share of the hint: the client's clock starts when it has read the answer, and its timer may be early. */
 const patience = 0.8;
 /** Number of hasty requests answered at once: a program that meets its limit with a few calls notices nothing. */
-export const maxUndelayed = 3;
+export const maxHastyUndelayed = 3;
 /** Number of hasty requests after which the connection is closed. */
-export const maxUnheeded = 16;
+export const maxHastyRequests = 16;
 const firstDelayMs = 100;
 const maxDelayMs = 1_000;
 
@@ -35,7 +35,7 @@ interface Refused {
 const refused = new WeakMap<Socket, Refused>();
 
 /** Records the answer to a request, once it is sent. */
-export function noteAnswer(
+export function recordAnswer(
   { socket, headers }: IncomingMessage,
   { statusCode }: ServerResponse,
   fault: Fault | undefined,
@@ -60,8 +60,8 @@ export function waitAfterRefusals(
   if (known === undefined || known.credentials !== credentialsIn(headers)) return undefined;
   if (performance.now() >= known.mayAskAt) known.unheeded = 0;
   else known.unheeded++;
-  const delayed = known.unheeded - maxUndelayed;
+  const delayed = known.unheeded - maxHastyUndelayed;
   if (delayed <= 0) return undefined;
-  if (known.unheeded >= maxUnheeded) response.setHeader("connection", "close");
+  if (known.unheeded >= maxHastyRequests) response.setHeader("connection", "close");
   return delay(Math.min(maxDelayMs, firstDelayMs * 2 ** (delayed - 1)));
 }

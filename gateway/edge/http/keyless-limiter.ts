@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
-import { Bucket, remainingOf, waitMs } from "@sluice/proto/lib/limits/bucket.js";
+import { Bucket, remainingUnits, waitForUnitMs } from "@sluice/proto/lib/limits/bucket.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 /** Undelayed requests per address and minute: enough for several clients behind a proxy, where a page of documentation is one request. */
@@ -51,8 +51,8 @@ export class KeylessLimiter {
   note({ socket }: IncomingMessage): Promise<Fault> | undefined {
     const now = this.#now();
     const address = this.#findAddress(networkOf(socket.remoteAddress ?? ""), now);
-    const ms = waitMs(maxPerMinute, address.bucket.aheadMs(now));
-    if (remainingOf(maxPerMinute, address.bucket.aheadMs(now)) > 0) {
+    const ms = waitForUnitMs(maxPerMinute, address.bucket.aheadMs(now));
+    if (remainingUnits(maxPerMinute, address.bucket.aheadMs(now)) > 0) {
       address.bucket.take(1, maxPerMinute, now);
       return undefined;
     }

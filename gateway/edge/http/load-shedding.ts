@@ -5,8 +5,8 @@ import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { findKeyHash } from "./auth.ts";
 import type { FaultForm } from "./errors.ts";
-import { type Shedding, refuseEarly } from "./early-refusal.ts";
-import { shed } from "./shed.ts";
+import { type RefusalDecision, refuseEarly } from "./early-refusal.ts";
+import { refuseOverload } from "./shed.ts";
 
 export interface SheddingParts {
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
@@ -18,7 +18,7 @@ export interface SheddingParts {
   readonly lifecycle: Lifecycle;
 }
 
-export class LoadShedding implements Shedding {
+export class LoadShedding implements RefusalDecision {
   readonly #parts: SheddingParts;
 
   constructor(parts: SheddingParts) {
@@ -42,6 +42,6 @@ export class LoadShedding implements Shedding {
   refuse(request: IncomingMessage, response: ServerResponse, form: FaultForm): void {
     if (request.headers.origin !== undefined) this.#parts.cors?.(request, response);
     refuseEarly(request, this);
-    shed(request, response, form);
+    refuseOverload(request, response, form);
   }
 }

@@ -1,7 +1,7 @@
 /** Writes a log line and a metric for every request. Values controlled by clients go into the log, never into a metric label. */
 import type { IncomingMessage } from "node:http";
 import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
-import { member } from "@sluice/proto/lib/log/text.js";
+import { logMember } from "@sluice/proto/lib/log/text.js";
 import { Counter, Histogram, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
 
@@ -67,9 +67,9 @@ export class RequestObserver implements Observer, Observation {
     this.#requests.labels({ route: note.route, status: String(note.status) }).inc();
     this.#seconds.labels(note).observe(note.ms / 1000);
     const members =
-      `,"request_id":"${note.requestId}"${member("client_request_id", note.clientRequestId)}${member("trace_id", note.traceId)}` +
+      `,"request_id":"${note.requestId}"${logMember("client_request_id", note.clientRequestId)}${logMember("trace_id", note.traceId)}` +
       `,"method":"${note.method}","route":"${note.route}","status":${note.status}` +
-      `,"ms":${Math.round(note.ms * 10) / 10}${member("error_type", note.errorType)}`;
+      `,"ms":${Math.round(note.ms * 10) / 10}${logMember("error_type", note.errorType)}`;
     if (note.status === 500) this.#lines.error(members, note.cause);
     else this.#lines.info(members);
   }

@@ -31,7 +31,7 @@ function withoutQuery(url: string): string {
 }
 
 /** The path meant by a client with a base URL that lacks the base path, repeats it, or ends in a slash. */
-export const underBasePath = (path: string): string =>
+export const toPathUnderBase = (path: string): string =>
   basePath + path.replaceAll(/\/{2,}/g, "/").replace(/^(?:\/(?:api|v1)(?=\/))+|\/$/g, "");
 
 const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;

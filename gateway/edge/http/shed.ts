@@ -3,14 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { keepAliveMs } from "@sluice/proto/lib/http1/server.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import { refusedMs } from "@sluice/proto/lib/load/pressure.js";
+import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { type FaultForm, faultBody, fieldLines, responseFaults, writeFault } from "./errors.ts";
 
 /** Maximum unread body that Node skips to keep the connection; beyond it, closing the connection is cheaper. */
-export const passedOverBytes = 65_536;
+export const maxSkippedBodyBytes = 65_536;
 
 const overloaded = () =>
-  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.GATEWAY, retryAfterMs: refusedMs() });
+  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.GATEWAY, retryAfterMs: drawRetryDelayMs() });
 const body = faultBody(overloaded()).toString("latin1");
 const fixedHeaders = {
   "content-type": "application/json; charset=utf-8",
@@ -19,7 +19,7 @@ const fixedHeaders = {
 };
 
 function variableHeaders() {
-  const retryAfterMs = Math.ceil(refusedMs());
+  const retryAfterMs = Math.ceil(drawRetryDelayMs());
   return {
     "x-request-id": newId("req_"),
     "retry-after": String(Math.ceil(retryAfterMs / 1_000)),
@@ -28,11 +28,15 @@ function variableHeaders() {
 }
 
 /** Refuses a request whose head was parsed by Node. */
-export function shed(request: IncomingMessage, response: ServerResponse, form: FaultForm = responseFaults): void {
+export function refuseOverload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  form: FaultForm = responseFaults,
+): void {
   const length = Number(request.headers["content-length"] ?? Number.NaN);
   const stays = response.shouldKeepAlive && !response.hasHeader("connection");
   // Before a connection is closed, its request is read to the end.
-  if (!(stays && length <= passedOverBytes && form === responseFaults)) {
+  if (!(stays && length <= maxSkippedBodyBytes && form === responseFaults)) {
     return writeFault(response, overloaded(), { requestId: newId("req_") }, form);
   }
   // A 503 needs no Date header.

@@ -42,7 +42,7 @@ const fileHeaders = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-export class Site {
+export class ConsoleSite {
   readonly #files: ReadonlyMap<string, Published>;
 
   constructor(files: readonly BuiltFile[]) {
@@ -74,10 +74,10 @@ function publish({ path, type, etag, br, gzip }: BuiltFile): Published {
 
 const built = fileURLToPath(new URL("../../../console/dist/site.json", import.meta.url));
 
-function load(): Site {
-  if (!existsSync(built)) return new Site([]);
-  return new Site((JSON.parse(readFileSync(built, "utf8")) as { readonly files: readonly BuiltFile[] }).files);
+function load(): ConsoleSite {
+  if (!existsSync(built)) return new ConsoleSite([]);
+  return new ConsoleSite((JSON.parse(readFileSync(built, "utf8")) as { readonly files: readonly BuiltFile[] }).files);
 }
 
 /** The built pages; without files when they were not built. */
-export const site = load();
+export const consoleSite = load();

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
-import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 
 /** Takes the rate limit headers of an answer. */
@@ -17,7 +17,7 @@ export function admit(
   limiter: Limiter,
   caller: Caller,
   response: LimitHeaders,
-  ask?: Ask,
+  ask?: LimitedUse,
 ): Admission | Promise<Admission> {
   if (caller.kind === KeyKind.MANAGEMENT) {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
@@ -34,8 +34,8 @@ export function admit(
  * Counts a request without a turn, such as GET /models, towards the requests per minute of an inference key. Management keys have no limits.
  * @throws Fault RATE_LIMITED
  */
-export async function countReading(limiter: Limiter, caller: Caller, response: ServerResponse): Promise<void> {
-  if (caller.kind === KeyKind.INFERENCE) announced(await limiter.enter(caller, readOnly), response);
+export async function countReadRequest(limiter: Limiter, caller: Caller, response: ServerResponse): Promise<void> {
+  if (caller.kind === KeyKind.INFERENCE) announced(await limiter.enter(caller, readOnlyUse), response);
 }
 
 /** Sets the rate limit headers of the answer. @throws Fault RATE_LIMITED */

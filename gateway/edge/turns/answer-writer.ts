@@ -16,7 +16,7 @@ import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
 import { warnAboutAlteredFields } from "./altered-fields.ts";
-import { unwarn } from "./unknown-fields.ts";
+import { removeWarnings } from "./unknown-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
@@ -106,7 +106,7 @@ export abstract class AnswerWriter implements TurnListener {
     this.#hasEvents = true;
     for (const { event } of events) {
       if (event.case !== "start") continue;
-      if (this.call.prepared) unwarn(this.call.res, this.call.prepared.request, event.value.passedFields);
+      if (this.call.prepared) removeWarnings(this.call.res, this.call.prepared.request, event.value.passedFields);
       warnAboutAlteredFields(this.call.res, event.value, this.#head.turn.names);
     }
   }

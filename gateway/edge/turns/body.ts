@@ -5,7 +5,7 @@ import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
 import { pieceBytes, scanObject, scanObjectInPieces, scanRepeated } from "@sluice/proto/lib/json/scan.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { closedEarly } from "../http/body.ts";
+import { incompleteBodyFault } from "../http/body.ts";
 
 /** Conversations and tools of earlier requests. */
 const scannedArrays = createScannedArrays();
@@ -26,7 +26,7 @@ export function scanBody(
   }
   return scanObjectInPieces(body, "body", async () => {
     await nextTurn();
-    if (request?.socket.destroyed) throw closedEarly();
+    if (request?.socket.destroyed) throw incompleteBodyFault();
   });
 }
 

@@ -7,7 +7,7 @@ import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
 import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
-import { close } from "../http/exchange.ts";
+import { closeExchange } from "../http/exchange.ts";
 import type { Observation } from "../http/observe.ts";
 import type { AnswerWriter, AnsweredCall, AnsweredTurn } from "./answer-writer.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
@@ -62,7 +62,7 @@ export class TurnCall implements Exchange, AnsweredCall {
 
   /** Called when the response closes, at its end or because the client left. */
   closed(refusals: Pick<Refusals, "note">): void {
-    close(this);
+    closeExchange(this);
     this.answer?.left();
     this.captured?.end();
     if (this.fault) this.#note(refusals, this.fault);

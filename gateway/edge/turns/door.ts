@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Compat } from "@sluice/proto/config/config-file.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { FaultForm } from "../http/errors.ts";
 import type { FieldNames } from "./field-names.ts";
@@ -41,7 +41,7 @@ export interface DoorContext {
   readonly headers: IncomingHttpHeaders;
   readonly compat: Compat;
   /** Remembers the items of the answer; undefined where they are not remembered. */
-  readonly remember: ItemTaker | undefined;
+  readonly remember: ItemReceiver | undefined;
 }
 
 /** A parsed request, and the folds for its answer. Each client of a shared turn gets a separate fold. */

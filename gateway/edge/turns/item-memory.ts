@@ -1,14 +1,14 @@
 /** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { tooLarge } from "../http/body.ts";
+import { bodyTooLargeFault } from "../http/body.ts";
 import { scanBody } from "./body.ts";
 import type { Door } from "./door.ts";
 
 export interface ItemMemory {
   /** @returns the receiver of the answer's items; undefined when they are not remembered */
-  taker(keyHash: string): ItemTaker | undefined;
+  taker(keyHash: string): ItemReceiver | undefined;
   /** @returns the body with items instead of references to them; undefined when it stays unchanged */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
 }
@@ -38,7 +38,7 @@ export function restoreItems(
   const restoring = door.refersToItems ? memory.restore(keyHash, body, members) : undefined;
   return restoring?.then(async (restored) => {
     if (!restored) return undefined;
-    if (restored.length > limitBytes) throw tooLarge(limitBytes);
+    if (restored.length > limitBytes) throw bodyTooLargeFault(limitBytes);
     await room.grow(2 * restored.length);
     return { body: restored, members: await scanBody(restored) };
   });

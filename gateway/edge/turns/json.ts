@@ -41,7 +41,7 @@ const shortLength = 64;
 const escaped = /["\\\x00-\x1f\ud800-\udfff]/;
 
 /** The text as a JSON string. */
-export function quoted(text: string): string {
+export function toJsonString(text: string): string {
   const { length } = text;
   if (length > shortLength) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
   for (let index = 0; index < length; index++) {

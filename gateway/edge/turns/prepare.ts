@@ -4,7 +4,7 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Compat, Limits } from "@sluice/proto/config/config-file.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { RequestCaller } from "../http/context.ts";
@@ -67,7 +67,7 @@ export function prepareTurn(
   headers: IncomingHttpHeaders,
   body: Buffer,
   members: readonly JsonMember[],
-  remember?: ItemTaker,
+  remember?: ItemReceiver,
 ): PreparedTurn {
   const sessionId = headers["x-session-id"];
   const turn = door.read(body, members, {
@@ -87,7 +87,7 @@ export function prepareTurn(
   };
 }
 
-export const toOpen = (
+export const toOpenMessage = (
   { access, limits }: Pick<TurnParts, "access" | "limits">,
   { keyHash, requestId, trace }: Omit<RequestCaller, "room">,
   {
@@ -110,7 +110,7 @@ export const toOpen = (
 });
 
 /** Captures the turn of a call if its key opts in and the request does not forbid it. */
-export function capture(
+export function captureTurn(
   { captures }: Pick<TurnParts, "captures">,
   call: TurnCall,
   { request, generationId }: Pick<PreparedTurn, "request" | "generationId">,

@@ -9,7 +9,7 @@ import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { readBody } from "../http/body.ts";
-import { type ExchangeParts, authenticate, begin, fail } from "../http/exchange.ts";
+import { type ExchangeParts, authenticate, beginExchange, answerFailure } from "../http/exchange.ts";
 import { waitAfterRefusals } from "../http/impatience.ts";
 import { LoadShedding, type SheddingParts } from "../http/load-shedding.ts";
 import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
@@ -18,7 +18,7 @@ import { admit } from "../limits/admission.ts";
 import { TurnCall } from "./call.ts";
 import type { Door } from "./door.ts";
 import { restoreItems } from "./item-memory.ts";
-import { capture, createAnswer, prepareTurn, toOpen } from "./prepare.ts";
+import { captureTurn, createAnswer, prepareTurn, toOpenMessage } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
 import type { Refusals } from "./refusals.ts";
 import { type SharedTurnParts, createSharedTurn } from "./shared-turn.ts";
@@ -42,7 +42,7 @@ export class TurnRoute {
   serve(request: IncomingMessage, response: ServerResponse, door: Door): void {
     if (this.#shedding.refuses(request)) return this.#shedding.refuse(request, response, door.faults);
     const call = new TurnCall(request, response, door);
-    begin(this.#parts, call);
+    beginExchange(this.#parts, call);
     response.on("close", () => call.closed(this.#parts.refusals));
     // Moves the client to a ready gateway for its next connection.
     if (!this.#parts.lifecycle.ready) response.setHeader("connection", "close");
@@ -82,11 +82,13 @@ async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
     const whole = (restoring && (await restoring)) ?? { body, members };
     const remember = door.refersToItems ? memory.taker(keyHash) : undefined;
     const prepared = prepareTurn(parts, door, call.req.headers, whole.body, whole.members, remember);
-    if (call.caller.capturesContent) capture(parts, call, prepared, body, members);
+    if (call.caller.capturesContent) captureTurn(parts, call, prepared, body, members);
     if (admission.countsTokens) call.meter = new TokenMeter(prepared.request);
-    createAnswer(parts, call, prepared).start((listener) => parts.pool.open(toOpen(parts, call, prepared), listener));
+    createAnswer(parts, call, prepared).start((listener) =>
+      parts.pool.open(toOpenMessage(parts, call, prepared), listener),
+    );
   } catch (error) {
     call.leave();
-    await fail(parts, call, error);
+    await answerFailure(parts, call, error);
   }
 }

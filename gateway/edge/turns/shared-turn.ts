@@ -5,10 +5,10 @@ import type { Compat } from "@sluice/proto/config/config-file.js";
 import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/lib/idempotency/generation.js";
 import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
 import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
-import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { metered } from "@sluice/proto/lib/limits/metered.js";
+import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
 import { digestBody, readBody } from "../http/body.ts";
 import type { LanePool } from "../../lane/pool.ts";
 import { admit } from "../limits/admission.ts";
@@ -17,10 +17,10 @@ import { restoreItems } from "./item-memory.ts";
 import {
   type PreparedTurn,
   type TurnParts,
-  capture,
+  captureTurn,
   prepareTurn,
   createAnswer,
-  toOpen,
+  toOpenMessage,
   wantsServiceMetadata,
 } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
@@ -56,7 +56,7 @@ export async function createSharedTurn(parts: SharedTurnParts, idempotencyKey: s
 /** Joins a running turn. The request counts towards the rate limit, and opens no turn. Its body is compared and not kept. */
 async function join(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
   const { caller: key, req: request } = call;
-  await admit(parts.limiter, key, call.res, joinTurn);
+  await admit(parts.limiter, key, call.res, sharedTurnUse);
   const hash = beginFingerprint(call, parts.compat);
   await digestBody(request, parts.limits.body_bytes, hash);
   return generation.prepared(hash.digest("base64"), key);
@@ -84,11 +84,12 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     const remember = door.refersToItems ? memory.taker(keyHash) : undefined;
     const read = whole ?? { body, members };
     const turn = { ...prepareTurn(parts, door, request.headers, read.body, read.members, remember), key };
-    if (key.capturesContent) capture(parts, call, turn, body, members);
+    if (key.capturesContent) captureTurn(parts, call, turn, body, members);
     const meter = admission.countsTokens ? new TokenMeter(turn.request) : undefined;
     generation.opened(
       turn,
-      (listener) => parts.pool.open(toOpen(parts, call, turn), meter ? metered(meter, listener) : listener),
+      (listener) =>
+        parts.pool.open(toOpenMessage(parts, call, turn), meter ? withTokenMeter(meter, listener) : listener),
       { accepted: () => room.release(), settled: (left) => leave(meter?.tokens(left)) },
     );
     return turn;

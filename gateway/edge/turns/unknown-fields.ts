@@ -63,7 +63,7 @@ const maxPathLength = 256;
 export const headerPath = (path: string): string => path.slice(0, maxPathLength).replaceAll(/[^\x20-\x7e]/g, "?");
 
 /** A field, by its path, that is unknown or reaches no provider. Names stand in a header. */
-export const unsentField = (path: string): UnknownField => ({
+export const toUnknownField = (path: string): UnknownField => ({
   $typeName: "sluice.inference.v1.UnknownField",
   name: headerPath(path),
   didYouMean: "",
@@ -78,7 +78,7 @@ export function warnAboutUnknownFields(
 }
 
 /** Removes the warnings about fields that the provider received after all. */
-export function unwarn(
+export function removeWarnings(
   response: ServerResponse,
   { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
   passed: readonly string[],

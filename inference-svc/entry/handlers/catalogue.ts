@@ -13,7 +13,7 @@ import type { LeftOut } from "@sluice/proto/config/config-file.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { readOnly } from "@sluice/proto/lib/limits/decision.js";
+import { readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { requireManager } from "./administrator.ts";
@@ -78,5 +78,5 @@ const modelNotFound = (slug: string): Fault =>
 async function requireCaller(deps: CatalogueDeps, { requestHeader, responseHeader }: HandlerContext): Promise<void> {
   if (isServiceToken(requestHeader.get(serviceTokenHeader), deps.token)) return;
   const { keyHash } = parseBearer(requestHeader.get("authorization"));
-  await admitDirectly(deps, keyHash, responseHeader, readOnly);
+  await admitDirectly(deps, keyHash, responseHeader, readOnlyUse);
 }

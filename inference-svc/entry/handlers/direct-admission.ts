@@ -2,7 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
-import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 
@@ -21,12 +21,12 @@ export async function admitDirectly(
   { access, limiter }: { readonly access: Access; readonly limiter: Limiter },
   keyHash: string,
   responseHeader: Headers,
-  ask?: Ask,
+  ask?: LimitedUse,
 ): Promise<DirectAdmission> {
   const { caller } = await access.resolve(keyHash);
   if (!caller) throw invalidKey();
   // Management keys have no rate limits: they may read lists, and are refused later for turns.
-  if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) return { ...unlimited, caller };
+  if (ask === readOnlyUse && caller.kind === KeyKind.MANAGEMENT) return { ...unlimited, caller };
   const admission = await limiter.enter(caller, ask);
   for (const [name, value] of Object.entries(admission.headers ?? {})) responseHeader.set(name, value);
   if (admission.refusal) throw admission.refusal;

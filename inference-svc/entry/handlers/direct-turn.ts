@@ -8,7 +8,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { checkScalars } from "./scalars.ts";
 import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { metered } from "@sluice/proto/lib/limits/metered.js";
+import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
 import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -62,7 +62,7 @@ async function admitTurn(deps: DirectTurnDeps, call: DirectCall): Promise<Admitt
   const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, timeLimitMs(deps.config, request));
   return {
     turn,
-    open: (listener) => openInEngine(deps, call, turn, limitMs, meter ? metered(meter, listener) : listener),
+    open: (listener) => openInEngine(deps, call, turn, limitMs, meter ? withTokenMeter(meter, listener) : listener),
     leave: (left) => admission.leave(meter?.tokens(left)),
   };
 }

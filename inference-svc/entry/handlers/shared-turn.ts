@@ -5,9 +5,9 @@ import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Generation } from "@sluice/proto/lib/idempotency/generation.js";
 import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
-import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { metered } from "@sluice/proto/lib/limits/metered.js";
+import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
 import { timeLimitMs } from "./time-limit.ts";
@@ -43,7 +43,7 @@ export async function admitSharedTurn(
 
 /** Joins a running turn. The call counts towards the rate limit, and opens no turn. */
 async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
-  const { caller } = await admitDirectly(deps, call.keyHash, call.context.responseHeader, joinTurn);
+  const { caller } = await admitDirectly(deps, call.keyHash, call.context.responseHeader, sharedTurnUse);
   return generation.prepared(fingerprintOf(call), caller);
 }
 
@@ -60,7 +60,7 @@ async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
     const limitMs = timeLimitMs(deps.config, request);
     generation.opened(
       turn,
-      (listener) => openInEngine(deps, call, turn, limitMs, meter ? metered(meter, listener) : listener),
+      (listener) => openInEngine(deps, call, turn, limitMs, meter ? withTokenMeter(meter, listener) : listener),
       { settled: (left) => leave(meter?.tokens(left)) },
     );
     return turn;

@@ -11,7 +11,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newId, newUuid } from "@sluice/proto/lib/ids/id.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { TrialText, TryGuardrail } from "../../stack.ts";
 import { Scope } from "../../turn/scope.ts";
 import { TurnAbort } from "../../turn/signal.ts";
@@ -30,7 +30,7 @@ export const tryGuardrailHandler =
   async ({ guardrail = create(GuardrailSchema), side: given, pieces }, { requestHeader, signal }) => {
     const { keyHash, workspaceId, kind } = await requireManager(deps, requestHeader);
     const side = given === "" ? "input" : given;
-    checked((problems) => trialPieces.check({ side, pieces }, "", problems));
+    throwProblems((problems) => trialPieces.check({ side, pieces }, "", problems));
     const abort = new TurnAbort();
     const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), limitMs);
     signal.addEventListener("abort", () => abort.abort(new Error("the client has left")));

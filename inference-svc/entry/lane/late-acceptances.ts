@@ -6,16 +6,16 @@
  * keeps the request in memory, and counts the turn as not yet begun.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { calmWaiting } from "@sluice/proto/lib/load/pressure.js";
-import { measureOpen } from "@sluice/proto/lib/lane/outbox.js";
+import { calmWaitingTurns } from "@sluice/proto/lib/load/pressure.js";
+import { measureOpenMessage } from "@sluice/proto/lib/lane/outbox.js";
 
 /** Maximum unacknowledged turns: long turns must not keep the gateway in a state of overload. */
-const maxUntold = calmWaiting;
+const maxUntold = calmWaitingTurns;
 /** A larger request is acknowledged at once: a gateway then keeps at most half a megabyte in memory per lane. */
 const maxLateBytes = 32 * 1024;
 
 /** Whether a turn's acknowledgement may be late. */
-export const mayBeLate = (open: Open): boolean => open.atMostOnce && measureOpen(open) <= maxLateBytes;
+export const mayBeLate = (open: Open): boolean => open.atMostOnce && measureOpenMessage(open) <= maxLateBytes;
 
 export interface AcceptedTurn {
   readonly mayBeLate: boolean;

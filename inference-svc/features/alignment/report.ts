@@ -1,6 +1,6 @@
 /** The report of an evaluation, for the client and for the receipt. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { AlignedCall, AlignmentReport, Evaluation } from "../../turn/alignment.ts";
 import type { Stage, Trace } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
@@ -66,7 +66,7 @@ export function buildAlignmentStage(calls: readonly AlignedCall[], evaluated: Ev
     type: "plugin",
     name: "alignment",
     summary: summaryOf(calls, evaluated),
-    ...(last && { cost_usd: costPico === undefined ? null : dollars(costPico) }),
+    ...(last && { cost_usd: costPico === undefined ? null : toDollars(costPico) }),
     data: {
       action: last === undefined ? "not_run" : actions[last.outcome],
       detected: calls.some((call) => brokenOf(call).length > 0),

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { OcrRole } from "@sluice/proto/config/internal-models.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { InternalQuestion, Reply } from "../../models/internal-calls/internal-call.ts";
 import { JudgeClient, JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
@@ -130,7 +130,7 @@ class Transcriber {
       type: "plugin",
       name: "file-parser",
       summary: `Read by ${this.#role.model}: ${text.length} characters`,
-      ...(!cached && { cost_usd: spending.pico === undefined ? null : dollars(spending.pico) }),
+      ...(!cached && { cost_usd: spending.pico === undefined ? null : toDollars(spending.pico) }),
       data: {
         engine: "ocr",
         path: file.path,

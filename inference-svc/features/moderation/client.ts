@@ -1,7 +1,7 @@
 /** The moderation service in the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { ConfigFile, ProviderSettings } from "@sluice/proto/config/config-file.js";
-import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
+import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { type CallWatch, Detector } from "../../services/detection/detector.ts";
 import { imageModerations, moderations } from "../../services/detection/moderations.ts";
 import type { DetectorDependencies } from "../../services/detection/open-detectors.ts";
@@ -54,6 +54,6 @@ export function openModeration(
     now,
   };
   const texts = new Detector(detectorSettings, moderations(role), parts);
-  const images = readsImages(role) ? new Detector(detectorSettings, imageModerations(role), parts) : undefined;
+  const images = moderatesImages(role) ? new Detector(detectorSettings, imageModerations(role), parts) : undefined;
   return { settings, service, detectors: { texts, images } };
 }

@@ -3,7 +3,7 @@
  * moderation without a configured moderator is refused too: it must not pass unmoderated.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CallContext } from "../../models/internal-calls/internal-call.ts";
 import { Spending } from "../../models/internal-calls/internal-spending.ts";
@@ -101,7 +101,7 @@ const stageOf = ({ model }: ModeratorProfile, summary: string, data: object, spe
   type: "guardrail",
   name: "moderation",
   summary,
-  ...(spending && { cost_usd: spending.pico === undefined ? null : dollars(spending.pico) }),
+  ...(spending && { cost_usd: spending.pico === undefined ? null : toDollars(spending.pico) }),
   data: { engines: [`moderation:${model}`], patterns: [], ...data },
 });
 

@@ -1,5 +1,5 @@
 /** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
-import { type ModerationRole, readsImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
+import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { model } from "@sluice/proto/config/model.js";
 import { type CallContext, type Route, forbidden } from "../../models/internal-calls/internal-call.ts";
 import type { Detector } from "../../services/detection/detector.ts";
@@ -79,7 +79,7 @@ function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit):
   return {
     model: slug,
     fail: role.fail,
-    readsImages: readsImages(role),
+    readsImages: moderatesImages(role),
     forbidden: (context) => forbidden(route, { ...policyQuestion, model: slug }, context),
   };
 }

@@ -1,7 +1,7 @@
 /** service:search_models: searches models by words and capabilities, among those the key may use. */
 import { array, described, integer, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { checked } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { CatalogModel } from "../../models/routing/catalog.ts";
 import { cheapestPricing } from "../../models/routing/records/listing.ts";
 import { policyFilters } from "../../models/routing/choose/policies.ts";
@@ -76,7 +76,7 @@ function recall({ arguments: json, error }: InputItem, search: (json: string) =>
 function argumentsOf(json: unknown): JsonObject {
   try {
     const said: unknown = JSON.parse(String(json));
-    checked((problems) => args.check(said, "", problems));
+    throwProblems((problems) => args.check(said, "", problems));
     return said as JsonObject;
   } catch {
     return {};

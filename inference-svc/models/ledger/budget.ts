@@ -9,7 +9,7 @@ import {
   type ReserveBudgetResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { decimal, pico as toPico } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { appliedTo } from "../../turn/applied-guardrails.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -100,7 +100,7 @@ export class Budgets {
     }
     if (answer.admitted) return this.#holdOf(held, caller, pico, answer);
     if (answer.guardrailId !== "" && !answer.held) trace.stages.push(toStage(answer.guardrailId, scope));
-    throw budgetRefusal(answer, decimal(pico));
+    throw budgetRefusal(answer, toDecimal(pico));
   }
 
   /** Announces a turn with possible further calls: once its first call is admitted, an amount is kept for the others. @returns ends the turn */
@@ -173,7 +173,7 @@ export class Budgets {
     return {
       keyHash,
       workspaceId,
-      amountUsd: decimal(pico),
+      amountUsd: toDecimal(pico),
       bootId: this.#parts.bootId,
       keyBesidesUsd: amountText(ofKey),
       workspaceBesidesUsd: amountText(ofWorkspace),
@@ -192,7 +192,7 @@ export class Budgets {
   }
 
   async #raise({ turnId, attempt }: HeldCall, pico: bigint): Promise<void> {
-    const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: decimal(pico) });
+    const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: toDecimal(pico) });
     // The metadata names no span, because the call's trace is over when its cost is known.
     const { client, token, log } = this.#parts;
     await call(client, LedgerService.method.raiseBudget, request, serviceMetadata(token, {}), timeoutMs).catch(
@@ -205,7 +205,7 @@ export class Budgets {
   }
 }
 
-const amountText = (pico = 0n): string => (pico > 0n ? decimal(pico) : "");
+const amountText = (pico = 0n): string => (pico > 0n ? toDecimal(pico) : "");
 
 const callOf = ({ turnId, trace }: Spender): HeldCall => ({ turnId, attempt: trace.bills.length + 1 });
 

@@ -7,7 +7,7 @@ import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
 import type { Client } from "@grpc/grpc-js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
-import type { Finding, Hindrances } from "@sluice/proto/lib/process/hindrances.js";
+import type { HindranceFinding, Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
@@ -162,7 +162,7 @@ export class Ledger implements CallLedger {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
   }
 
-  async #findHindrance(): Promise<Finding | undefined> {
+  async #findHindrance(): Promise<HindranceFinding | undefined> {
     if (this.#spool.size >= limitBytes) return full;
     const failure = await this.#spool.try();
     return failure && unwritable(failure);
@@ -221,9 +221,9 @@ export class Ledger implements CallLedger {
   }
 }
 
-const full: Finding = { reason: "1 GiB of usage records waits for admin-svc", isPartial: false };
+const full: HindranceFinding = { reason: "1 GiB of usage records waits for admin-svc", isPartial: false };
 
-const unwritable = (error: NodeJS.ErrnoException): Finding => ({
+const unwritable = (error: NodeJS.ErrnoException): HindranceFinding => ({
   reason: `usage records cannot be written (${error.code ?? "see the log"})`,
   isPartial: false,
 });

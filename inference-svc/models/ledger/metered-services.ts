@@ -1,7 +1,7 @@
 /** Meters calls to services without a model: their price is held before they are sent, and their record has the cost. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
-import { dollars, pico } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import {
   CallGivenUp,
   type Meter,
@@ -27,7 +27,7 @@ export interface MeterParts {
 export const meterServices =
   (parts: MeterParts): OpenMeter =>
   (service) => {
-    const price = pico(service.price ?? "0");
+    const price = parsePico(service.price ?? "0");
     const meter: Meter = async (caller, request) => {
       const call = new MeteredCall(service, price, caller);
       await call.begin(parts);
@@ -114,7 +114,7 @@ class MeteredCall {
   #tell({ status }: ServiceEnd, isPaid: boolean, isEstimated: boolean): void {
     const { operation, provider } = this.#service;
     const outcome = status === "completed" ? "answered" : status === "cancelled" ? status : "failed";
-    const cost = isPaid ? dollars(this.#price) : 0;
+    const cost = isPaid ? toDollars(this.#price) : 0;
     this.#caller.scope.trace.stages.push({
       type: "server_tools",
       name: operation,

@@ -1,5 +1,5 @@
 /** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
-import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import type { Scope } from "../../turn/scope.ts";
 import type { CallLedger, Entry } from "./ledger.ts";
 import { type CallCharge, type CallEnd, endUnanswered } from "./record.ts";
@@ -50,6 +50,6 @@ export class ServiceEntry {
   }
 }
 
-const chargeOf = (pico: bigint): CallCharge => ({ tokens: noTokens, costUsd: decimal(pico) });
+const chargeOf = (pico: bigint): CallCharge => ({ tokens: noTokens, costUsd: toDecimal(pico) });
 
 const noTokens = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };

@@ -1,6 +1,6 @@
 /** Records a call to a provider: on the disk before it is made, and at its end before the client receives the end. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { Answer, type Batch, type Next, type Outcome, type Turn, type TurnEvent } from "../../turn/turn.ts";
@@ -268,6 +268,6 @@ function chargeOf(usage: Usage): CallCharge {
       output: usage.outputTokens,
       reasoning: usage.reasoningTokens,
     },
-    costUsd: usage.cost && decimal(totalCost(usage.cost)),
+    costUsd: usage.cost && toDecimal(totalCost(usage.cost)),
   };
 }

@@ -14,7 +14,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { decimal } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Owner } from "./long-turns.ts";
 
@@ -126,7 +126,7 @@ export class Settlements {
 
   async #settle(ended: readonly EndedCall[]): Promise<unknown> {
     const calls = ended.map(({ turnId, attempt, pico }) =>
-      create(SettledCallSchema, { turnId, attempt, costUsd: pico > 0n ? decimal(pico) : "" }),
+      create(SettledCallSchema, { turnId, attempt, costUsd: pico > 0n ? toDecimal(pico) : "" }),
     );
     const { client, token } = this.#parts;
     const request = create(SettleHoldsRequestSchema, { calls });

@@ -3,7 +3,7 @@ import { inputItem, input as inputShape } from "@sluice/proto/contract/items/inp
 import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { checkShape, child } from "@sluice/proto/lib/validation/shape.js";
+import { checkShape, childPath } from "@sluice/proto/lib/validation/shape.js";
 import { callIdField, callTypeByOutput, callNames } from "../call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
 import type { IgnoredFields } from "./ignored-fields.ts";
@@ -54,7 +54,7 @@ export function parseInput(
 
 function checkItems(items: readonly unknown[], from: number, problems: Problems): void {
   for (let index = from; index < items.length; index++) {
-    checkShape(inputItem, items[index], child("input", index), problems);
+    checkShape(inputItem, items[index], childPath("input", index), problems);
   }
 }
 

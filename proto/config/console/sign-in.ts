@@ -11,7 +11,7 @@ const isSection = (value: unknown): value is Raw =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The section as written in the file; undefined without one. */
-export const signInOf = ({ console: section }: Raw): unknown => (isSection(section) ? section["oidc"] : undefined);
+export const rawSignIn = ({ console: section }: Raw): unknown => (isSection(section) ? section["oidc"] : undefined);
 
 /** Replaces the section in a file. @param signIn undefined to leave it out */
 export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
@@ -23,4 +23,4 @@ export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
 
 /** Names of the environment variables referenced by the section. */
 export const signInVariables = (path: string, environment: NodeJS.ProcessEnv): readonly string[] =>
-  variablesOf(signInOf(parseYaml(path)), environment).set.filter((name) => !name.startsWith("file:"));
+  variablesOf(rawSignIn(parseYaml(path)), environment).set.filter((name) => !name.startsWith("file:"));

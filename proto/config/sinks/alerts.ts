@@ -1,12 +1,12 @@
 /** `alerts`: external services to notify when a budget is nearly used up, and when a guardrail finds something. */
 import { z } from "zod";
-import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
+import { httpUrl, exactlyOne, sinkName, sinkWorkspace, uniquelyNamedList, webhook } from "./common.ts";
 
 /** Alert types a sink can subscribe to. */
 export const alertEvents = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"] as const;
 
 const slack = z.strictObject({
-  url: address.describe("An incoming webhook of Slack. It is a secret: its holders can post."),
+  url: httpUrl.describe("An incoming webhook of Slack. It is a secret: its holders can post."),
 });
 
 const alert = z
@@ -29,7 +29,7 @@ const alert = z
   })
   .superRefine(exactlyOne("webhook", "slack"));
 
-export const alerts = uniquelyNamed(alert);
+export const alerts = uniquelyNamedList(alert);
 
 export type AlertSettings = z.infer<typeof alerts>[number];
 export type AlertEvent = AlertSettings["events"][number];

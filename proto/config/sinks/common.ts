@@ -3,7 +3,7 @@ import { z } from "zod";
 
 export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -");
 
-export const address = z.url({ protocol: /^https?$/ });
+export const httpUrl = z.url({ protocol: /^https?$/ });
 
 const prefix = "whsec_";
 const minSecretBytes = 24;
@@ -18,7 +18,7 @@ export function parseWebhookSecret(text: string): Buffer | undefined {
 }
 
 export const webhook = z.strictObject({
-  url: address.describe("Where messages are posted. It may be private: the operator names it."),
+  url: httpUrl.describe("Where messages are posted. It may be private: the operator names it."),
   secret: z
     .string()
     .refine(
@@ -43,7 +43,7 @@ export const exactlyOne =
   };
 
 /** @returns a list of entries with distinct names */
-export const uniquelyNamed = <Entry extends z.ZodType<{ readonly name: string }>>(entry: Entry) =>
+export const uniquelyNamedList = <Entry extends z.ZodType<{ readonly name: string }>>(entry: Entry) =>
   z
     .array(entry)
     .max(100)

@@ -1,7 +1,7 @@
 /** `exports`: external services that receive the records of turns. */
 import { z } from "zod";
 import { headerFields } from "../mcp.ts";
-import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
+import { httpUrl, exactlyOne, sinkName, sinkWorkspace, uniquelyNamedList, webhook } from "./common.ts";
 
 const s3 = z.strictObject({
   bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "the name of a bucket"),
@@ -9,7 +9,7 @@ const s3 = z.strictObject({
     .string()
     .regex(/^[a-z0-9-]{1,64}$/, "a region such as eu-central-1")
     .default("us-east-1"),
-  endpoint: address
+  endpoint: httpUrl
     .optional()
     .describe("Base URL of another service with the interface of S3; Amazon's of the region when absent."),
   path_style: z
@@ -28,7 +28,7 @@ const s3 = z.strictObject({
 export type S3Settings = z.infer<typeof s3>;
 
 const otlp = z.strictObject({
-  url: address.describe("Base URL of a collector of OpenTelemetry; logs go to /v1/logs below it."),
+  url: httpUrl.describe("Base URL of a collector of OpenTelemetry; logs go to /v1/logs below it."),
   headers: headerFields.default({}).describe("Header fields of every request to it, such as Authorization."),
 });
 export type OtlpSettings = z.infer<typeof otlp>;
@@ -49,6 +49,6 @@ const exportEntry = z
   })
   .superRefine(exactlyOne("webhook", "s3", "otlp"));
 
-export const exportSections = uniquelyNamed(exportEntry);
+export const exportSections = uniquelyNamedList(exportEntry);
 
 export type ExportSettings = z.infer<typeof exportSections>[number];

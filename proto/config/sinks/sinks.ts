@@ -1,9 +1,9 @@
 /** Sections of the configuration file with secrets for admin-svc only: sinks, and the key of captured content. */
 import { z } from "zod";
-import { ConfigError, problemsOf } from "../../lib/process/environment.ts";
+import { ConfigError, zodProblems } from "../../lib/process/environment.ts";
 import { signInVariables, withSignIn } from "../console/sign-in.ts";
 import { capture } from "./capture.ts";
-import { expand, filesOf, variablesOf } from "../variables.ts";
+import { expandVariables, filesOf, variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 import { alerts } from "./alerts.ts";
 import { exportSections } from "./exports.ts";
@@ -30,10 +30,10 @@ export function loadSinks(path: string, environment: NodeJS.ProcessEnv): LoadedS
   const given = sinksOf(parseYaml(path));
   const unset: string[] = [];
   const unreadable: string[] = [];
-  const result = sinksSchema.safeParse(expand(given, environment, "", { unset, unreadable }));
+  const result = sinksSchema.safeParse(expandVariables(given, environment, "", { unset, unreadable }));
   // An unresolved reference also makes its string invalid; this is not reported a second time.
   const known = new Set([...unset, ...unreadable].map(pathOf));
-  const wrong = result.success ? [] : problemsOf(result.error).filter((problem) => !known.has(pathOf(problem)));
+  const wrong = result.success ? [] : zodProblems(result.error).filter((problem) => !known.has(pathOf(problem)));
   const problems = [...unset, ...unreadable, ...wrong];
   if (!result.success || problems.length > 0) throw new ConfigError(path, problems);
   return { settings: result.data, files: filesOf(given) };

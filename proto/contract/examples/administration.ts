@@ -1,5 +1,5 @@
 /** Worked examples of the published document. A test holds each against its schema. */
-import { guardrailRecord, shownGuardrail } from "../records/guardrail-record.ts";
+import { guardrailRecord, toGuardrailJson } from "../records/guardrail-record.ts";
 import { unsetGuardrail } from "../records/guardrails.ts";
 
 const message = {
@@ -231,7 +231,7 @@ export const currentKeyExample = {
 const guardrailId = "550e8400-e29b-41d4-a716-446655440000";
 const createdAt = new Date("2026-09-16T12:00:00Z");
 
-export const guardrailExample = shownGuardrail(
+export const guardrailExample = toGuardrailJson(
   guardrailRecord({
     ...unsetGuardrail,
     id: guardrailId,

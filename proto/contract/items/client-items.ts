@@ -1,6 +1,6 @@
 /** Output items for calls run by the client. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -12,13 +12,13 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { cacheControl } from "../request/caching.ts";
-import { callId, item } from "./item.ts";
+import { callId, itemShape } from "./item.ts";
 import { openObject } from "./parts.ts";
 
 const namespace = described(string(), "Namespace of the tool, when it was declared in one.");
 const asynchronous = described(boolean, "The result may be given in a later request.");
 
-export const functionCall = item(
+export const functionCall = itemShape(
   "function_call",
   "A function that the client is to run.",
   {
@@ -34,7 +34,7 @@ export const functionCall = item(
   { required: ["call_id", "name", "arguments"] },
 );
 
-export const customToolCall = item(
+export const customToolCall = itemShape(
   "custom_tool_call",
   "A custom tool that the client is to run.",
   {
@@ -52,12 +52,12 @@ const safetyCheck = object(
   { required: ["id"] },
 );
 
-export const computerCall = item(
+export const computerCall = itemShape(
   "computer_call",
   "Something that the client is to do on a computer.",
   {
     call_id: callId,
-    action: described(anything, "What to do, in the provider's words."),
+    action: described(anyValue, "What to do, in the provider's words."),
     pending_safety_checks: described(array(safetyCheck), "What a person should confirm first."),
   },
   { required: ["call_id"] },
@@ -75,7 +75,7 @@ const patchOperation = tagged("type", {
   delete_file: object({ type: word("delete_file"), path: string() }, { required: ["type", "path"] }),
 });
 
-export const applyPatchCall = item(
+export const applyPatchCall = itemShape(
   "apply_patch_call",
   "A change of a file that the client is to make.",
   { call_id: callId, operation: described(patchOperation, "The change.") },
@@ -91,7 +91,7 @@ const shellAction = object(
   { required: ["commands"] },
 );
 
-export const shellCall = item(
+export const shellCall = itemShape(
   "shell_call",
   "Commands that the client is to run.",
   {
@@ -115,7 +115,7 @@ export const localShellAction = object(
   { required: ["type", "command", "env"] },
 );
 
-export const localShellCall = item(
+export const localShellCall = itemShape(
   "local_shell_call",
   "A command that the client is to run.",
   { call_id: callId, action: described(localShellAction, "The command.") },

@@ -3,9 +3,9 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
-  child,
+  childPath,
   described,
   named,
   nullable,
@@ -32,11 +32,11 @@ export const oneOfFields =
   (object: JsonObject, path: string, problems: Problems): void => {
     if (names.some((name) => object[name] !== undefined && object[name] !== null)) return;
     const last = names.at(-1);
-    problems.add(child(path, names[0]), `${names.slice(0, -1).join(", ")} or ${last} is required`);
+    problems.add(childPath(path, names[0]), `${names.slice(0, -1).join(", ")} or ${last} is required`);
   };
 
 /** An address of a picture or video. A data URL of another type is refused: it would pass guardrails unscanned, or reach the model as a wrong type. */
-export const addressOf = (kind: "image" | "video", max: number): Shape =>
+export const mediaUrl = (kind: "image" | "video", max: number): Shape =>
   string({
     min: 1,
     max,
@@ -65,7 +65,7 @@ const image = named(
     {
       type: word("input_image"),
       image_url: described(
-        nullable(addressOf("image", contentLimits.imageUrl)),
+        nullable(mediaUrl("image", contentLimits.imageUrl)),
         "Address of the image, or its bytes as a data URL.",
       ),
       file_id: described(nullable(string({ min: 1 })), "Identifier of a file that the provider has."),
@@ -122,7 +122,7 @@ const video = named(
   object(
     {
       type: word("input_video"),
-      video_url: described(addressOf("video", contentLimits.fileData), "Address of the video, or a data URL."),
+      video_url: described(mediaUrl("video", contentLimits.fileData), "Address of the video, or a data URL."),
       processing: nullable(word("agentic", "static")),
       ...cacheMarks,
     },
@@ -137,7 +137,7 @@ const assistantText = named(
       type: word("output_text"),
       text: inputText,
       annotations: nullable(array(openTagged("type", Object.fromEntries(annotation.kinds)))),
-      logprobs: nullable(array(anything)),
+      logprobs: nullable(array(anyValue)),
       ...cacheMarks,
     },
     { required: ["type", "text"], description: "Text of an earlier answer of the model." },

@@ -1,7 +1,7 @@
 /** Items of tools run by the provider. */
 import {
   type ObjectShape,
-  anything,
+  anyValue,
   array,
   described,
   integer,
@@ -11,7 +11,7 @@ import {
   tagged,
   word,
 } from "../../lib/validation/shape.ts";
-import { callId, item } from "./item.ts";
+import { callId, itemShape } from "./item.ts";
 import { openObject } from "./parts.ts";
 
 const source = object(
@@ -45,14 +45,14 @@ export const webSearchActions = {
   ),
 } as const satisfies Readonly<Record<string, ObjectShape>>;
 
-export const webSearchCall = item(
+export const webSearchCall = itemShape(
   "web_search_call",
   "A search that the provider made.",
   { action: described(tagged("type", webSearchActions), "What was done.") },
   { status: ["in_progress", "searching", "completed", "failed", "incomplete"] },
 );
 
-export const fileSearchCall = item(
+export const fileSearchCall = itemShape(
   "file_search_call",
   "A search in vector stores, of the provider or of the operator.",
   {
@@ -65,7 +65,7 @@ export const fileSearchCall = item(
   { required: ["queries"], status: ["in_progress", "searching", "completed", "failed", "incomplete"] },
 );
 
-export const imageGenerationCall = item(
+export const imageGenerationCall = itemShape(
   "image_generation_call",
   "An image that the provider made.",
   {
@@ -81,7 +81,7 @@ export const codeOutput = tagged("type", {
   file: object({ type: word("file"), filename: nullable(string()) }, { required: ["type"] }),
 });
 
-export const codeInterpreterCall = item(
+export const codeInterpreterCall = itemShape(
   "code_interpreter_call",
   "Code that the provider ran.",
   {
@@ -105,7 +105,7 @@ export const shellOutput = object(
   { required: ["stdout", "stderr", "outcome"] },
 );
 
-export const shellCallOutput = item(
+export const shellCallOutput = itemShape(
   "shell_call_output",
   "What commands printed that the provider or the service ran.",
   {
@@ -121,13 +121,13 @@ export const shellCallOutput = item(
 
 const execution = word("client", "server");
 
-export const toolSearchCall = item("tool_search_call", "A search for tools that were held back.", {
+export const toolSearchCall = itemShape("tool_search_call", "A search for tools that were held back.", {
   call_id: nullable(string()),
-  arguments: anything,
+  arguments: anyValue,
   execution,
 });
 
-export const toolSearchOutput = item(
+export const toolSearchOutput = itemShape(
   "tool_search_output",
   "Tools that a search found.",
   { call_id: nullable(string()), tools: array(openObject), execution },

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
   type ObjectShape,
   type Shape,
-  anything,
+  anyValue,
   array,
   boolean,
   constant,
@@ -41,7 +41,7 @@ function replayed({ fields, rules }: ObjectShape, more: Readonly<Record<string, 
 
 const call = { call_id: required };
 const namedCall = { ...call, name: string({ min: 1 }) };
-const output = { type: anything, call_id: required, id, status };
+const output = { type: anyValue, call_id: required, id, status };
 
 const itemOf = (
   type: string,

@@ -2,7 +2,7 @@
 import { type ObjectShape, type Shape, described, object, string, word } from "../../lib/validation/shape.ts";
 
 /** State of an item while it streams, and at its end. */
-export const settled = ["in_progress", "completed", "incomplete"] as const;
+export const itemStatuses = ["in_progress", "completed", "incomplete"] as const;
 
 interface ItemRules {
   /** Additional required fields of the kind; `type`, `id` and `status` are always required. */
@@ -10,11 +10,11 @@ interface ItemRules {
   readonly status?: readonly string[];
 }
 
-export function item(
+export function itemShape(
   type: string,
   description: string,
   fields: Readonly<Record<string, Shape>>,
-  { required = [], status = settled }: ItemRules = {},
+  { required = [], status = itemStatuses }: ItemRules = {},
 ): ObjectShape {
   return object(
     {

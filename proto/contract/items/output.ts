@@ -26,7 +26,7 @@ import {
   toolSearchOutput,
   webSearchCall,
 } from "./hosted-items.ts";
-import { item } from "./item.ts";
+import { itemShape } from "./item.ts";
 import { mcpApprovalRequest, mcpCall, mcpListTools } from "./mcp-items.ts";
 import { messageParts, parts } from "./parts.ts";
 import { serviceItems } from "./service-items.ts";
@@ -41,7 +41,7 @@ const reasoningFormat = described(
   "Which provider's form `encrypted_content` and `signature` have; reasoning is sent back only to a provider of the same form.",
 );
 
-const message = item(
+const message = itemShape(
   "message",
   "The answer of the model.",
   {
@@ -52,7 +52,7 @@ const message = item(
   { required: ["role", "content"] },
 );
 
-const reasoning = item(
+const reasoning = itemShape(
   "reasoning",
   "How the model came to its answer.",
   {
@@ -68,7 +68,7 @@ const reasoning = item(
   { required: ["summary"] },
 );
 
-const compaction = item(
+const compaction = itemShape(
   "compaction",
   "The conversation so far in a form that only its provider can read.",
   { encrypted_content: string() },

@@ -1,6 +1,6 @@
 /** Parts of messages and reasoning, and annotations on their text, in answers and in inputs returning them. */
 import {
-  anything,
+  anyValue,
   array,
   described,
   integer,
@@ -137,4 +137,4 @@ export const parts = {
 export const messageParts = array(tagged("type", { output_text: parts.outputText, refusal: parts.refusal }));
 
 /** An object with fields defined by the tool. */
-export const openObject = map(anything);
+export const openObject = map(anyValue);

@@ -2,7 +2,7 @@
 import {
   type ObjectShape,
   type Shape,
-  anything,
+  anyValue,
   array,
   described,
   integer,
@@ -11,10 +11,10 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { item, settled } from "./item.ts";
+import { itemShape, itemStatuses } from "./item.ts";
 import { containerFileCitation, openObject } from "./parts.ts";
 
-const orFailed = { status: [...settled, "failed"] } as const;
+const orFailed = { status: [...itemStatuses, "failed"] } as const;
 
 const text = (description: string): Shape => described(string(), description);
 const error = text("Why the tool failed. The response goes on without its result.");
@@ -57,7 +57,7 @@ export const fusionAnalysis = object(
   },
 );
 
-const fusion = item("service:fusion", "Several models answered, one compared their answers.", {
+const fusion = itemShape("service:fusion", "Several models answered, one compared their answers.", {
   responses: described(
     array(object({ model: string(), content: string() }, { required: ["model"] })),
     "Answers of the panel.",
@@ -78,7 +78,7 @@ const fusion = item("service:fusion", "Several models answered, one compared the
   ),
 });
 
-const webSearch = item("service:web_search", "A search that the service made.", {
+const webSearch = itemShape("service:web_search", "A search that the service made.", {
   action: object(
     {
       type: word("search"),
@@ -90,7 +90,7 @@ const webSearch = item("service:web_search", "A search that the service made.", 
   error,
 });
 
-const webFetch = item("service:web_fetch", "A page that the service read.", {
+const webFetch = itemShape("service:web_fetch", "A page that the service read.", {
   url: text("Address of the page."),
   title: text("Its title."),
   content: text("Its text."),
@@ -98,7 +98,7 @@ const webFetch = item("service:web_fetch", "A page that the service read.", {
   error,
 });
 
-const datetime = item(
+const datetime = itemShape(
   "service:datetime",
   "The present time.",
   {
@@ -109,7 +109,7 @@ const datetime = item(
   { required: ["datetime", "timezone"] },
 );
 
-const imageGeneration = item("service:image_generation", "An image that the service had made.", {
+const imageGeneration = itemShape("service:image_generation", "An image that the service had made.", {
   prompt: text("What was asked for."),
   revisedPrompt: text("What the image model made of it."),
   imageUrl: text("Address of the image."),
@@ -118,7 +118,7 @@ const imageGeneration = item("service:image_generation", "An image that the serv
   error,
 });
 
-const advisor = item(
+const advisor = itemShape(
   "service:advisor",
   "Advice of another model.",
   {
@@ -131,7 +131,7 @@ const advisor = item(
   orFailed,
 );
 
-const subagent = item(
+const subagent = itemShape(
   "service:subagent",
   "A task that another model worked on.",
   {
@@ -147,17 +147,17 @@ const subagent = item(
   orFailed,
 );
 
-const filesItem = item("service:files", "An operation on the files of the request.", {
+const filesItem = itemShape("service:files", "An operation on the files of the request.", {
   operation: text("What was done: list, read or search."),
   file_id: text("Identifier of the file."),
   filename: text("Its name."),
-  result: described(anything, "What the operation gave."),
+  result: described(anyValue, "What the operation gave."),
   error,
   call_id: callId,
   arguments: callArguments,
 });
 
-const shell = item(
+const shell = itemShape(
   "service:shell",
   "Commands that the service ran.",
   {
@@ -172,7 +172,7 @@ const shell = item(
   orFailed,
 );
 
-const bash = item(
+const bash = itemShape(
   "service:bash",
   "A command that the service ran.",
   {
@@ -189,7 +189,7 @@ const bash = item(
   orFailed,
 );
 
-const codeInterpreter = item("service:code_interpreter", "Code that the service ran.", {
+const codeInterpreter = itemShape("service:code_interpreter", "Code that the service ran.", {
   code: text("The code."),
   language: text("Its language."),
   stdout: text("What it printed."),
@@ -209,12 +209,12 @@ export const serviceItems = {
   "service:advisor": advisor,
   "service:subagent": subagent,
   "service:files": filesItem,
-  "service:search_models": item("service:search_models", "A search in the catalogue.", {
+  "service:search_models": itemShape("service:search_models", "A search in the catalogue.", {
     query: text("What was searched for."),
     arguments: callArguments,
     error,
   }),
-  "service:tool_search": item("service:tool_search", "A search for tools that were held back.", {
+  "service:tool_search": itemShape("service:tool_search", "A search for tools that were held back.", {
     query: text("What was searched for."),
     error,
     tool: text("Name of the tool by which Anthropic searched itself."),
@@ -222,28 +222,28 @@ export const serviceItems = {
   }),
   "service:shell": shell,
   "service:bash": bash,
-  "service:apply_patch": item("service:apply_patch", "A change of a file.", {
+  "service:apply_patch": itemShape("service:apply_patch", "A change of a file.", {
     call_id: callId,
     operation: described(openObject, "The change."),
   }),
   "service:code_interpreter": codeInterpreter,
-  "service:file_search": item("service:file_search", "A search in stored files.", {
+  "service:file_search": itemShape("service:file_search", "A search in stored files.", {
     queries: described(array(string()), "What was searched for."),
   }),
-  "service:mcp": item("service:mcp", "A call of an MCP tool.", {
+  "service:mcp": itemShape("service:mcp", "A call of an MCP tool.", {
     serverLabel: text("Name of the server."),
     toolName: text("Name of the tool."),
   }),
-  "service:memory": item("service:memory", "An operation on the memory.", {
+  "service:memory": itemShape("service:memory", "An operation on the memory.", {
     action: described(word("read", "write", "delete"), "What was done."),
     key: text("What it is kept under."),
     value: text("What is kept."),
   }),
-  "service:browser_use": item("service:browser_use", "A step in a browser.", {
+  "service:browser_use": itemShape("service:browser_use", "A step in a browser.", {
     action: text("What was done."),
     screenshotB64: text("What the page looked like, in base64."),
   }),
-  "service:text_editor": item("service:text_editor", "A step in an editor.", {
+  "service:text_editor": itemShape("service:text_editor", "A step in an editor.", {
     command: described(word("view", "create", "str_replace", "insert"), "What was done."),
     filePath: text("The file."),
   }),

@@ -20,12 +20,12 @@ export const keyHashes = named(
 const counted = (name: string, description: string) =>
   object({ [name]: described(integer({ min: 0, max: 500 }), description) }, { required: [name] });
 
-export const assigned = named(
+export const assignedKeyCount = named(
   "AssignedKeys",
   counted("assigned_count", "Keys that hold the guardrail now, those that held it before included."),
 );
 
-export const unassigned = named(
+export const unassignedKeyCount = named(
   "UnassignedKeys",
   counted("unassigned_count", "Keys that held the guardrail until now."),
 );

@@ -1,11 +1,11 @@
 /** Operations for assigning guardrails to keys. */
-import { assigned, keyHashes, unassigned } from "./administration.ts";
+import { assignedKeyCount, keyHashes, unassignedKeyCount } from "./administration.ts";
 import { assignmentExample, keyHashesExample } from "../examples/administration.ts";
 import { assignmentList, assignmentQuery } from "../records/guardrails.ts";
 import { administrationStatuses, reportStatuses, example, guardrailId, json, operation } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { GuardrailService, type ListKeyAssignmentsResponse } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
-import { shownAssignment } from "../records/guardrail-record.ts";
+import { toAssignmentJson } from "../records/guardrail-record.ts";
 
 const { method } = GuardrailService;
 const tag = "Administration";
@@ -16,7 +16,7 @@ const statuses = administrationStatuses;
 const maxAssignmentBytes = 262_144;
 
 const toPage = ({ assignments, totalCount }: ListKeyAssignmentsResponse) => ({
-  data: assignments.map(shownAssignment),
+  data: assignments.map(toAssignmentJson),
   total_count: Number(totalCount),
 });
 
@@ -36,7 +36,7 @@ const assignKeys = forwarded(
     summary: "Give keys a guardrail",
     description:
       "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
-    answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
+    answer: { says: "The keys hold the guardrail.", content: [json(assignedKeyCount, example({ assigned_count: 1 }))] },
   }),
   method.assignKeys,
   ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
@@ -50,7 +50,10 @@ const unassignKeys = forwarded(
     summary: "Take a guardrail from keys",
     description:
       "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
-    answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
+    answer: {
+      says: "None of the keys holds it.",
+      content: [json(unassignedKeyCount, example({ unassigned_count: 1 }))],
+    },
   }),
   method.unassignKeys,
   ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),

@@ -6,9 +6,9 @@ import {
   auditQuery,
   auditStateList,
   auditStateQuery,
-  givenTimestamp,
-  shownAuditEntry,
-  shownAuditState,
+  toTimestamp,
+  toAuditEntryJson,
+  toAuditStateJson,
 } from "../records/audit.ts";
 import { forwarded } from "./forward.ts";
 import { example, json, operation, reportStatuses } from "./operation.ts";
@@ -34,14 +34,14 @@ const listAudit = forwarded(
     actor,
     target,
     action,
-    from: givenTimestamp(from),
-    to: givenTimestamp(to),
+    from: toTimestamp(from),
+    to: toTimestamp(to),
     cursor,
     limit,
     workspaceId,
   }),
   ({ entries, nextCursor }) => ({
-    data: entries.map(shownAuditEntry),
+    data: entries.map(toAuditEntryJson),
     next_cursor: nextCursor === "" ? null : nextCursor,
   }),
 );
@@ -60,7 +60,7 @@ const verifyAudit = forwarded(
   }),
   method.verifyAudit,
   ({ query: { workspace_id: workspaceId } }) => ({ workspaceId }),
-  ({ states }) => ({ data: states.map(shownAuditState) }),
+  ({ states }) => ({ data: states.map(toAuditStateJson) }),
 );
 
 export const auditOperations = { listAudit, verifyAudit };

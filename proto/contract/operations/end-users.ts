@@ -7,7 +7,7 @@ import {
   endUserName,
   endUserQuery,
   newEndUser,
-  shownEndUser,
+  toEndUserJson,
 } from "../records/end-users.ts";
 import { endUserExample } from "../examples/administration.ts";
 import { type PathParameter, administrationStatuses, example, json, operation, reportStatuses } from "./operation.ts";
@@ -33,7 +33,7 @@ const maxChangeBytes = 4_096;
 const { method } = EndUserService;
 const timeoutMs = 5_000;
 const toEndUserAnswer = ({ endUser }: { readonly endUser?: EndUser | undefined }) => ({
-  data: endUser && shownEndUser(endUser),
+  data: endUser && toEndUserJson(endUser),
 });
 
 const answer = { says: "The end user.", content: [json(endUserAnswer, example(endUserExample))] };
@@ -60,7 +60,7 @@ const listEndUsers = forwarded(
     user: name,
     includeInactive,
   }),
-  ({ endUsers, totalCount }) => ({ data: endUsers.map(shownEndUser), total_count: Number(totalCount) }),
+  ({ endUsers, totalCount }) => ({ data: endUsers.map(toEndUserJson), total_count: Number(totalCount) }),
   { timeoutMs },
 );
 

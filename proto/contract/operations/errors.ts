@@ -2,7 +2,7 @@
 import { Fault, FaultReason } from "../../lib/faults/fault.ts";
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   boolean,
   constant,
@@ -187,7 +187,7 @@ const errorBody = (status: Shape): Shape =>
         nullable(serviceMetadataShape),
         "How the request was routed until it failed, when `X-Service-Metadata: enabled` asked for it.",
       ),
-      usage: described(anything, "Tokens of answers that were withheld."),
+      usage: described(anyValue, "Tokens of answers that were withheld."),
       user_id: described(nullable(string()), "The account that asked."),
     },
     { required: ["error"] },

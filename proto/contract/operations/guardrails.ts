@@ -24,7 +24,7 @@ import { assignmentOperations } from "./assignments.ts";
 import { forwarded } from "./forward.ts";
 import { trialAnswer, trialRequest } from "../request/guardrail-trial.ts";
 import { type GuardrailRecord, GuardrailService } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
-import { guardrailChangeMessage, newGuardrailMessage, shownGuardrail } from "../records/guardrail-record.ts";
+import { guardrailChangeMessage, newGuardrailMessage, toGuardrailJson } from "../records/guardrail-record.ts";
 
 const { method } = GuardrailService;
 const tag = "Administration";
@@ -38,7 +38,7 @@ const filters = [{ pattern: "BEGIN [A-Z ]*PRIVATE KEY", action: "block", label: 
 const answer = { says: "The guardrail.", content: [json(guardrailAnswer, example({ data: guardrailExample }))] };
 
 const toGuardrailAnswer = ({ guardrail }: { readonly guardrail?: GuardrailRecord | undefined }) => ({
-  data: guardrail && shownGuardrail(guardrail),
+  data: guardrail && toGuardrailJson(guardrail),
 });
 
 const listGuardrails = forwarded(
@@ -58,7 +58,7 @@ const listGuardrails = forwarded(
   }),
   method.listGuardrails,
   ({ query: { offset, limit, workspace_id: workspaceId } }) => ({ offset, limit, workspaceId }),
-  ({ guardrails, totalCount }) => ({ data: guardrails.map(shownGuardrail), total_count: Number(totalCount) }),
+  ({ guardrails, totalCount }) => ({ data: guardrails.map(toGuardrailJson), total_count: Number(totalCount) }),
 );
 
 const newGuardrailBody = {

@@ -2,7 +2,7 @@
 import { described, integer, named, object } from "../../lib/validation/shape.ts";
 import { createdKeyExample, currentKeyExample, keyExample } from "../examples/administration.ts";
 import { type GetKeyResponse, KeyService, type UpdateKeyResponse } from "../../gen/sluice/admin/v1/key_service_pb.ts";
-import { keyChangeMessage, newKeyMessage, shownCurrentKey, shownKey } from "../records/key-record.ts";
+import { keyChangeMessage, newKeyMessage, toCurrentKeyJson, toKeyJson } from "../records/key-record.ts";
 import {
   createdKey,
   currentKeyAnswer,
@@ -45,7 +45,7 @@ const getCurrentKey = forwarded(
   }),
   method.getCurrentKey,
   () => ({}),
-  ({ key }) => ({ data: key && shownCurrentKey(key) }),
+  ({ key }) => ({ data: key && toCurrentKeyJson(key) }),
 );
 
 const listKeys = forwarded(
@@ -70,7 +70,7 @@ const listKeys = forwarded(
     query: q,
     sort,
   }),
-  ({ keys, totalCount }) => ({ data: keys.map(shownKey), total_count: Number(totalCount) }),
+  ({ keys, totalCount }) => ({ data: keys.map(toKeyJson), total_count: Number(totalCount) }),
   // An admin-svc without search support would list every key.
   { carriesSettings: true },
 );
@@ -91,7 +91,7 @@ const createKey = forwarded(
   }),
   method.createKey,
   ({ body }) => newKeyMessage(body),
-  ({ key, secret }) => ({ data: key && shownKey(key), key: secret }),
+  ({ key, secret }) => ({ data: key && toKeyJson(key), key: secret }),
   { carriesSettings: true },
 );
 
@@ -112,7 +112,7 @@ const putKey = forwarded(
   method.putKey,
   ({ parameters, body }) => ({ externalId: parameters.external_id, key: newKeyMessage(body) }),
   ({ key, secret, created, changed }) => ({
-    data: key && shownKey(key),
+    data: key && toKeyJson(key),
     key: secret === "" ? null : secret,
     created,
     changed,
@@ -120,7 +120,7 @@ const putKey = forwarded(
   { carriesSettings: true },
 );
 
-const toKeyAnswer = ({ key }: GetKeyResponse | UpdateKeyResponse) => ({ data: key && shownKey(key) });
+const toKeyAnswer = ({ key }: GetKeyResponse | UpdateKeyResponse) => ({ data: key && toKeyJson(key) });
 
 const one = { parameters: { hash: keyHash }, statuses: administrationStatuses } as const;
 const answer = { says: "The key.", content: [json(keyAnswer, example({ data: keyExample }))] };
@@ -209,7 +209,7 @@ const rotateKey = forwarded(
   }),
   method.rotateKey,
   ({ parameters: { hash: keyHash }, body }) => ({ keyHash, overlapSeconds: body.overlap_seconds }),
-  ({ key, secret }) => ({ data: key && shownKey(key), key: secret }),
+  ({ key, secret }) => ({ data: key && toKeyJson(key), key: secret }),
 );
 
 const deleteKey = forwarded(

@@ -11,9 +11,9 @@ import {
 import { example, json, operation, reportStatuses } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { shownActivity, shownContent, shownCredits, shownGeneration } from "../records/usage-record.ts";
-import { generationList, generationsQuery, shownTurn } from "../records/generations.ts";
-import { seriesAnswer, seriesQuery, shownSeries } from "../records/usage-series.ts";
+import { toActivityJson, toContentJson, toCreditsJson, toGenerationJson } from "../records/usage-record.ts";
+import { generationList, generationsQuery, toTurnJson } from "../records/generations.ts";
+import { seriesAnswer, seriesQuery, toSeriesJson } from "../records/usage-series.ts";
 import {
   activityAnswer,
   activityQuery,
@@ -41,7 +41,7 @@ const getGeneration = forwarded(
   }),
   method.getGeneration,
   ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
-  (answer) => ({ data: shownGeneration(answer) }),
+  (answer) => ({ data: toGenerationJson(answer) }),
   { timeoutMs },
 );
 
@@ -61,7 +61,7 @@ const getGenerationContent = forwarded(
   }),
   method.getGenerationContent,
   ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
-  (answer) => ({ data: shownContent(answer) }),
+  (answer) => ({ data: toContentJson(answer) }),
   { timeoutMs },
 );
 
@@ -92,7 +92,7 @@ const listGenerations = forwarded(
     guardrailId,
   }),
   ({ generations, nextCursor }) => ({
-    data: generations.map(shownTurn),
+    data: generations.map(toTurnJson),
     next_cursor: nextCursor === "" ? null : nextCursor,
   }),
   { timeoutMs },
@@ -113,7 +113,7 @@ const getUsageSeries = forwarded(
   }),
   method.getUsageSeries,
   ({ query }) => query,
-  shownSeries,
+  toSeriesJson,
   { timeoutMs },
 );
 
@@ -140,7 +140,7 @@ const listActivity = forwarded(
     byDoor: unit === "door",
     byTask: unit === "task",
   }),
-  ({ activities }) => ({ data: activities.map(shownActivity) }),
+  ({ activities }) => ({ data: activities.map(toActivityJson) }),
   { timeoutMs },
 );
 
@@ -161,7 +161,7 @@ const getCredits = forwarded(
   }),
   method.getCredits,
   () => ({}),
-  (credits) => ({ data: shownCredits(credits) }),
+  (credits) => ({ data: toCreditsJson(credits) }),
   { timeoutMs },
 );
 

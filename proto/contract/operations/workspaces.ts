@@ -6,7 +6,7 @@ import { workspaceExample } from "../examples/audit.ts";
 import {
   newWorkspace,
   putWorkspaceAnswer,
-  shownWorkspace,
+  toWorkspaceJson,
   workspaceAnswer,
   workspaceChange,
   workspaceFields,
@@ -43,7 +43,7 @@ const id: PathParameter = {
 const answer = { says: "The workspace.", content: [json(workspaceAnswer, example({ data: workspaceExample }))] };
 
 const toWorkspaceAnswer = ({ workspace }: { readonly workspace?: Workspace | undefined }) => ({
-  data: workspace && shownWorkspace(workspace),
+  data: workspace && toWorkspaceJson(workspace),
 });
 
 const listWorkspaces = forwarded(
@@ -64,7 +64,7 @@ const listWorkspaces = forwarded(
   }),
   method.listWorkspaces,
   ({ query }) => query,
-  ({ workspaces, totalCount }) => ({ data: workspaces.map(shownWorkspace), total_count: Number(totalCount) }),
+  ({ workspaces, totalCount }) => ({ data: workspaces.map(toWorkspaceJson), total_count: Number(totalCount) }),
 );
 
 const newWorkspaceBody = {

@@ -6,19 +6,19 @@ import { type Codec, type CodecRules, jsonCodec } from "../codec/codec.ts";
 export const enabled = described(boolean, "false turns the plugin off for the request.");
 
 /** A shape with its description; two plugins with a receipt field of the same name share the shape but not the description. */
-export interface Described {
+export interface DescribedShape {
   readonly shape: Shape;
   readonly text: string;
 }
 
-export const says = (shape: Shape, text: string): Described => ({ shape, text });
+export const describedAs = (shape: Shape, text: string): DescribedShape => ({ shape, text });
 
 export interface PluginContract {
   readonly shape: Shape;
   readonly descriptor: DescMessage;
   readonly codec: Codec<DescMessage>;
   /** Fields of `data` in the stages of the plugin in `service_metadata`. */
-  readonly receipt: Readonly<Record<string, Described>>;
+  readonly receipt: Readonly<Record<string, DescribedShape>>;
 }
 
 interface PluginRules extends ObjectRules {
@@ -40,7 +40,7 @@ export const plugin = (
 });
 
 /** A rule of the alignment plugin: one line of text. */
-export const rule = string({
+export const alignmentRule = string({
   min: 1,
   max: 200,
   pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },

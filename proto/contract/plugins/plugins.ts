@@ -20,7 +20,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { type PluginContract, enabled, plugin, receiptFields, rule, says } from "./plugin-rules.ts";
+import { type PluginContract, enabled, plugin, receiptFields, alignmentRule, describedAs } from "./plugin-rules.ts";
 import {
   autoBetaRouterPlugin,
   autoRouterPlugin,
@@ -37,7 +37,7 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
     "alignment",
     AlignmentPluginSchema,
     {
-      rules: array(rule, { min: 1, max: 128, entry: "rule" }),
+      rules: array(alignmentRule, { min: 1, max: 128, entry: "rule" }),
       mode: described(word("enforce", "audit"), "enforce when absent."),
       instruct: described(boolean, "Whether the rules are sent to the model; true when absent."),
       max_retries: described(integer({ min: 0, max: 3 }), "1 when absent."),
@@ -59,13 +59,13 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
     },
     {
       receipt: {
-        engine: says(string(), "middle-out"),
-        input_type: says(string(), "text, one message that is a string; else items"),
-        original_count: says(integer({ min: 0 }), "items of the input"),
-        compressed_count: says(integer({ min: 0 }), "items that the model was asked with"),
-        est_before: says(integer({ min: 0 }), "tokens before it, estimated"),
-        est_after: says(integer({ min: 0 }), "tokens after it, estimated"),
-        model: says(string(), "for whose window; each model that was asked has a stage of its own"),
+        engine: describedAs(string(), "middle-out"),
+        input_type: describedAs(string(), "text, one message that is a string; else items"),
+        original_count: describedAs(integer({ min: 0 }), "items of the input"),
+        compressed_count: describedAs(integer({ min: 0 }), "items that the model was asked with"),
+        est_before: describedAs(integer({ min: 0 }), "tokens before it, estimated"),
+        est_after: describedAs(integer({ min: 0 }), "tokens after it, estimated"),
+        model: describedAs(string(), "for whose window; each model that was asked has a stage of its own"),
       },
       description: "Leaves out of an input what does not fit into the window of the model that is asked.",
     },
@@ -129,10 +129,10 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
     { enabled },
     {
       receipt: {
-        improved: says(boolean, "whether the answer was mended"),
-        original_length: says(integer({ min: 0 }), "characters of the answer as the model gave it"),
-        healed_length: says(integer({ min: 0 }), "characters of the answer as it is delivered"),
-        how: says(
+        improved: describedAs(boolean, "whether the answer was mended"),
+        original_length: describedAs(integer({ min: 0 }), "characters of the answer as the model gave it"),
+        healed_length: describedAs(integer({ min: 0 }), "characters of the answer as it is delivered"),
+        how: describedAs(
           string(),
           "extracted, repaired, unwrapped, opened or unescaped; else why it was left: truncated, unfit, unrepairable, too_long or schema",
         ),

@@ -20,7 +20,7 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { codePointLength } from "../../lib/validation/text.ts";
-import { type Described, enabled, plugin, says } from "./plugin-rules.ts";
+import { type DescribedShape, enabled, plugin, describedAs } from "./plugin-rules.ts";
 
 const maxPatternCharacters = 65_536;
 
@@ -65,23 +65,26 @@ const candidate: Shape = {
   schema: (components) => ({ anyOf: [slug.schema(components), option.schema(components)] }),
 };
 
-const candidates = (text: string): Described => says(array(candidate), text);
+const candidates = (text: string): DescribedShape => describedAs(array(candidate), text);
 
 const autoRouterReceipt = {
-  task_type: says(string(), "the kind of task that the request was taken for"),
-  classifier: says(string(), "the source of the guess: local"),
-  classifier_skipped: says(
+  task_type: describedAs(string(), "the kind of task that the request was taken for"),
+  classifier: describedAs(string(), "the source of the guess: local"),
+  classifier_skipped: describedAs(
     word("sure", "pin", "session", "one_model", "not_configured"),
     "why no model was asked for the task: the guess is sure; pin_model or the session has its model; one model alone can serve, or costs what is wished; no router_classifier is configured",
   ),
-  confidence: says(number({ min: 0, max: 1 }), "how sure the guess is"),
-  difficulty: says(
+  confidence: describedAs(number({ min: 0, max: 1 }), "how sure the guess is"),
+  difficulty: describedAs(
     number({ min: 0, max: 4 }),
     "how hard the request seems, from 0, small talk, to 4, work for an expert",
   ),
-  cost_tier: says(string(), "the tier that the models are of"),
-  band_fallback: says(constant(true), "set when no model fits the requested cost: the nearest ones were taken"),
-  ranking: says(string(), "learned when what keys pay for models decides their order, prior when the scores alone do"),
+  cost_tier: describedAs(string(), "the tier that the models are of"),
+  band_fallback: describedAs(constant(true), "set when no model fits the requested cost: the nearest ones were taken"),
+  ranking: describedAs(
+    string(),
+    "learned when what keys pay for models decides their order, prior when the scores alone do",
+  ),
   candidates: candidates("the best models, in order"),
 };
 
@@ -95,8 +98,8 @@ export const autoRouterPlugin = plugin(
   {
     receipt: {
       ...autoRouterReceipt,
-      pinned: says(string(), "the model that answered last and shall again"),
-      pin_ignored: says(constant(true), "the model that answered last may not, or cannot, again"),
+      pinned: describedAs(string(), "the model that answered last and shall again"),
+      pin_ignored: describedAs(constant(true), "the model that answered last may not, or cannot, again"),
     },
     description: "How the model service/auto is chosen; ignored for others.",
   },
@@ -124,11 +127,11 @@ export const jevRouterPlugin = plugin(
       candidates: candidates(
         "the best models, in order, each with effort, tier (how near to the best it is) and estimated cost",
       ),
-      resolved_models: says(array(string()), "models in the order in which they are asked"),
-      reason: says(string(), "what the choice rests on"),
-      pipeline: says(string(), "agentic where there are tools, else default"),
-      list_fallback: says(string(), "set to models_ignored when the lists of the request match no model"),
-      list_tier_cap: says(
+      resolved_models: describedAs(array(string()), "models in the order in which they are asked"),
+      reason: describedAs(string(), "what the choice rests on"),
+      pipeline: describedAs(string(), "agentic where there are tools, else default"),
+      list_fallback: describedAs(string(), "set to models_ignored when the lists of the request match no model"),
+      list_tier_cap: describedAs(
         string(),
         "how near to the best the lists of the request let it come, where that is not near enough",
       ),
@@ -150,10 +153,13 @@ export const paretoRouterPlugin = plugin(
   {
     receipt: {
       candidates: candidates("the best models, in order"),
-      tier: says(string(), "high, medium or low"),
-      frontier_size: says(integer({ min: 0 }), "models that no other one beats in score and price"),
-      price_source: says(string(), "the price that was compared: prompt or weighted_avg"),
-      prompt_share: says(number({ min: 0, max: 1 }), "of weighted_avg: the measured share of prompts among all tokens"),
+      tier: describedAs(string(), "high, medium or low"),
+      frontier_size: describedAs(integer({ min: 0 }), "models that no other one beats in score and price"),
+      price_source: describedAs(string(), "the price that was compared: prompt or weighted_avg"),
+      prompt_share: describedAs(
+        number({ min: 0, max: 1 }),
+        "of weighted_avg: the measured share of prompts among all tokens",
+      ),
     },
   },
 );
@@ -170,15 +176,18 @@ export const switchyardRouterPlugin = plugin(
   },
   {
     receipt: {
-      resolved_to: says(string(), "the model that is asked first"),
-      fallback_models: says(array(string()), "the models behind it"),
-      strategy: says(string(), "the algorithm"),
-      tier: says(string(), "efficient or capable"),
-      score: says(number(), "how a task with tools is going; above 0 the dear model is called for"),
-      judge: says(string(), "the model that forecasts, local, or not_run in a dry run"),
-      judge_failure: says(string(), "error, malformed_answer, time_limit or data_policy; then the dear model is asked"),
-      p_solve: says(number({ min: 0, max: 1 }), "how likely it is that the cheap model solves the task"),
-      p_solve_capable: says(
+      resolved_to: describedAs(string(), "the model that is asked first"),
+      fallback_models: describedAs(array(string()), "the models behind it"),
+      strategy: describedAs(string(), "the algorithm"),
+      tier: describedAs(string(), "efficient or capable"),
+      score: describedAs(number(), "how a task with tools is going; above 0 the dear model is called for"),
+      judge: describedAs(string(), "the model that forecasts, local, or not_run in a dry run"),
+      judge_failure: describedAs(
+        string(),
+        "error, malformed_answer, time_limit or data_policy; then the dear model is asked",
+      ),
+      p_solve: describedAs(number({ min: 0, max: 1 }), "how likely it is that the cheap model solves the task"),
+      p_solve_capable: describedAs(
         number({ min: 0, max: 1 }),
         "the same of the dear model, if both have scores and no judge is asked",
       ),

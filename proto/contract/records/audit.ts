@@ -3,8 +3,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
-import { anything, array, described, integer, named, nullable, object, string } from "../../lib/validation/shape.ts";
-import { givenTime, pageQuery, time } from "./record-shapes.ts";
+import { anyValue, array, described, integer, named, nullable, object, string } from "../../lib/validation/shape.ts";
+import { requestTime, pageQuery, time } from "./record-shapes.ts";
 
 const workspace = described(
   string({ identifier: true }),
@@ -27,8 +27,8 @@ export const auditFilter = {
     "Lists changes of this record alone: the hash of a key, the id of a guardrail or of a workspace, the name of an end user.",
   ),
   action: described(word, "Lists changes of this kind alone, such as `keys.revoke`."),
-  from: described(givenTime, "Lists changes from this time on."),
-  to: described(givenTime, "Lists changes before this time."),
+  from: described(requestTime, "Lists changes from this time on."),
+  to: described(requestTime, "Lists changes before this time."),
 };
 
 export const auditQuery = object(
@@ -61,8 +61,8 @@ const entryFields = {
     nullable(string()),
     "Name of the changed key, guardrail or workspace: its present one, or else the one in this entry; null where neither is known.",
   ),
-  before: described(anything, "What was there before, of a change the fields that differ; null for a new record."),
-  after: described(anything, "What was there afterwards; null for a record that was removed."),
+  before: described(anyValue, "What was there before, of a change the fields that differ; null for a new record."),
+  after: described(anyValue, "What was there afterwards; null for a record that was removed."),
   request_id: described(nullable(string()), "The request; null for a change on the command line."),
   generation: described(nullable(integer({ min: 0 })), "The policy generation; null where no policy changed."),
   hash: described(string({ min: 1 }), "Hash of the entry in hexadecimal. It covers that of the entry before."),
@@ -113,7 +113,7 @@ export const auditStateList = named(
 );
 
 /** An entry in the form of answers. */
-export const shownAuditEntry = (entry: AuditEntry): JsonObject => ({
+export const toAuditEntryJson = (entry: AuditEntry): JsonObject => ({
   sequence: Number(entry.sequence),
   workspace_id: entry.workspaceId,
   at: entry.at ? instant(entry.at) : null,
@@ -133,7 +133,7 @@ export const shownAuditEntry = (entry: AuditEntry): JsonObject => ({
 const parsed = (json: Uint8Array): unknown => (json.length === 0 ? null : JSON.parse(Buffer.from(json).toString()));
 
 /** A state in the form of answers. */
-export const shownAuditState = (state: AuditState): JsonObject => ({
+export const toAuditStateJson = (state: AuditState): JsonObject => ({
   workspace_id: state.workspaceId,
   name: state.name,
   entries: Number(state.entries),
@@ -145,5 +145,5 @@ export const shownAuditState = (state: AuditState): JsonObject => ({
 });
 
 /** A given time as a message; undefined stays undefined. */
-export const givenTimestamp = (text: string | undefined) =>
+export const toTimestamp = (text: string | undefined) =>
   text === undefined ? undefined : timestampFromDate(new Date(text));

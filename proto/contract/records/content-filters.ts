@@ -1,6 +1,15 @@
 /** Content filters of a guardrail: patterns and built-in detectors, and their actions. */
 import type { Problems } from "../../lib/validation/problems.ts";
-import { type Accepted, array, child, described, nullable, object, string, word } from "../../lib/validation/shape.ts";
+import {
+  type Accepted,
+  array,
+  childPath,
+  described,
+  nullable,
+  object,
+  string,
+  word,
+} from "../../lib/validation/shape.ts";
 import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
 
 /** Placeholders for matches of built-in filters. */
@@ -53,7 +62,7 @@ const builtin = object(
     also: (entry, path, problems) => {
       const { slug: given, scan_scope: scope } = entry;
       if (scope === undefined || scope === null || given === injectionSlug) return;
-      problems.add(child(path, "scan_scope"), `only of ${injectionSlug}`);
+      problems.add(childPath(path, "scan_scope"), `only of ${injectionSlug}`);
     },
   },
 );
@@ -63,7 +72,7 @@ function eachOnce(entries: readonly unknown[], path: string, problems: Problems)
   for (const [index, entry] of entries.entries()) {
     const { slug: given } = (entry ?? {}) as { slug?: unknown };
     if (typeof given !== "string") continue;
-    if (seen.has(given)) problems.add(child(path, `${index}.slug`), `${given} is named before it`);
+    if (seen.has(given)) problems.add(childPath(path, `${index}.slug`), `${given} is named before it`);
     seen.add(given);
   }
 }
@@ -127,7 +136,7 @@ export const builtinFilters = {
 };
 
 /** A built-in filter as shown in answers, with the placeholder for redacted text. */
-export const shownBuiltinFilter = ({ slug, action, scan_scope }: BuiltinFilter): Accepted<typeof shownBuiltin> => ({
+export const toBuiltinFilterJson = ({ slug, action, scan_scope }: BuiltinFilter): Accepted<typeof shownBuiltin> => ({
   slug,
   action,
   label: builtinPlaceholders[slug] ?? "",

@@ -56,4 +56,4 @@ const shownRule = object(
 /** A detector rule in its stored, shown and enforced form. */
 export type DetectorRule = Accepted<typeof shownRule>;
 
-export const shownDetectorRules = described(nullable(array(shownRule)), "Rules on external detectors; null: none.");
+export const detectorRulesAnswer = described(nullable(array(shownRule)), "Rules on external detectors; null: none.");

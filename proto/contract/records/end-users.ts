@@ -73,4 +73,4 @@ const times = { toMessage: timestampFromDate, toJson: instant };
 const record = jsonCodec(EndUserSchema, { conversions: { created_at: times, updated_at: times } });
 
 /** An end user in the form of answers. */
-export const shownEndUser = (message: EndUser): JsonObject => ({ is_active: false, ...record.json(message) });
+export const toEndUserJson = (message: EndUser): JsonObject => ({ is_active: false, ...record.json(message) });

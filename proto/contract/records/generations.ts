@@ -2,7 +2,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TurnOutcome } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type { Generation } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { operationWord, operationWords } from "../../lib/ledger/call-operation.ts";
+import { toOperationWord, operationWords } from "../../lib/ledger/call-operation.ts";
 import { endpointId } from "../../lib/ids/endpoint-id.ts";
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
@@ -19,7 +19,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { givenTime, time } from "./record-shapes.ts";
+import { requestTime, time } from "./record-shapes.ts";
 
 export const turnOutcomes = {
   completed: TurnOutcome.COMPLETED,
@@ -37,7 +37,7 @@ const wordsByNumber: ReadonlyMap<TurnOutcome, TurnOutcomeWord> = new Map(
 );
 
 /** Undefined for an outcome added by a newer build. */
-export const turnOutcomeWord = (outcome: TurnOutcome): TurnOutcomeWord | undefined => wordsByNumber.get(outcome);
+export const toTurnOutcomeWord = (outcome: TurnOutcome): TurnOutcomeWord | undefined => wordsByNumber.get(outcome);
 
 export const turnDoors = ["responses", "chat", "messages", "embeddings", "other"] as const;
 const door = word(...turnDoors);
@@ -52,8 +52,8 @@ export const generationsQuery = object(
   {
     cursor: described(text, "`next_cursor` of the page before; absent for the first page."),
     limit: described(integer({ min: 1, max: 200 }), `How many to list at most; ${defaultGenerations} when absent.`),
-    from: described(givenTime, "Turns that began then or later."),
-    to: described(givenTime, "Turns that began earlier."),
+    from: described(requestTime, "Turns that began then or later."),
+    to: described(requestTime, "Turns that began earlier."),
     key: described(text, "Turns of this key, by its hash."),
     model: described(text, "Turns of this model: the one that was called last, or else the one that was asked for."),
     provider: described(text, "Turns of this provider, by its id: the one that was called last."),
@@ -72,13 +72,13 @@ export const generationsQuery = object(
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const milliseconds = nullable(number({ min: 0 }));
 /** Cost as text, because a large sum would be rounded as a number. */
-export const exactDollars = described(
+export const exactDollarsShape = described(
   string({ pattern: { form: /^\d+(\.\d+)?$/, says: "must be a decimal" } }),
   "USD, exact to the picodollar.",
 );
 
 export const turnFigures = {
-  cost_usd: exactDollars,
+  cost_usd: exactDollarsShape,
   input_tokens: described(count, "Tokens of prompts, cached ones among them."),
   cached_tokens: described(count, "Tokens that came out of providers' caches."),
   output_tokens: described(count, "Tokens of answers, reasoning among them."),
@@ -153,7 +153,7 @@ export const generationList = named(
 
 const orNull = (given: string): string | null => (given === "" ? null : given);
 
-export function shownTurn(generation: Generation): JsonObject {
+export function toTurnJson(generation: Generation): JsonObject {
   const { provider, model, serviceTier } = generation;
   return {
     id: generation.id,
@@ -166,16 +166,16 @@ export function shownTurn(generation: Generation): JsonObject {
     provider: orNull(provider),
     endpoint_id: provider === "" ? null : endpointId({ provider, model, serviceTier }),
     door: generation.door,
-    operation: operationWord(generation.operation) ?? "turn",
+    operation: toOperationWord(generation.operation) ?? "turn",
     task: orNull(generation.task),
     stream: generation.streamed,
-    ...shownEnd(generation),
+    ...toTurnEndJson(generation),
     user: orNull(generation.user),
     session_id: orNull(generation.sessionId),
     trace_id: orNull(generation.traceId),
     requests: generation.requests,
     attempts: generation.attempts,
-    ...shownFigures(generation),
+    ...toTurnFiguresJson(generation),
     is_estimated: generation.isEstimated,
     first_token_ms: generation.firstMs === undefined ? null : Number(generation.firstMs),
     duration_ms: Number(generation.durationMs),
@@ -183,8 +183,8 @@ export function shownTurn(generation: Generation): JsonObject {
 }
 
 /** How a turn ended. */
-export const shownEnd = (generation: Generation): JsonObject => ({
-  outcome: turnOutcomeWord(generation.outcome) ?? "failed",
+export const toTurnEndJson = (generation: Generation): JsonObject => ({
+  outcome: toTurnOutcomeWord(generation.outcome) ?? "failed",
   status: generation.httpStatus,
   error_type: orNull(generation.errorType),
   provider_error: orNull(generation.providerError),
@@ -194,7 +194,7 @@ export const shownEnd = (generation: Generation): JsonObject => ({
   finish_reason: orNull(generation.finishReason),
 });
 
-export const shownFigures = (
+export const toTurnFiguresJson = (
   sums: Pick<Generation, "costUsd" | "inputTokens" | "cachedTokens" | "outputTokens" | "reasoningTokens">,
 ): JsonObject => ({
   cost_usd: sums.costUsd,

@@ -13,26 +13,26 @@ import {
   UpdateGuardrailRequestSchema,
 } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
-import { decimalOf } from "../../lib/ledger/money.ts";
+import { formatDollars } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { invalid } from "../../lib/validation/problems.ts";
 import { type CodecRules, jsonCodec } from "../codec/codec.ts";
-import { type BuiltinFilter, shownBuiltinFilter } from "./content-filters.ts";
-import { type GuardrailSettingName, type ShownGuardrailSettings, unsetGuardrail } from "./guardrails.ts";
+import { type BuiltinFilter, toBuiltinFilterJson } from "./content-filters.ts";
+import { type GuardrailSettingName, type GuardrailSettingsJson, unsetGuardrail } from "./guardrails.ts";
 import { type JudgeRule, defaultThreshold } from "./judge-rules.ts";
 import {
   type RoutingPolicyChange,
   routingPolicyFields,
-  routingPolicyJson,
-  routingPolicyMessage,
-  shownRoutingPolicy,
-  spelledOut,
+  toStoredRoutingPolicyJson,
+  parseRoutingPolicy,
+  toRoutingPolicyJson,
+  expandEnforceZdr,
 } from "./routing-policy.ts";
 
 /** The stored type of a setting. It excludes null when the unset value is not null. */
 type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] extends null
-  ? ShownGuardrailSettings[Name]
-  : NonNullable<ShownGuardrailSettings[Name]>;
+  ? GuardrailSettingsJson[Name]
+  : NonNullable<GuardrailSettingsJson[Name]>;
 
 /** Settings in their stored form. */
 export type StoredGuardrailSettings = { readonly [Name in GuardrailSettingName]: Stored<Name> } & {
@@ -53,7 +53,7 @@ const timestamp = { toMessage: (date: Date): Timestamp => timestampFromDate(date
 
 const rules: CodecRules = {
   conversions: {
-    routing_policy: { toMessage: routingPolicyMessage, toJson: routingPolicyJson },
+    routing_policy: { toMessage: parseRoutingPolicy, toJson: toStoredRoutingPolicyJson },
     created_at: timestamp,
     updated_at: timestamp,
   },
@@ -84,13 +84,13 @@ function carried(body: JsonObject): JsonObject {
   const { limit_usd: limit } = body;
   return {
     ...body,
-    ...(typeof limit === "number" && { limit_usd: decimalOf(limit) }),
+    ...(typeof limit === "number" && { limit_usd: formatDollars(limit) }),
     routing_policy: routingFields(body),
   };
 }
 
 function routingFields(body: JsonObject): RoutingPolicyChange {
-  const given = Object.entries(spelledOut(body as RoutingPolicyChange));
+  const given = Object.entries(expandEnforceZdr(body as RoutingPolicyChange));
   return Object.fromEntries(given.filter(([field]) => Object.hasOwn(routingPolicyFields, field)));
 }
 
@@ -136,16 +136,16 @@ export const guardrailRecord = (stored: JsonObject): GuardrailRecord => record.m
 export const enforcedGuardrail = (stored: JsonObject): Guardrail => enforced.message(stored);
 
 /** A guardrail in its shown form: null for unset values. */
-export function shownGuardrail(message: GuardrailRecord): JsonObject {
+export function toGuardrailJson(message: GuardrailRecord): JsonObject {
   const { id, workspace_id, created_at, updated_at, ...json } = record.json(message);
   const builtins = json["content_filter_builtins"] as readonly BuiltinFilter[] | undefined;
   return {
     id,
     ...Object.fromEntries(settingNames.map((name) => [name, json[name] ?? shownUnset(name)])),
-    ...(builtins && { content_filter_builtins: builtins.map(shownBuiltinFilter) }),
+    ...(builtins && { content_filter_builtins: builtins.map(toBuiltinFilterJson) }),
     ...(message.limitUsd !== undefined && { limit_usd: Number(message.limitUsd) }),
     include_byok_in_budgets: false,
-    ...shownRoutingPolicy(message.routingPolicy),
+    ...toRoutingPolicyJson(message.routingPolicy),
     external_id: message.externalId ?? null,
     workspace_id,
     created_at,
@@ -154,7 +154,7 @@ export function shownGuardrail(message: GuardrailRecord): JsonObject {
 }
 
 /** An assignment in the form of answers. */
-export const shownAssignment = (message: KeyAssignment): JsonObject => ({
+export const toAssignmentJson = (message: KeyAssignment): JsonObject => ({
   assigned_by: null,
   ...assignment.json(message),
 });

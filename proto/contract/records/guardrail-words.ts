@@ -8,7 +8,7 @@ import {
 } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 
 /** Words of a field, the default first. */
-export class Words<Word extends string, Value extends number> {
+export class EnumWords<Word extends string, Value extends number> {
   readonly all: readonly Word[];
   readonly #values: Readonly<Record<Word, Value>>;
 
@@ -33,26 +33,29 @@ export type ModeWord = "enforce" | "audit";
 export type ErrorPolicyWord = "closed" | "open";
 export type ScanScopeWord = "all_messages" | "user_only";
 
-export const filterActions = new Words<FilterActionWord, FilterAction>({
+export const filterActions = new EnumWords<FilterActionWord, FilterAction>({
   block: FilterAction.BLOCK,
   redact: FilterAction.REDACT,
   flag: FilterAction.FLAG,
 });
 
-export const appliesTo = new Words<AppliesToWord, AppliesTo>({
+export const appliesTo = new EnumWords<AppliesToWord, AppliesTo>({
   input: AppliesTo.INPUT,
   output: AppliesTo.OUTPUT,
   both: AppliesTo.BOTH,
 });
 
-export const modes = new Words<ModeWord, GuardrailMode>({ enforce: GuardrailMode.ENFORCE, audit: GuardrailMode.AUDIT });
+export const modes = new EnumWords<ModeWord, GuardrailMode>({
+  enforce: GuardrailMode.ENFORCE,
+  audit: GuardrailMode.AUDIT,
+});
 
-export const errorPolicies = new Words<ErrorPolicyWord, ErrorPolicy>({
+export const errorPolicies = new EnumWords<ErrorPolicyWord, ErrorPolicy>({
   closed: ErrorPolicy.CLOSED,
   open: ErrorPolicy.OPEN,
 });
 
-export const scanScopes = new Words<ScanScopeWord, ScanScope>({
+export const scanScopes = new EnumWords<ScanScopeWord, ScanScope>({
   all_messages: ScanScope.ALL_MESSAGES,
   user_only: ScanScope.USER_ONLY,
 });

@@ -17,7 +17,7 @@ import {
   changeShape,
   deleted,
   putOutcome,
-  givenId,
+  externalIdField,
   pageShape,
   onlyFalse,
   ownWorkspace,
@@ -26,9 +26,9 @@ import {
   resetIntervals,
   time,
 } from "./record-shapes.ts";
-import { detectorRulesField, shownDetectorRules } from "./detector-rules.ts";
-import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
-import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
+import { detectorRulesField, detectorRulesAnswer } from "./detector-rules.ts";
+import { judgeRulesField, judgeRulesAnswer } from "./judge-rules.ts";
+import { enforceZdrField, routingPolicyFields } from "./routing-policy.ts";
 
 /**
  * Every setting of a guardrail, described once: allowed input, shown form, and the stored value while it is unset. When nothing is stored, null is shown.
@@ -47,8 +47,8 @@ const settings = {
   },
   content_filters: { ...contentFilters, unset: [] },
   content_filter_builtins: { ...builtinFilters, unset: [] },
-  judge_rules: { given: judgeRulesField, shown: shownJudgeRules, unset: [] },
-  detectors: { given: detectorRulesField, shown: shownDetectorRules, unset: [] },
+  judge_rules: { given: judgeRulesField, shown: judgeRulesAnswer, unset: [] },
+  detectors: { given: detectorRulesField, shown: detectorRulesAnswer, unset: [] },
   applies_to: {
     given: described(
       nullable(word(...appliesTo.all)),
@@ -118,7 +118,7 @@ const settings = {
 export type GuardrailSettingName = keyof typeof settings;
 
 /** Settings in their shown form. */
-export type ShownGuardrailSettings = {
+export type GuardrailSettingsJson = {
   readonly [Name in GuardrailSettingName]: Accepted<(typeof settings)[Name]["shown"]>;
 };
 
@@ -143,14 +143,14 @@ const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are")
 export const newGuardrail = named(
   "NewGuardrail",
   object(
-    { ...given, enforce_zdr: everyZdr, ...unavailable, workspace_id: ownWorkspace },
+    { ...given, enforce_zdr: enforceZdrField, ...unavailable, workspace_id: ownWorkspace },
     { required: ["name"], strict: true },
   ),
 );
 
 export const guardrailChange = named(
   "GuardrailChange",
-  changeShape({ ...given, enforce_zdr: everyZdr, ...unavailable }),
+  changeShape({ ...given, enforce_zdr: enforceZdrField, ...unavailable }),
 );
 
 export const guardrailQuery = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
@@ -161,7 +161,7 @@ const fields = {
   include_byok_in_budgets: described(constant(false), "There are no keys of your own."),
   ...routingPolicyFields,
   enforce_zdr: described(nullable(boolean), "What the five fields by author have in common; null when they differ."),
-  external_id: givenId,
+  external_id: externalIdField,
   workspace_id: described(string({ min: 1 }), "The workspace that owns it."),
   created_at: described(time, "When it was made."),
   updated_at: described(time, "When it was last changed."),

@@ -44,4 +44,4 @@ const shownRule = object(
 /** A rule in words in its stored, shown and enforced form. */
 export type JudgeRule = Accepted<typeof shownRule>;
 
-export const shownJudgeRules = described(nullable(array(shownRule)), "Rules in words; null: none.");
+export const judgeRulesAnswer = described(nullable(array(shownRule)), "Rules in words; null: none.");

@@ -101,7 +101,7 @@ export function maskedKeySettings(message: Key | undefined, mask: readonly strin
 export const keyRecord = (stored: JsonObject): Key => record.message({ ...stored, ...inMessage(stored) });
 
 /** A key as shown to management keys. */
-export const shownKey = (key: Key): JsonObject => ({
+export const toKeyJson = (key: Key): JsonObject => ({
   hash: key.hash,
   label: key.label,
   ...shownSettings(key),
@@ -115,7 +115,7 @@ export const shownKey = (key: Key): JsonObject => ({
 });
 
 /** A key as shown to its own bearer. */
-export function shownCurrentKey(key: Key): JsonObject {
+export function toCurrentKeyJson(key: Key): JsonObject {
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const { name: _name, disabled: _disabled, external_user: _user, ...settings } = shownSettings(key);
   return {

@@ -2,7 +2,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { maxConcurrentRequests, maxRequestsPerMinute, maxTokensPerMinute } from "../../lib/limits/settings.ts";
 import { instant } from "../../lib/time/instant.ts";
-import { decimalOf } from "../../lib/ledger/money.ts";
+import { formatDollars } from "../../lib/ledger/money.ts";
 import {
   type Shape,
   boolean,
@@ -15,9 +15,9 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { endUserName } from "./end-users.ts";
-import { givenTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
+import { requestTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
 
-export const external = object(
+export const externalEndUser = object(
   {
     user: endUserName,
     api_key: onlyNull("keys of your own making are"),
@@ -31,7 +31,7 @@ export const external = object(
 );
 
 /** Non-negative USD. */
-export const spendable = number({ min: 0 });
+export const nonNegativeUsd = number({ min: 0 });
 
 const rateLimit = (max: number, description: string) => {
   const shape = described(nullable(integer({ min: 1, max })), `${description} Null: as the configuration file says.`);
@@ -62,7 +62,10 @@ const settings = {
     unset: "",
   },
   expires_at: {
-    given: described(nullable(givenTime), "From then on the key is refused; in the future. Null: it does not expire."),
+    given: described(
+      nullable(requestTime),
+      "From then on the key is refused; in the future. Null: it does not expire.",
+    ),
     shown: described(nullable(time), "When it expires; null: never."),
     toStored: (given: string) => new Date(given),
     toShown: (stored: Date) => instant(timestampFromDate(stored)),
@@ -74,9 +77,9 @@ const settings = {
       "What the key may spend, in USD. A call that could exceed it is refused with 402. Null: any amount.",
     ),
     givenAs: "limit",
-    shown: described(nullable(spendable), "Budget in USD; null: none."),
+    shown: described(nullable(nonNegativeUsd), "Budget in USD; null: none."),
     shownAs: "limit",
-    toStored: decimalOf,
+    toStored: formatDollars,
     toShown: Number,
     unset: null,
   },
@@ -103,7 +106,7 @@ const settings = {
     unset: false,
   },
   external_user: {
-    given: described(nullable(external), "The end user that the key is for; null: no particular one."),
+    given: described(nullable(externalEndUser), "The end user that the key is for; null: no particular one."),
     givenAs: "external",
     shown: described(nullable(string()), "The end user that it was made for."),
     toStored: ({ user }: { readonly user: string }) => user,

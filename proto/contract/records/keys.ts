@@ -12,11 +12,11 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { external, keySettingRows, spendable } from "./key-settings.ts";
+import { externalEndUser, keySettingRows, nonNegativeUsd } from "./key-settings.ts";
 import {
   changeShape,
   putOutcome,
-  givenId,
+  externalIdField,
   deleted,
   pageShape,
   onlyFalse,
@@ -37,7 +37,13 @@ const { disabled: _, ...creation } = given;
 export const newKey = named(
   "NewKey",
   object(
-    { ...creation, external, ...unavailable, creator_user_id: onlyNull("members are"), workspace_id: ownWorkspace },
+    {
+      ...creation,
+      external: externalEndUser,
+      ...unavailable,
+      creator_user_id: onlyNull("members are"),
+      workspace_id: ownWorkspace,
+    },
     { required: ["name"], strict: true },
   ),
 );
@@ -78,12 +84,12 @@ const uncounted = (what: string) => described(constant(0), `${what} Always 0: th
 
 /** Spending fields of a key, wherever it is shown. */
 const account = {
-  limit_remaining: described(nullable(spendable), "What is left of it."),
+  limit_remaining: described(nullable(nonNegativeUsd), "What is left of it."),
   include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),
-  usage: described(spendable, "USD spent."),
-  usage_daily: described(spendable, "USD spent since midnight UTC."),
-  usage_weekly: described(spendable, "USD spent since Monday, UTC."),
-  usage_monthly: described(spendable, "USD spent since the first of the month, UTC."),
+  usage: described(nonNegativeUsd, "USD spent."),
+  usage_daily: described(nonNegativeUsd, "USD spent since midnight UTC."),
+  usage_weekly: described(nonNegativeUsd, "USD spent since Monday, UTC."),
+  usage_monthly: described(nonNegativeUsd, "USD spent since the first of the month, UTC."),
   byok_usage: uncounted("USD spent on keys of your own."),
   byok_usage_daily: uncounted("The same since midnight UTC."),
   byok_usage_weekly: uncounted("The same since Monday, UTC."),
@@ -104,7 +110,7 @@ const fields = {
   ...shown,
   ...account,
   creator_user_id: creator,
-  external_id: givenId,
+  external_id: externalIdField,
   workspace_id: workspace,
   created_at: described(time, "When it was made."),
   updated_at: described(nullable(time), "When it was last changed; null: never."),

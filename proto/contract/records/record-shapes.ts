@@ -28,7 +28,7 @@ const form =
 const timeText = string({ pattern: { form, says } });
 
 /** A time in a request. */
-export const givenTime: Shape<string> = {
+export const requestTime: Shape<string> = {
   check: (value, path, problems, or) => {
     timeText.check(value, path, problems, or);
     if (typeof value === "string" && form.test(value) && !isDay(value)) problems.add(path, says);
@@ -86,7 +86,7 @@ export const pageShape = (record: Shape) =>
   );
 
 /** The external id of a record, given by another program. */
-export const givenId = described(nullable(string()), "Id under which a program has put it; null: none has.");
+export const externalIdField = described(nullable(string()), "Id under which a program has put it; null: none has.");
 
 /** Members of the answer to a PUT. */
 export const putOutcome = {

@@ -67,11 +67,11 @@ export const routingPolicyFields: ObjectShape["fields"] = {
 };
 
 /** Short form of the five fields by author, accepted in requests and never stored. */
-export const everyZdr = choice("Short for the five fields by author that follow; out of use.");
+export const enforceZdrField = choice("Short for the five fields by author that follow; out of use.");
 const five = ["anthropic", "openai", "google", "xai", "other"].map((name) => `enforce_zdr_${name}`);
 
 /** Replaces `enforce_zdr` by its five fields. */
-export function spelledOut({ enforce_zdr: every, ...rest }: RoutingPolicyChange): RoutingPolicyChange {
+export function expandEnforceZdr({ enforce_zdr: every, ...rest }: RoutingPolicyChange): RoutingPolicyChange {
   if (every === undefined) return rest;
   return { ...Object.fromEntries(five.map((field) => [field, every])), ...rest };
 }
@@ -83,15 +83,15 @@ const common = (json: RoutingPolicyJson): boolean | null => {
 };
 
 /** The policy in its shown form, with every field. */
-export const shownRoutingPolicy = (policy: RoutingPolicy | undefined): JsonObject => {
-  const json = routingPolicyJson(policy);
+export const toRoutingPolicyJson = (policy: RoutingPolicy | undefined): JsonObject => {
+  const json = toStoredRoutingPolicyJson(policy);
   const fields = Object.keys(routingPolicyFields).map((field) => [field, json[field] ?? null]);
   return { ...(Object.fromEntries(fields) as JsonObject), enforce_zdr: common(json) };
 };
 
 /** The policy as JSON, without empty fields. */
-export const routingPolicyJson = (policy: RoutingPolicy | undefined): RoutingPolicyJson =>
+export const toStoredRoutingPolicyJson = (policy: RoutingPolicy | undefined): RoutingPolicyJson =>
   policy ? (toJson(RoutingPolicySchema, policy, { useProtoFieldName: true }) as RoutingPolicyJson) : {};
 
 /** Converts checked fields to a message, without null fields. */
-export const routingPolicyMessage = (json: RoutingPolicyChange): RoutingPolicy => fromJson(RoutingPolicySchema, json);
+export const parseRoutingPolicy = (json: RoutingPolicyChange): RoutingPolicy => fromJson(RoutingPolicySchema, json);

@@ -7,12 +7,12 @@ import type {
   GetGenerationContentResponse,
   GetGenerationResponse,
 } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { operationWord, purposeOfRecord } from "../../lib/ledger/call-operation.ts";
+import { toOperationWord, purposeOfRecord } from "../../lib/ledger/call-operation.ts";
 import { endpointId } from "../../lib/ids/endpoint-id.ts";
 import { Fault, FaultReason } from "../../lib/faults/fault.ts";
-import { decimal, pico } from "../../lib/ledger/money.ts";
+import { toDecimal, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
-import { shownEnd } from "./generations.ts";
+import { toTurnEndJson } from "./generations.ts";
 import { unlimitedCredits } from "./usage.ts";
 import { instant } from "../../lib/time/instant.ts";
 
@@ -38,7 +38,7 @@ const unrecorded = {
 };
 
 /** @param records of the turn's calls, in their order; none for a refused turn */
-export function shownGeneration({
+export function toGenerationJson({
   records,
   generation: turn,
   contentExpiresAtMs: expiry,
@@ -56,9 +56,9 @@ export function shownGeneration({
     provider_name: orNull(turn.provider),
     streamed: turn.streamed,
     cancelled: turn.outcome === TurnOutcome.CANCELLED,
-    ...shownEnd(turn),
+    ...toTurnEndJson(turn),
     trace_id: orNull(turn.traceId),
-    operation: operationWord(turn.operation) ?? "turn",
+    operation: toOperationWord(turn.operation) ?? "turn",
     attempts: turn.attempts,
     ...tokensJson(last),
     usage: cost ?? 0,
@@ -83,7 +83,7 @@ export function shownGeneration({
 }
 
 /** The captured content of a turn. */
-export function shownContent({ content: turn, expiresAtMs }: GetGenerationContentResponse): JsonObject {
+export function toContentJson({ content: turn, expiresAtMs }: GetGenerationContentResponse): JsonObject {
   if (!turn?.content) throw new Fault(FaultReason.INTERNAL);
   const { request, requestBytes, answer, answerBytes } = turn.content;
   return {
@@ -119,8 +119,8 @@ function tokensJson(last: UsageRecord | undefined): JsonObject {
 
 /** USD; null when no call has a price. */
 function costOf(records: readonly UsageRecord[]): number | null {
-  const costs = records.flatMap(({ costUsd }) => (costUsd === undefined ? [] : [pico(costUsd)]));
-  return costs.length === 0 ? null : Number(decimal(costs.reduce((sum, cost) => sum + cost)));
+  const costs = records.flatMap(({ costUsd }) => (costUsd === undefined ? [] : [parsePico(costUsd)]));
+  return costs.length === 0 ? null : Number(toDecimal(costs.reduce((sum, cost) => sum + cost)));
 }
 
 const callJson = (record: UsageRecord): JsonObject => ({
@@ -135,18 +135,18 @@ const callJson = (record: UsageRecord): JsonObject => ({
 });
 
 /** The budget of a workspace and what it has spent. */
-export const shownCredits = ({ totalUsd, usedUsd }: GetCreditsResponse): JsonObject => ({
+export const toCreditsJson = ({ totalUsd, usedUsd }: GetCreditsResponse): JsonObject => ({
   total_credits: totalUsd === undefined ? unlimitedCredits : Number(totalUsd),
   total_usage: Number(usedUsd),
   unlimited: totalUsd === undefined,
 });
 
 function operationJson({ operation: number }: Activity): JsonObject {
-  const operation = operationWord(number);
+  const operation = toOperationWord(number);
   return operation === undefined ? {} : { operation };
 }
 
-export const shownActivity = (activity: Activity): JsonObject => ({
+export const toActivityJson = (activity: Activity): JsonObject => ({
   date: activity.date,
   model: activity.model,
   model_permaslug: activity.model,

@@ -15,8 +15,8 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { givenTime, time } from "./record-shapes.ts";
-import { shownFigures, turnFigures } from "./generations.ts";
+import { requestTime, time } from "./record-shapes.ts";
+import { toTurnFiguresJson, turnFigures } from "./generations.ts";
 
 export const seriesSteps = ["hour", "day"] as const;
 export type SeriesStep = (typeof seriesSteps)[number];
@@ -43,10 +43,10 @@ export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 
 export const seriesQuery = object(
   {
     from: described(
-      givenTime,
+      requestTime,
       "Beginning, rounded down to its hour or day in UTC; 30 days ago when absent, a day ago by the hour.",
     ),
-    to: described(givenTime, "End, rounded up to the end of its hour or day in UTC; now when absent."),
+    to: described(requestTime, "End, rounded up to the end of its hour or day in UTC; now when absent."),
     step: described(
       word(...seriesSteps),
       `\`day\` when absent. At most ${maxSeriesSteps.day} days, or ${maxSeriesSteps.hour / 24} days by the hour.`,
@@ -107,7 +107,7 @@ export const seriesAnswer = named(
 
 const at = (ms: bigint): string => instant(timestampFromMs(Number(ms)));
 
-export const shownSeries = ({ points, totals, fromMs, toMs }: GetUsageSeriesResponse): JsonObject => ({
+export const toSeriesJson = ({ points, totals, fromMs, toMs }: GetUsageSeriesResponse): JsonObject => ({
   from: at(fromMs),
   to: at(toMs),
   data: points.map((each) => ({ at: at(each.atMs), ...shownSums(each) })),
@@ -121,7 +121,7 @@ const shownSums = (each: UsagePoint): JsonObject => ({
   requests: Number(each.requests),
   failures: Number(each.failures),
   attempts: Number(each.attempts),
-  ...shownFigures(each),
+  ...toTurnFiguresJson(each),
   ...shownPercentiles("first_token_ms", each.firstMs),
   ...shownPercentiles("duration_ms", each.durationMs),
 });

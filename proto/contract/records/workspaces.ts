@@ -1,13 +1,13 @@
 /** Workspaces: bodies, queries and answers of their operations. */
 import type { Workspace } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
-import { decimalOf, dollars, pico } from "../../lib/ledger/money.ts";
+import { formatDollars, toDollars, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import {
   changeShape,
   putOutcome,
-  givenId,
+  externalIdField,
   pageQuery,
   pageShape,
   recordName,
@@ -43,7 +43,7 @@ const fields = {
   limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
-  external_id: givenId,
+  external_id: externalIdField,
   created_at: described(time, "When it was made."),
 };
 
@@ -74,7 +74,7 @@ export function workspaceFields(body: JsonObject) {
   };
   return {
     ...(name !== undefined && { name }),
-    ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
+    ...(typeof limit === "number" && { limitUsd: formatDollars(limit) }),
     ...(typeof reset === "string" && { limitReset: reset }),
   };
 }
@@ -85,7 +85,7 @@ const maskNames: Readonly<Record<string, string>> = { limit: "limit_usd" };
 export const workspaceMask = (body: JsonObject): string[] => Object.keys(body).map((name) => maskNames[name] ?? name);
 
 /** A workspace in the form of answers. */
-export const shownWorkspace = (message: Workspace): JsonObject => ({
+export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   id: message.id,
   name: message.name,
   limit: message.limitUsd === undefined ? null : Number(message.limitUsd),
@@ -97,6 +97,6 @@ export const shownWorkspace = (message: Workspace): JsonObject => ({
 });
 
 function remainingOf(limitUsd: string, spentUsd: string): number {
-  const rest = pico(limitUsd) - pico(spentUsd);
-  return rest > 0n ? dollars(rest) : 0;
+  const rest = parsePico(limitUsd) - parsePico(spentUsd);
+  return rest > 0n ? toDollars(rest) : 0;
 }

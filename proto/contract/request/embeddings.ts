@@ -3,7 +3,7 @@ import {
   type Shape,
   array,
   described,
-  elsewhere,
+  printOnly,
   integer,
   named,
   nullable,
@@ -42,7 +42,7 @@ export const embeddingsRequest = named(
     {
       model: described(string({ identifier: true, min: 1, max: 256 }), "Slug of an embedding model."),
       input: described(
-        elsewhere(embeddingInput),
+        printOnly(embeddingInput),
         "One text, a list of texts, the tokens of one text, or a list of such token lists. Tokens are those of the model's own tokenizer, and guardrails cannot read them: a key whose guardrails look at requests sends texts.",
       ),
       encoding_format: described(

@@ -2,7 +2,7 @@
 import {
   type Shape,
   array,
-  child,
+  childPath,
   integer,
   map,
   named,
@@ -38,7 +38,7 @@ export const logitBias = map(number({ min: -100, max: 100 }), {
   max: 1_024,
   key: {
     check: (key, path, problems) => {
-      if (!tokenId.test(key)) problems.add(child(path, key.slice(0, 64)), "keys must be ids of tokens");
+      if (!tokenId.test(key)) problems.add(childPath(path, key.slice(0, 64)), "keys must be ids of tokens");
     },
     schema: { pattern: tokenId.source },
   },

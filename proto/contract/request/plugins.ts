@@ -1,6 +1,6 @@
 /** The plugins of a request. */
 import { isObject } from "../../lib/validation/fields.ts";
-import { array, child, named, tagged } from "../../lib/validation/shape.ts";
+import { array, childPath, named, tagged } from "../../lib/validation/shape.ts";
 import { pluginContracts } from "../plugins/plugins.ts";
 
 export const plugins = array(
@@ -22,7 +22,7 @@ export const plugins = array(
       const before = new Set<unknown>();
       for (const [index, entry] of entries.entries()) {
         const id = isObject(entry) ? entry["id"] : undefined;
-        if (before.has(id)) problems.add(child(path, index), `plugin ${String(id)} is given twice`);
+        if (before.has(id)) problems.add(childPath(path, index), `plugin ${String(id)} is given twice`);
         if (typeof id === "string" && Object.hasOwn(pluginContracts, id)) before.add(id);
       }
     },

@@ -3,13 +3,13 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   boolean,
-  child,
+  childPath,
   constant,
   described,
-  elsewhere,
+  printOnly,
   integer,
   map,
   named,
@@ -46,7 +46,7 @@ const slug = string({ identifier: true, min: 1, max: maxSlug });
 
 function checkKey(key: string, path: string, problems: Problems): void {
   const long = isLongerThan(key, 64);
-  const at = long || key === "" ? path : child(path, key);
+  const at = long || key === "" ? path : childPath(path, key);
   if (key === "") problems.add(at, "keys must have at least 1 character");
   if (long) problems.add(at, "keys must have at most 64 characters");
   if (/[[\]]/.test(key)) problems.add(at, "keys must not contain brackets");
@@ -99,13 +99,13 @@ export const requestShape = named(
         array(slug, { max: 32 }),
         "Further slugs, tried in order when the first cannot serve; without `model` the first of them is it.",
       ),
-      input: described(elsewhere(input), "One message of the user as text, or the conversation so far as items."),
+      input: described(printOnly(input), "One message of the user as text, or the conversation so far as items."),
       instructions: described(nullable(string()), "Put before the input as a system message."),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
       ...responsesParameters,
-      tools: described(elsewhere(toolsShape), "What the model may call."),
+      tools: described(printOnly(toolsShape), "What the model may call."),
       tool_choice: described(
-        elsewhere(nullable(toolChoice)),
+        printOnly(nullable(toolChoice)),
         "Which of the tools it may or must call; auto when absent.",
       ),
       parallel_tool_calls: described(
@@ -113,15 +113,15 @@ export const requestShape = named(
         "Whether the model may call several tools at once; true when absent.",
       ),
       max_tool_calls: described(
-        elsewhere(anySteps),
+        printOnly(anySteps),
         "Steps that server tools may take, 1 to 30; 30 when absent. Ignored beside stop_server_tools_when.",
       ),
       stop_server_tools_when: described(stopServerToolsWhen, "Server tools stop as soon as one condition holds."),
       text: described(
-        object({ format: elsewhere(nullable(textFormat)), verbosity: nullable(verbosity) }),
+        object({ format: printOnly(nullable(textFormat)), verbosity: nullable(verbosity) }),
         "The form of the answer.",
       ),
-      reasoning: described(elsewhere(nullable(reasoning)), "How much the model is to think, and what of it is shown."),
+      reasoning: described(printOnly(nullable(reasoning)), "How much the model is to think, and what of it is shown."),
       include: described(
         nullable(
           array(
@@ -184,7 +184,7 @@ export const requestShape = named(
         "What the provider itself takes out of a long conversation, in the form that it knows.",
       ),
       prompt: described(nullable(prompt), "A stored prompt. None is stored here: 404."),
-      route: described(anything, "Deprecated, without effect."),
+      route: described(anyValue, "Deprecated, without effect."),
       store: described(nullable(constant(false, notStored)), "Nothing is stored."),
       background: described(nullable(constant(false, notStored)), "Nothing runs in the background."),
       conversation: described(

@@ -1,7 +1,7 @@
 /** Object settings of a request: reasoning, format of the answer, stored prompts, telemetry, stop conditions. */
 import {
   type Shape,
-  anything,
+  anyValue,
   array,
   boolean,
   described,
@@ -131,6 +131,6 @@ export const imageConfig = map({
     problems.add(path, "must be a string, a number or an array");
   },
   schema: (components) => ({
-    anyOf: [string().schema(components), number().schema(components), array(anything).schema(components)],
+    anyOf: [string().schema(components), number().schema(components), array(anyValue).schema(components)],
   }),
 });

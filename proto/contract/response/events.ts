@@ -2,7 +2,7 @@
 import {
   type ObjectShape,
   type Shape,
-  anything,
+  anyValue,
   array,
   described,
   integer,
@@ -153,7 +153,7 @@ const events: Readonly<Record<string, Described>> = {
   "response.debug": event("What the provider is sent, without secrets; once for each provider that is asked.", {
     debug: object({
       echo_upstream_body: described(openObject, "Body of the call."),
-      timings: described(anything, "When what happened."),
+      timings: described(anyValue, "When what happened."),
     }),
   }),
   error: event("A failure of which no response can be shown.", {

@@ -1,6 +1,6 @@
 /** The response object: the whole answer without a stream, and the payload of the first and last events of a stream. */
 import {
-  anything,
+  anyValue,
   array,
   boolean,
   constant,
@@ -175,8 +175,8 @@ export const response = named(
       error_type: errorType,
       alignment: alignmentVerdicts,
       service_metadata: serviceMetadataShape,
-      prompt: described(anything, echo),
-      prompt_cache_options: described(anything, echo),
+      prompt: described(anyValue, echo),
+      prompt_cache_options: described(anyValue, echo),
     },
     { required: Object.keys(always), description: "An answer and the settings with which it was made." },
   ),

@@ -46,18 +46,18 @@ export const domains = described(array(domain), "Domains such as example.com, *.
 /** `defer_loading` of tool search, which must stay false because no other tool would find it. */
 export const neverDeferred = nullable(constant(false, "must be false: tool search itself cannot be deferred"));
 
-export const place = {
+export const locationFields = {
   city: nullable(string()),
   country: nullable(string()),
   region: nullable(string()),
   timezone: nullable(string()),
 };
 export const userLocation = object(
-  { type: word("approximate"), ...place },
+  { type: word("approximate"), ...locationFields },
   { description: "About where the user is." },
 );
 export const typedUserLocation = object(
-  { type: word("approximate"), ...place },
+  { type: word("approximate"), ...locationFields },
   { required: ["type"], description: "About where the user is." },
 );
 

@@ -4,7 +4,7 @@ import {
   type Shape,
   array,
   boolean,
-  child,
+  childPath,
   described,
   named,
   nullable,
@@ -23,7 +23,7 @@ import { toolName } from "./tool-name.ts";
 export const notNested = <S extends Shape>(shape: S, says: string): S => ({
   ...shape,
   check: (value: unknown, path: string, problems: Parameters<Shape["check"]>[2]) => {
-    if (isObject(value) && isObject(value["function"])) problems.add(child(path, "function"), says);
+    if (isObject(value) && isObject(value["function"])) problems.add(childPath(path, "function"), says);
     else shape.check(value, path, problems);
   },
 });

@@ -28,7 +28,7 @@ export const isVersionError = ({ code, message }: NodeJS.ErrnoException): boolea
  * For servers without JSON answers.
  * @returns whether the request was refused as ambiguous
  */
-export function refusesUnsafe(request: IncomingMessage, response: ServerResponse): boolean {
+export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
   const isOther = hasOtherVersion(request);
   if (!isOther && !hasUnknownFraming(request)) return false;
   response.writeHead(isOther ? versionRefusal.status : 400, { connection: "close" });

@@ -10,7 +10,7 @@ interface LoggedBatch {
 }
 
 /** The memory shared by the logs of all generations. */
-export class LogRoom {
+export class EventLogMemory {
   readonly #maxBytes: number;
   usedBytes = 0;
 
@@ -24,7 +24,7 @@ export class LogRoom {
 }
 
 export class EventLog {
-  readonly #room: LogRoom;
+  readonly #room: EventLogMemory;
   #batches: LoggedBatch[] = [];
   /** Number of the first batch still kept. */
   #first = 0;
@@ -32,7 +32,7 @@ export class EventLog {
   /** Sum over all kept batches. */
   cost = 0;
 
-  constructor(room: LogRoom) {
+  constructor(room: EventLogMemory) {
     this.#room = room;
   }
 

@@ -7,8 +7,8 @@ import { type Caller, CallerSchema } from "../../gen/sluice/admin/v1/access_serv
 import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import type { TurnControl, TurnListener } from "../lane/turn-listener.ts";
-import { EventLog, type LogRoom } from "./event-log.ts";
-import { TurnFollower, type Source } from "./turn-follower.ts";
+import { EventLog, type EventLogMemory } from "./event-log.ts";
+import { TurnFollower, type FollowedTurn } from "./turn-follower.ts";
 
 /** Bytes of events kept for clients that join later, and the maximum lag of a client behind the fastest. */
 const maxLoggedBytes = 4_194_304;
@@ -53,9 +53,9 @@ interface Opened<Turn> {
   readonly outcome: Turn | Fault;
 }
 
-export class Generation<Turn extends KeyedTurn> implements TurnListener, Source {
+export class Generation<Turn extends KeyedTurn> implements TurnListener, FollowedTurn {
   readonly log: EventLog;
-  readonly #room: LogRoom;
+  readonly #room: EventLogMemory;
   readonly #closed: () => void;
   readonly #followers = new Set<TurnFollower>();
   readonly #opened: Promise<Opened<Turn>>;
@@ -67,10 +67,10 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
   #isHeld = false;
   #isJoinable = true;
   #isClosed = false;
-  end: Source["end"];
+  end: FollowedTurn["end"];
 
   /** @param closed called when no further request may join, so the next request opens a new generation */
-  constructor(room: LogRoom, closed: () => void) {
+  constructor(room: EventLogMemory, closed: () => void) {
     this.log = new EventLog(room);
     this.#room = room;
     this.#closed = closed;

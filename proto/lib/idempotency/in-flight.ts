@@ -1,7 +1,7 @@
 /** Running generations by key and Idempotency-Key, for later requests to join. Ended generations are removed. */
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { invalid } from "../validation/problems.ts";
-import { LogRoom } from "./event-log.ts";
+import { EventLogMemory } from "./event-log.ts";
 import { Generation, type KeyedTurn } from "./generation.ts";
 
 /** Limit for the bytes of events of all generations together. Above it, a growing generation can no longer be joined. */
@@ -18,7 +18,7 @@ export function readIdempotencyKey(key: string | readonly string[] | null | unde
 
 export class InFlight<Turn extends KeyedTurn> {
   readonly #generations = new Map<string, Generation<Turn>>();
-  readonly #room = new LogRoom(maxLoggedBytes);
+  readonly #room = new EventLogMemory(maxLoggedBytes);
 
   constructor(registry: Registry) {
     gauge(

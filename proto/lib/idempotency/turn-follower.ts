@@ -3,7 +3,7 @@ import { Fault } from "../faults/fault.ts";
 import type { TurnControl, TurnListener } from "../lane/turn-listener.ts";
 import type { EventLog } from "./event-log.ts";
 
-export interface Source {
+export interface FollowedTurn {
   readonly log: EventLog;
   /** Outcome of the generation: a fault, or undefined for an answer; absent while the turn runs. */
   readonly end: { readonly fault: Fault | undefined; readonly accepted: boolean } | undefined;
@@ -13,7 +13,7 @@ export interface Source {
 }
 
 export class TurnFollower implements TurnControl {
-  readonly #source: Source;
+  readonly #source: FollowedTurn;
   readonly #listener: TurnListener;
   readonly #cut: () => void;
   /** Number of the client's next batch. */
@@ -22,7 +22,7 @@ export class TurnFollower implements TurnControl {
   #over = false;
 
   /** @param cut closes the connection of a client that reads too slowly */
-  constructor(source: Source, listener: TurnListener, cut: () => void) {
+  constructor(source: FollowedTurn, listener: TurnListener, cut: () => void) {
     this.#source = source;
     this.#listener = listener;
     this.#cut = cut;
@@ -71,7 +71,7 @@ export class TurnFollower implements TurnControl {
     this.#cut();
   }
 
-  #finish({ fault, accepted }: NonNullable<Source["end"]>): void {
+  #finish({ fault, accepted }: NonNullable<FollowedTurn["end"]>): void {
     this.#over = true;
     this.#source.left(this);
     if (fault) this.#listener.failed(fault, accepted);

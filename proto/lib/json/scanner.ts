@@ -21,16 +21,16 @@ import { jsonLimits } from "./limits.ts";
 import type { JsonMember } from "./span.ts";
 import {
   type OpenValue,
-  aColon,
-  aComma,
-  aFirstKey,
-  aFirstValue,
-  aKey,
-  aValue,
+  expectColon,
+  expectComma,
+  expectFirstKey,
+  expectFirstValue,
+  expectKey,
+  expectValue,
   inKeyString,
   inValueString,
 } from "./states.ts";
-import { escapeEnd, numberEnd, plainEnd, refusal, wordEnd } from "./tokens.ts";
+import { escapeEnd, numberEnd, plainTextEnd, refusal, wordEnd } from "./tokens.ts";
 import { invalid } from "../validation/problems.ts";
 
 /** Scans without recursion, so it can pause between any two bytes of a string and between any two tokens. */
@@ -47,7 +47,7 @@ export class JsonScanner {
   readonly #keys: OpenKeys;
   /** Arrays among the object's members; undefined when none is remembered. */
   readonly #elements: ElementScan | undefined;
-  #next = aValue;
+  #next = expectValue;
   #at = 0;
   /** End of the current piece. */
   #until = 0;
@@ -79,7 +79,7 @@ export class JsonScanner {
   }
 
   #checkEnd(): void {
-    if (this.#next === aComma && this.#inner === undefined) return;
+    if (this.#next === expectComma && this.#inner === undefined) return;
     if (this.#next >= inValueString) throw this.#refused("unterminated string", this.#stringAt);
     throw this.#tokens === 0 && this.#around === 0 ? this.#notAnObject() : this.#unexpected("more");
   }
@@ -102,16 +102,16 @@ export class JsonScanner {
     const byte = this.#bytes[this.#at]!;
     if (spaceBytes[byte] === 1) return this.#skipSpace();
     switch (this.#next) {
-      case aFirstValue:
+      case expectFirstValue:
         return byte === closeBracket ? this.#close() : this.#value(byte);
-      case aKey:
+      case expectKey:
         return this.#beginKey(byte);
-      case aFirstKey:
+      case expectFirstKey:
         return byte === closeBrace ? this.#close() : this.#beginKey(byte);
-      case aColon:
+      case expectColon:
         if (byte !== colon) throw this.#unexpected("':'");
-        return this.#go(aValue);
-      case aComma:
+        return this.#go(expectValue);
+      case expectComma:
         return this.#comma(byte);
       default:
         return this.#value(byte);
@@ -155,7 +155,7 @@ export class JsonScanner {
   }
 
   #endValue(): void {
-    this.#next = aComma;
+    this.#next = expectComma;
     if (this.#inMember) {
       const array = this.#elements?.finish();
       this.members.push({ key: this.#key, start: this.#valueAt, end: this.#at, array });
@@ -173,13 +173,13 @@ export class JsonScanner {
     this.#tokens += elements.knownTokens - 1;
     this.#count();
     this.#at = elements.end;
-    this.#next = aComma;
+    this.#next = expectComma;
   }
 
   #comma(byte: number): void {
     if (this.#inner === undefined) throw this.#refused("unexpected data after the end of the JSON value");
     const { isObject } = this.#inner;
-    if (byte === comma) return this.#go(isObject ? aKey : aValue);
+    if (byte === comma) return this.#go(isObject ? expectKey : expectValue);
     if (byte === (isObject ? closeBrace : closeBracket)) return this.#close();
     throw this.#unexpected(isObject ? "',' or '}'" : "',' or ']'");
   }
@@ -194,7 +194,7 @@ export class JsonScanner {
     inner.firstKey = -1;
     inner.decoded = undefined;
     this.#inner = inner;
-    this.#go(isObject ? aFirstKey : aFirstValue);
+    this.#go(isObject ? expectFirstKey : expectFirstValue);
   }
 
   #close(): void {
@@ -226,8 +226,8 @@ export class JsonScanner {
     }
     if (this.#inMember) this.#key = decodeString(this.#bytes, start, end, this.#escaped);
     // Fast path: the colon nearly always follows at once.
-    if (this.#bytes[end] === colon) this.#go(aValue);
-    else this.#next = aColon;
+    if (this.#bytes[end] === colon) this.#go(expectValue);
+    else this.#next = expectColon;
   }
 
   #beginString(next: typeof inValueString | typeof inKeyString): void {
@@ -243,7 +243,7 @@ export class JsonScanner {
     const until = this.#until;
     let at = this.#at;
     for (;;) {
-      at = plainEnd(bytes, at, until);
+      at = plainTextEnd(bytes, at, until);
       if (at >= until) return void (this.#at = at);
       const byte = bytes[at];
       if (byte === quote) break;

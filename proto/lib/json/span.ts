@@ -92,7 +92,7 @@ export function elementAt(bytes: Buffer, start: number, ends: readonly number[],
 /**
  * The text without line breaks between its tokens. Unlike after parsing and printing, nothing is rounded or reordered.
  */
-export function oneLine(bytes: Buffer): string {
+export function removeLineBreaks(bytes: Buffer): string {
   if (!bytes.includes(0x0a) && !bytes.includes(0x0d)) return bytes.toString("utf8");
   const kept = Buffer.allocUnsafe(bytes.length);
   let length = 0;

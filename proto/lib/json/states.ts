@@ -1,15 +1,15 @@
 /** States of a JSON scan: the next expected token, and the current value. */
 import type { KeyedObject } from "./keys.ts";
 
-export const aValue = 0;
+export const expectValue = 0;
 /** A value, or the end of the array. */
-export const aFirstValue = 1;
-export const aKey = 2;
+export const expectFirstValue = 1;
+export const expectKey = 2;
 /** A key, or the end of the object. */
-export const aFirstKey = 3;
-export const aColon = 4;
+export const expectFirstKey = 3;
+export const expectColon = 4;
 /** A comma, or the end of the surrounding array or object. */
-export const aComma = 5;
+export const expectComma = 5;
 // The rest of a string; white space counts here.
 export const inValueString = 6;
 export const inKeyString = 7;

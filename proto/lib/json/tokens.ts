@@ -8,7 +8,7 @@ import { invalid } from "../validation/problems.ts";
 export const refusal = (name: string, what: string, at: number): Fault => invalid(name, `${what} at byte ${at}`);
 
 /** Place of the first byte in a part of a string that ends the string, begins an escape, or is refused; `until` when there is none. */
-export function plainEnd(bytes: Buffer, start: number, until: number): number {
+export function plainTextEnd(bytes: Buffer, start: number, until: number): number {
   let at = start;
   // Four bytes at a time: bodies with images spend most of their time in this loop.
   while (

@@ -25,7 +25,7 @@ export const eventCost = 240;
 export const largeInputBytes = 256 * 1024;
 
 /** Approximate size of a turn's request in bytes. */
-export const measureOpen = ({ request }: Open): number =>
+export const measureOpenMessage = ({ request }: Open): number =>
   256 + (request?.inputJson.length ?? 0) + (request?.toolsJson.length ?? 0);
 
 interface WaitingFrame<Frame> {

@@ -5,7 +5,7 @@
  * collections: for the turns of a process, every finished turn was copied twice and died old, which cost a quarter of a gateway's time. A fully grown array
  * keeps no removed value.
  */
-export class Places<Value> {
+export class SlotArray<Value> {
   readonly #values: (Value | undefined)[] = [];
   readonly #free: number[] = [];
 

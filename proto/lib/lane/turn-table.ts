@@ -1,9 +1,9 @@
 /** The open turns of a session, by id. Its Map holds numbers instead of turns, for the reason explained in places.ts. */
-import { Places } from "./places.ts";
+import { SlotArray } from "./places.ts";
 
 export class TurnTable<Turn> {
   readonly #placeOf = new Map<number, number>();
-  readonly #turns = new Places<Turn>();
+  readonly #turns = new SlotArray<Turn>();
 
   get size(): number {
     return this.#placeOf.size;

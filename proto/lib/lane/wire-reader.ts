@@ -7,13 +7,13 @@
 import { type DescMessage, type MessageShape, fromBinary } from "@bufbuild/protobuf";
 
 /** Thrown to pass a message to the schema-driven decoder. Preallocated, because it is always caught and its stack is useless. */
-export const unfamiliar = new Error("not a message that generated code reads");
+export const unsupportedMessage = new Error("not a message that generated code reads");
 
 /** Empty bytes; shared by all messages with an unset bytes field. */
-export const none: Uint8Array = new Uint8Array(0);
+export const emptyBytes: Uint8Array = new Uint8Array(0);
 
 /** An unset oneof; shared by all messages. */
-export const unset = { case: undefined } as const;
+export const unsetOneof = { case: undefined } as const;
 
 export class WireReader {
   readonly bytes: Buffer;
@@ -31,13 +31,13 @@ export class WireReader {
   /** Reads a length; returns the end of the part. */
   end(): number {
     const end = this.varint() + this.at;
-    if (end > this.#limit) throw unfamiliar;
+    if (end > this.#limit) throw unsupportedMessage;
     return end;
   }
 
   /** Checks whether a part ends within its message. */
   ends(end: number): void {
-    if (this.at !== end) throw unfamiliar;
+    if (this.at !== end) throw unsupportedMessage;
   }
 
   /** Reads bytes as a view of the message, without a copy. */
@@ -52,7 +52,7 @@ export class WireReader {
     const end = this.end();
     const value = this.bytes.toString("utf8", this.at, end);
     // Bytes of invalid UTF-8 become U+FFFD here; the schema-driven decoder refuses them.
-    if (value.includes("\ufffd")) throw unfamiliar;
+    if (value.includes("\ufffd")) throw unsupportedMessage;
     this.at = end;
     return value;
   }
@@ -68,7 +68,7 @@ export class WireReader {
 
   double(): number {
     const { at } = this;
-    if (at + 8 > this.#limit) throw unfamiliar;
+    if (at + 8 > this.#limit) throw unsupportedMessage;
     this.at = at + 8;
     return this.bytes.readDoubleLE(at);
   }
@@ -81,7 +81,7 @@ export class WireReader {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return BigInt(value);
     }
-    throw unfamiliar;
+    throw unsupportedMessage;
   }
 
   /** Reads a varint of at most 32 bits. */
@@ -95,11 +95,11 @@ export class WireReader {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80 && value <= 0xffff_ffff) return value;
     }
-    throw unfamiliar;
+    throw unsupportedMessage;
   }
 
   #byte(): number {
-    if (this.at >= this.#limit) throw unfamiliar;
+    if (this.at >= this.#limit) throw unsupportedMessage;
     return this.bytes[this.at++]!;
   }
 }
@@ -115,7 +115,7 @@ export function decodeMessage<Desc extends DescMessage>(
   try {
     return read(new WireReader(bytes, start, end), end);
   } catch (error) {
-    if (error !== unfamiliar) throw error;
+    if (error !== unsupportedMessage) throw error;
     return fromBinary(schema, bytes.subarray(start, end));
   }
 }
@@ -131,7 +131,7 @@ export function readBySchema<Desc extends DescMessage>(
   try {
     return fromBinary(schema, reader.bytes.subarray(start, end));
   } catch {
-    throw unfamiliar;
+    throw unsupportedMessage;
   }
 }
 

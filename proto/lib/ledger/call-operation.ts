@@ -36,7 +36,8 @@ const operationByNumber = byNumber(callOperations);
 const payerByNumber = byNumber(callPayers);
 
 /** Undefined when absent, and for an operation added by a newer build. */
-export const operationWord = (operation: CallOperation): OperationWord | undefined => operationByNumber.get(operation);
+export const toOperationWord = (operation: CallOperation): OperationWord | undefined =>
+  operationByNumber.get(operation);
 
 /** Operations that answer a request; all other operations support one of these. */
 export const answeringOperations = ["turn", "embed"] as const satisfies readonly OperationWord[];
@@ -83,7 +84,7 @@ export function purposeOfRecord(record: {
   const fallback = record.kind === CallKind.UNSPECIFIED ? usualPurpose : unknownPurpose;
   const { operation, payer } = purposeByKind.get(record.kind) ?? fallback;
   return {
-    operation: operationWord(record.operation) ?? operation,
+    operation: toOperationWord(record.operation) ?? operation,
     payer: payerByNumber.get(record.payer) ?? payer,
   };
 }

@@ -3,20 +3,20 @@
 const picoPerDollar = 1e12;
 
 /** The nearest float in USD; its decimals are exact below some thousand dollars. */
-export const dollars = (pico: bigint): number => Number(pico) / picoPerDollar;
+export const toDollars = (pico: bigint): number => Number(pico) / picoPerDollar;
 
 /** The exact decimal in USD, with at most twelve places. */
-export function decimal(pico: bigint): string {
+export function toDecimal(pico: bigint): string {
   const digits = pico.toString().padStart(13, "0");
   const places = digits.slice(-12).replace(/0+$/, "");
   return `${digits.slice(0, -12)}${places === "" ? "" : `.${places}`}`;
 }
 
-/** Parses the result of `decimal` into 10^-12 USD. */
-export function pico(text: string): bigint {
+/** Parses the result of `toDecimal` into 10^-12 USD. */
+export function parsePico(text: string): bigint {
   const [dollars = "0", places = ""] = text.split(".");
   return BigInt(dollars + places.slice(0, 12).padEnd(12, "0"));
 }
 
 /** The exact decimal of an amount given as a number of USD. */
-export const decimalOf = (dollars: number): string => dollars.toFixed(12).replace(/\.?0+$/, "");
+export const formatDollars = (dollars: number): string => dollars.toFixed(12).replace(/\.?0+$/, "");

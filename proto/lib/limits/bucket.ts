@@ -16,12 +16,12 @@ const tolerance = 0.01;
 const stepMs = (limit: number): number => periodMs / limit;
 
 /** Remaining whole units. */
-export const remainingOf = (limit: number, aheadMs: number): number =>
+export const remainingUnits = (limit: number, aheadMs: number): number =>
   Math.max(0, Math.floor((periodMs - aheadMs) / stepMs(limit) + tolerance));
 
 /** Time until a unit is free; 0 when a unit is free now. */
-export const waitMs = (limit: number, aheadMs: number): number =>
-  remainingOf(limit, aheadMs) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit) - periodMs));
+export const waitForUnitMs = (limit: number, aheadMs: number): number =>
+  remainingUnits(limit, aheadMs) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit) - periodMs));
 
 export class Bucket {
   #paidUntil = 0;

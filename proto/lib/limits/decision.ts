@@ -1,8 +1,8 @@
 /** Requests to the limits of a key and their decisions, the same in this process and in Redis. */
-import { remainingOf, waitMs } from "./bucket.ts";
+import { remainingUnits, waitForUnitMs } from "./bucket.ts";
 import type { KeyLimits } from "./settings.ts";
 
-export interface Ask {
+export interface LimitedUse {
   /** Counts against the requests per minute. */
   readonly request: boolean;
   /** Opens a turn. */
@@ -12,16 +12,16 @@ export interface Ask {
 }
 
 /** A request for a new turn. */
-export const openTurn: Ask = { request: true, turn: true, tokens: true };
+export const newTurnUse: LimitedUse = { request: true, turn: true, tokens: true };
 /** A request sharing a running turn. */
-export const joinTurn: Ask = { request: true, turn: false, tokens: true };
+export const sharedTurnUse: LimitedUse = { request: true, turn: false, tokens: true };
 /** A read-only request, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
-export const readOnly: Ask = { request: true, turn: false, tokens: false };
+export const readOnlyUse: LimitedUse = { request: true, turn: false, tokens: false };
 
 export type LimitName = "requests" | "tokens" | "concurrency";
 
 /** Use of each bucket in milliseconds of its minute; values above 60,000 extend into the next minutes. */
-export interface Ahead {
+export interface BucketUse {
   readonly requestsMs: number;
   readonly tokensMs: number;
 }
@@ -30,7 +30,7 @@ export interface Decision {
   /** The limit that refused the request; undefined when it was admitted and counted. */
   readonly refusedBy: LimitName | undefined;
   /** Use of the buckets, including this request if it was admitted. */
-  readonly ahead: Ahead;
+  readonly ahead: BucketUse;
 }
 
 /** Retry hint for open turns, whose end is unknown. */
@@ -39,14 +39,17 @@ const turnWaitMs = 1_000;
 /** The refusal, with a time to retry after. */
 export function refusalOf(
   refusedBy: LimitName,
-  { requestsMs, tokensMs }: Ahead,
+  { requestsMs, tokensMs }: BucketUse,
   { requestsPerMinute = 1, tokensPerMinute = 1, concurrentRequests }: KeyLimits,
 ): { readonly why: string; readonly retryAfterMs: number } {
   switch (refusedBy) {
     case "requests":
-      return { why: `${requestsPerMinute} requests a minute`, retryAfterMs: waitMs(requestsPerMinute, requestsMs) };
+      return {
+        why: `${requestsPerMinute} requests a minute`,
+        retryAfterMs: waitForUnitMs(requestsPerMinute, requestsMs),
+      };
     case "tokens":
-      return { why: `${tokensPerMinute} tokens a minute`, retryAfterMs: waitMs(tokensPerMinute, tokensMs) };
+      return { why: `${tokensPerMinute} tokens a minute`, retryAfterMs: waitForUnitMs(tokensPerMinute, tokensMs) };
     case "concurrency":
       return { why: `${concurrentRequests} requests of this key are running`, retryAfterMs: turnWaitMs };
   }
@@ -64,7 +67,7 @@ export const hasRate = ({ requestsPerMinute, tokensPerMinute }: KeyLimits): bool
   requestsPerMinute !== undefined || tokensPerMinute !== undefined;
 
 /** Undefined when the key has no limit per minute. */
-export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: Ahead): RateLimitHeaders | undefined {
+export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: BucketUse): RateLimitHeaders | undefined {
   if (!hasRate(limits)) return undefined;
   const { requestsPerMinute, tokensPerMinute } = limits;
   return {
@@ -75,7 +78,7 @@ export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: Ah
 
 const headersFor = (kind: (typeof kinds)[number], limit: number, aheadMs: number): RateLimitHeaders => ({
   [`x-ratelimit-limit-${kind}`]: String(limit),
-  [`x-ratelimit-remaining-${kind}`]: String(remainingOf(limit, aheadMs)),
+  [`x-ratelimit-remaining-${kind}`]: String(remainingUnits(limit, aheadMs)),
   [`x-ratelimit-reset-${kind}`]: duration(aheadMs),
 });
 

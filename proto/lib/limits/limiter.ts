@@ -3,15 +3,15 @@ import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { Counter, type Registry } from "../metrics/metrics.ts";
 import {
-  type Ask,
+  type LimitedUse,
   type Decision,
   type RateLimitHeaders,
   hasRate,
   rateLimitHeaders,
-  openTurn,
+  newTurnUse,
   refusalOf,
 } from "./decision.ts";
-import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
+import { type KeyUse, KeyUses, chargeTokens, decideLocally } from "./local.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
 
@@ -57,7 +57,7 @@ export class Limiter {
     });
   }
 
-  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: Ask = openTurn): Admission | Promise<Admission> {
+  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: LimitedUse = newTurnUse): Admission | Promise<Admission> {
     const limits = limitsOf(caller, this.#options.config());
     const use = this.#uses.of(caller.keyHash, performance.now());
     const asks = ask.turn || hasRate(limits);
@@ -72,13 +72,19 @@ export class Limiter {
     await this.#shared?.stop();
   }
 
-  #enterAlone(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask): Admission {
+  #enterAlone(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse): Admission {
     const now = performance.now();
     this.#shared?.alone(use, now);
-    return this.#admission(keyHash, use, limits, ask, decide(use, limits, ask, this.#shared?.share ?? 1, now));
+    return this.#admission(keyHash, use, limits, ask, decideLocally(use, limits, ask, this.#shared?.share ?? 1, now));
   }
 
-  #admission(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask, { refusedBy, ahead }: Decision): Admission {
+  #admission(
+    keyHash: string,
+    use: KeyUse,
+    limits: KeyLimits,
+    ask: LimitedUse,
+    { refusedBy, ahead }: Decision,
+  ): Admission {
     const headers = rateLimitHeaders(limits, ahead);
     if (refusedBy === undefined) return this.#entered(keyHash, use, limits, ask, headers);
     this.#refused.labels({ limit: refusedBy }).inc();
@@ -92,7 +98,7 @@ export class Limiter {
     return { refusal, headers, countsTokens: false, leave: () => {} };
   }
 
-  #entered(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask, headers: Admission["headers"]): Admission {
+  #entered(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse, headers: Admission["headers"]): Admission {
     const turns = Number(ask.turn);
     use.open += turns;
     this.open += turns;
@@ -117,7 +123,7 @@ export class Limiter {
     } else {
       shared?.alone(use, now);
       if (limits.tokensPerMinute !== undefined) {
-        charge(use, limits.tokensPerMinute, tokens, shared?.share ?? 1, now);
+        chargeTokens(use, limits.tokensPerMinute, tokens, shared?.share ?? 1, now);
       }
     }
     this.#uses.release(keyHash, use, now);

@@ -1,15 +1,15 @@
 /** Counts the limits of keys in one process. */
-import { Bucket, remainingOf } from "./bucket.ts";
-import type { Ahead, Ask, Decision } from "./decision.ts";
+import { Bucket, remainingUnits } from "./bucket.ts";
+import type { BucketUse, LimitedUse, Decision } from "./decision.ts";
 import type { KeyLimits } from "./settings.ts";
 
 /** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
-export class Alone {
-  readonly heard: Ahead;
+export class OfflineUse {
+  readonly heard: BucketUse;
   readonly requests = new Bucket();
   readonly tokens = new Bucket();
 
-  constructor(heard: Ahead) {
+  constructor(heard: BucketUse) {
     this.heard = heard;
   }
 }
@@ -22,9 +22,9 @@ export class KeyUse {
   open = 0;
   /** Number of pending calls to Redis. */
   pending = 0;
-  alone: Alone | undefined;
+  alone: OfflineUse | undefined;
 
-  ahead(now: number): Ahead {
+  ahead(now: number): BucketUse {
     return { requestsMs: this.requests.aheadMs(now), tokensMs: this.tokens.aheadMs(now) };
   }
 
@@ -35,7 +35,7 @@ export class KeyUse {
 }
 
 /** @param share fraction of the limits available to this process, at most 1 */
-export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision {
+export function decideLocally(use: KeyUse, limits: KeyLimits, ask: LimitedUse, share: number, now: number): Decision {
   const { requestsPerMinute } = limits;
   const refusedBy = findReached(use, limits, ask, share, now);
   if (refusedBy === undefined && ask.request && requestsPerMinute !== undefined) {
@@ -46,7 +46,13 @@ export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, 
 }
 
 /** The first exhausted limit. */
-function findReached(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision["refusedBy"] {
+function findReached(
+  use: KeyUse,
+  limits: KeyLimits,
+  ask: LimitedUse,
+  share: number,
+  now: number,
+): Decision["refusedBy"] {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
   if (ask.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
   if (ask.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
@@ -54,10 +60,10 @@ function findReached(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, no
 }
 
 const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
-  limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
+  limit !== undefined && remainingUnits(partOf(limit, share), bucket.aheadMs(now)) === 0;
 
 /** Charges tokens at the end of a turn. Use above the limit delays the next turn. */
-export function charge(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
+export function chargeTokens(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
   use.tokens.take(tokens, partOf(limit, share), now);
   use.alone?.tokens.take(tokens, limit, now);
 }

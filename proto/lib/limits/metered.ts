@@ -2,7 +2,7 @@
 import type { TurnListener } from "../lane/turn-listener.ts";
 import type { TokenMeter } from "./meter.ts";
 
-export const metered = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
+export const withTokenMeter = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
   accepted: () => listener.accepted?.(),
   events: (events, cost) => {
     meter.note(events);

@@ -24,7 +24,7 @@ const options = {
   retryStrategy: (attempt: number) => Math.min(maxBackoffMs, 50 * attempt),
 };
 
-export interface Step {
+export interface ScriptCall {
   readonly script: string;
   readonly key: string;
   readonly args: readonly (string | number)[];
@@ -33,7 +33,7 @@ export interface Step {
 export interface RedisLinkOptions {
   readonly url: string;
   /** A writing step, used to test whether Redis is usable. */
-  readonly probe: Step;
+  readonly probe: ScriptCall;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
   /** Called when Redis answers again. Its commands precede all later ones. */
@@ -79,7 +79,7 @@ export class RedisLink {
   }
 
   /** @throws when there is no answer in time; then the link counts as down */
-  async run(step: Step): Promise<unknown> {
+  async run(step: ScriptCall): Promise<unknown> {
     try {
       const answer = await this.#inTime(this.#evaluate(step));
       this.#heardAt = performance.now();
@@ -95,7 +95,7 @@ export class RedisLink {
     this.#client.disconnect();
   }
 
-  async #evaluate({ script, key, args }: Step): Promise<unknown> {
+  async #evaluate({ script, key, args }: ScriptCall): Promise<unknown> {
     try {
       return await this.#client.evalsha(digestOf(script), 1, key, ...args);
     } catch (error) {

@@ -1,9 +1,9 @@
 /** Counts the limits of keys in Redis, for all processes together. */
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
-import type { Ask, Decision, LimitName } from "./decision.ts";
-import { Alone, type KeyUse, type KeyUses } from "./local.ts";
-import { RedisLink, type Step } from "./redis-link.ts";
+import type { LimitedUse, Decision, LimitName } from "./decision.ts";
+import { OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
+import { RedisLink, type ScriptCall } from "./redis-link.ts";
 import { scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
@@ -58,7 +58,7 @@ export class SharedLimits {
   }
 
   /** @throws when Redis does not answer */
-  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, ask: Ask): Promise<Decision> {
+  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse): Promise<Decision> {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests } = limits;
     const asked = [Number(ask.request), Number(ask.turn)];
     use.pending++;
@@ -81,7 +81,7 @@ export class SharedLimits {
 
   /** Switches to local counting without Redis, before anything is admitted. */
   alone(use: KeyUse, now: number): void {
-    use.alone ??= new Alone(use.ahead(now));
+    use.alone ??= new OfflineUse(use.ahead(now));
   }
 
   /** Frees this process's part of the limits for the others. */
@@ -110,7 +110,7 @@ export class SharedLimits {
     this.#processes = Math.max(1, Number(await this.#link.run(this.#presence(forMs))));
   }
 
-  #presence(forMs: number): Step {
+  #presence(forMs: number): ScriptCall {
     const { kind, process } = this.#options;
     return { script: scripts.present, key: `sluice:limits:processes:${kind}`, args: [process, forMs] };
   }

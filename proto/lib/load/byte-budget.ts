@@ -10,7 +10,7 @@ import { Fault, type FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { type HeldBytes, heldBytes } from "./held-bytes.ts";
 import { budgetBytes } from "./memory.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
-import { refusedMs } from "./pressure.ts";
+import { drawRetryDelayMs } from "./pressure.ts";
 
 /** Forwarding a body of 32 MiB takes less time, so the requests of a short burst are served one after another. */
 const defaultMaxWaitMs = 2_000;
@@ -136,7 +136,7 @@ export class ByteBudget {
   /** Creates and counts the fault for a request that found no memory. */
   refusal(): Fault {
     this.#refusals.inc();
-    return new Fault(FaultReason.UNAVAILABLE, "", { origin: this.#origin, retryAfterMs: refusedMs() });
+    return new Fault(FaultReason.UNAVAILABLE, "", { origin: this.#origin, retryAfterMs: drawRetryDelayMs() });
   }
 
   /** Smaller requests pass larger ones for which there is no room yet. The larger requests are refused when their time is over, and block no others. */

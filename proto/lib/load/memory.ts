@@ -29,7 +29,7 @@ function residentBytes(): number {
 }
 
 /** Use in percent of the safe amount, for the process's memory or V8's heap, whichever is scarcer. */
-export function memoryTaken(): number {
+export function memoryUsePercent(): number {
   const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics();
   return 100 * Math.max(residentBytes() / (limitBytes() * maxResident), used / (most * maxHeap));
 }

@@ -7,7 +7,7 @@
  */
 import { Counter, type Registry } from "../metrics/metrics.ts";
 import type { Logger } from "../log/log.ts";
-import { memoryTaken } from "./memory.ts";
+import { memoryUsePercent } from "./memory.ts";
 
 const standsMs = 1_000;
 const calmMs = 1_000;
@@ -43,14 +43,14 @@ const calmLateMs = 35;
 /** Time for new work in an event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
 const workMs = 60;
 /** Limit of turns waiting for their start: some 20 ms of an inference process. */
-export const maxWaiting = 64;
+export const maxWaitingTurns = 64;
 /** Number of waiting turns without overload; it includes turns started by inference processes but not acknowledged yet. */
-export const calmWaiting = 16;
+export const calmWaitingTurns = 16;
 /**
  * Maximum number of turns sent to an inference process at once, and accepted under overload. A process with more starts them all before it refuses any:
  * under five times the load, the p99 of refusals was 24 to 80 ms with 32, 27 to 190 with 64, and 116 to 430 without a bound (2026-11-22).
  */
-export const maxHanded = 32;
+export const maxSentTurns = 32;
 /** Percent of the safe memory. */
 const maxMemory = 100;
 const calmMemory = 90;
@@ -72,7 +72,7 @@ export class Pressure {
   readonly #parts: PressureParts;
   readonly #now: () => number;
   readonly #late = new StandingQueue(lateMs, calmLateMs);
-  readonly #waiting = new StandingQueue(maxWaiting, calmWaiting);
+  readonly #waiting = new StandingQueue(maxWaitingTurns, calmWaitingTurns);
   readonly #memory = new StandingQueue(maxMemory, calmMemory);
   readonly #refused: Counter;
   #beats = 0;
@@ -99,7 +99,7 @@ export class Pressure {
     const now = this.#now();
     this.#late.look(now - this.#beatAt - beatMs, now);
     this.#waiting.look(this.#parts.waiting(), now);
-    if (this.#beats++ % beatsPerMemory === 0) this.#memory.look((this.#parts.memory ?? memoryTaken)(), now);
+    if (this.#beats++ % beatsPerMemory === 0) this.#memory.look((this.#parts.memory ?? memoryUsePercent)(), now);
     this.#beatAt = now;
     const refusing = this.#late.stands || this.#waiting.stands || this.#memory.stands;
     if (refusing !== this.#refusing) {
@@ -127,11 +127,11 @@ export class Pressure {
     if (!this.#refusing) return false;
     const late = this.#late.stands && this.#now() - this.#beatAt > workMs;
     const refused =
-      late || this.#memory.stands || (hasItsShare && this.#waiting.stands && this.#parts.waiting() >= maxHanded);
+      late || this.#memory.stands || (hasItsShare && this.#waiting.stands && this.#parts.waiting() >= maxSentTurns);
     if (refused) this.#refused.inc();
     return refused;
   }
 }
 
 /** Random pause before a retry, so that clients refused at the same time do not return at the same time. */
-export const refusedMs = (): number => 1_000 + Math.random() * 4_000;
+export const drawRetryDelayMs = (): number => 1_000 + Math.random() * 4_000;

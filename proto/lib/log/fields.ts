@@ -98,7 +98,7 @@ export interface Logger {
 
 /** Log lines of one kind. */
 export interface LineLog {
-  /** @param members JSON members, each with a comma before it, as built by `member` */
+  /** @param members JSON members, each with a comma before it, as built by `logMember` */
   info(members: string): void;
   error(members: string, cause: unknown): void;
 }

@@ -2,7 +2,7 @@
 import { loggedError } from "./error.ts";
 import type { LineLog, LogFields, Logger } from "./fields.ts";
 import { LineOutput } from "./output.ts";
-import { member, quoted } from "./text.ts";
+import { logMember, quoted } from "./text.ts";
 
 export type { LineLog, LogFields, Logger };
 
@@ -37,7 +37,9 @@ class JsonLog implements Logger {
 
   /** Node makes standard output non-blocking, when it is a pipe, on the first use of `process.stdout`. */
   #openOutput(): LineOutput {
-    return new LineOutput(process.stdout.fd, (lines) => this.#format(levels.warn, member("lines", lines), endOfLoss));
+    return new LineOutput(process.stdout.fd, (lines) =>
+      this.#format(levels.warn, logMember("lines", lines), endOfLoss),
+    );
   }
 
   debug(fields: LogFields | string, message?: string): void {
@@ -60,7 +62,7 @@ class JsonLog implements Logger {
     const end = endOf(message);
     return {
       info: (members) => this.#writeLine(levels.info, members, end),
-      error: (members, cause) => this.#writeLine(levels.error, members + member("err", loggedError(cause)), end),
+      error: (members, cause) => this.#writeLine(levels.error, members + logMember("err", loggedError(cause)), end),
     };
   }
 
@@ -69,7 +71,7 @@ class JsonLog implements Logger {
     if (typeof fields === "string") return this.#writeLine(level, "", endOf(fields));
     let members = "";
     for (const name of Object.keys(fields) as (keyof LogFields)[]) {
-      members += member(name, name === "err" ? loggedError(fields.err) : fields[name]);
+      members += logMember(name, name === "err" ? loggedError(fields.err) : fields[name]);
     }
     this.#writeLine(level, members, endOf(message));
   }

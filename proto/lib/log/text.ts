@@ -6,7 +6,7 @@ import { unitAt } from "../text/unit-at.ts";
 const maxCharacters = 1_024;
 
 /** A member with a comma before it, or an empty text without a value. A long text is cut. */
-export function member(name: keyof LogFields, value: unknown): string {
+export function logMember(name: keyof LogFields, value: unknown): string {
   if (value === undefined) return "";
   if (typeof value === "string") return `,"${name}":${quoted(value)}`;
   return `,"${name}":${typeof value === "bigint" ? value : inert(JSON.stringify(value))}`;

@@ -8,16 +8,16 @@ import { PatternError } from "./refusal.ts";
 import type { AcceptIndex, SymbolId } from "./symbols.ts";
 
 /** Limit of states alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
-export const maxAlive = 1_050;
+export const maxAliveStates = 1_050;
 /** Number of preceding characters considered. */
 const maxDepth = 8;
 /** Visits of states after which a pattern counts as too complex: a tenth of a second. */
 const maxVisits = 8_000_000;
 
-/** @throws PatternError when more than `maxAlive` states can be alive at once */
-export function checkAlive(program: Program): void {
-  if (program.instructions.length > maxAlive && new Search(program).exceeds([])) {
-    throw new PatternError(`too complex: more than ${maxAlive} states alive at once`);
+/** @throws PatternError when more than `maxAliveStates` states can be alive at once */
+export function checkAliveStates(program: Program): void {
+  if (program.instructions.length > maxAliveStates && new Search(program).exceeds([])) {
+    throw new PatternError(`too complex: more than ${maxAliveStates} states alive at once`);
   }
 }
 
@@ -49,7 +49,7 @@ class Search {
   /** Whether some text with this ending may keep too many states alive, judged by these symbols only. */
   exceeds(ending: readonly SymbolId[]): boolean {
     if (this.#visits > maxVisits) return true;
-    if (ending.length > 0 && this.#countAfter(ending) <= maxAlive) return false;
+    if (ending.length > 0 && this.#countAfter(ending) <= maxAliveStates) return false;
     if (ending.length === maxDepth) return true;
     return this.#symbols.some((symbol) => this.exceeds([symbol, ...ending]));
   }

@@ -23,27 +23,27 @@ export interface State {
   /** Context bits of the character before the position. */
   readonly before: number;
   /** Moves by symbol, filled on first use. */
-  readonly moves: (Move | undefined)[];
+  readonly moves: (Transition | undefined)[];
 }
 
-/** Index of a start in the previous state, or `startsHere` for a thread started before the symbol. */
-export type Origin = number;
-export const startsHere: Origin = -1;
+/** Index of a start in the previous state, or `startedBeforeSymbol` for a thread started before the symbol. */
+export type StartIndex = number;
+export const startedBeforeSymbol: StartIndex = -1;
 
-export interface Move {
+export interface Transition {
   readonly to: State;
   /** No match ends, and the scan already remembers every surviving start at its index. */
   readonly quiet: boolean;
   /** The scan only has to remember the thread started before the symbol. */
   readonly begins: boolean;
   /** The start of the match ending before the symbol, now that the context after it is known. Less preferred threads are dropped. */
-  readonly before: Origin | undefined;
+  readonly before: StartIndex | undefined;
   /** The start of the match ending after the symbol. */
-  readonly after: Origin | undefined;
+  readonly after: StartIndex | undefined;
   /** Number of leading starts the scan need not remember. */
   readonly kept: number;
   /** The previous start continued by each of the next starts; later starts need not be remembered either. */
-  readonly origins: readonly Origin[];
+  readonly origins: readonly StartIndex[];
   /** Ages of the starts before the symbol. */
   readonly ages: readonly number[];
 }
@@ -61,9 +61,9 @@ class ThreadList {
   /** Entries from `count` on are stale: a list is reused, because creating it took longer than filling it. */
   readonly threads: number[] = [];
   /** The origin of each thread. */
-  readonly origins: Origin[] = [];
+  readonly origins: StartIndex[] = [];
   count = 0;
-  hit: Origin | undefined;
+  hit: StartIndex | undefined;
 
   clear(): void {
     this.count = 0;
@@ -71,7 +71,7 @@ class ThreadList {
   }
 
   /** Assigns this origin to all threads without an origin. @param from count before they were added */
-  fill(origin: Origin, from: number): void {
+  fill(origin: StartIndex, from: number): void {
     for (let index = from; index < this.count; index++) this.origins[index] = origin;
   }
 }
@@ -93,7 +93,7 @@ export class Automaton {
   readonly #next = new ThreadList();
   /** The start of each thread of `#next`; the next two hold the origin and the age of each start. */
   readonly #starts: number[] = [];
-  readonly #origins: Origin[] = [];
+  readonly #origins: StartIndex[] = [];
   readonly #ages: number[] = [];
   #held = 0;
   #moves = 0;
@@ -125,7 +125,7 @@ export class Automaton {
     return this.#state(0, before);
   }
 
-  move(state: State, symbol: SymbolId): Move {
+  move(state: State, symbol: SymbolId): Transition {
     const known = state.moves[symbol];
     if (known) return known;
     const move = this.#buildMove(state, symbol);
@@ -136,12 +136,12 @@ export class Automaton {
   }
 
   /** The thread whose match ends with the text. */
-  finish(state: State): Origin | undefined {
+  finish(state: State): StartIndex | undefined {
     this.#resolveAssertions(state, context.edge);
     return this.#ready.hit;
   }
 
-  #buildMove(state: State, symbol: SymbolId): Move {
+  #buildMove(state: State, symbol: SymbolId): Transition {
     const after = this.program.symbols.contextOf(symbol);
     this.#resolveAssertions(state, after);
     this.#step(symbol, after);
@@ -164,7 +164,7 @@ export class Automaton {
       before,
       after: hit,
       quiet: kept === until && !matches,
-      begins: kept === until - 1 && origins[kept] === startsHere && !matches,
+      begins: kept === until - 1 && origins[kept] === startedBeforeSymbol && !matches,
       kept,
       origins: kept === until ? noOrigins : origins.slice(kept, until),
       ages,
@@ -181,23 +181,23 @@ export class Automaton {
       // No thread depends on the context after the position.
       for (let index = 0; index < threads.length; index++) {
         ready.threads[index] = threads[index] as number;
-        ready.origins[index] = starts[index] as Origin;
+        ready.origins[index] = starts[index] as StartIndex;
       }
       ready.count = threads.length;
       for (const at of beginning) ready.threads[ready.count++] = at;
-      return ready.fill(startsHere, threads.length);
+      return ready.fill(startedBeforeSymbol, threads.length);
     }
     this.#follower.startPosition();
     for (let index = 0; index < threads.length && ready.hit === undefined; index++) {
-      this.#resolveThread(threads[index] as number, starts[index] as Origin, state.before, after);
+      this.#resolveThread(threads[index] as number, starts[index] as StartIndex, state.before, after);
     }
     // A thread started here is less preferred than the match ending here, and not compared with it.
     const { hit } = ready;
-    for (const at of beginning) this.#resolveThread(at, startsHere, state.before, after);
+    for (const at of beginning) this.#resolveThread(at, startedBeforeSymbol, state.before, after);
     ready.hit = hit;
   }
 
-  #resolveThread(at: number, origin: Origin, before: number, after: number): void {
+  #resolveThread(at: number, origin: StartIndex, before: number, after: number): void {
     const ready = this.#ready;
     if (!this.#follower.visit(at)) return;
     const from = ready.count;
@@ -221,7 +221,7 @@ export class Automaton {
     for (let index = 0; index < ready.count; index++) {
       const at = ready.threads[index] as number;
       if (accepts[this.#accepted[at] as number] !== 1) continue;
-      const origin = ready.origins[index] as Origin;
+      const origin = ready.origins[index] as StartIndex;
       const from = next.count;
       const to = this.#nextAfterAccept[at] as number;
       next.count = follower.follow(to, before, unknownContext, next.threads, from);
@@ -247,7 +247,7 @@ export class Automaton {
     const { origins, count } = this.#next;
     let starts = 0;
     for (let index = 0; index < count; index++) {
-      const origin = origins[index] as Origin;
+      const origin = origins[index] as StartIndex;
       if (index === 0 || origin !== origins[index - 1]) this.#origins[starts++] = origin;
       this.#starts[index] = starts - 1;
     }
@@ -308,7 +308,7 @@ export class Automaton {
 const { imul } = Math;
 /** The prime of the hash FNV-1a. */
 const hashPrime = 0x01000193;
-const noOrigins: readonly Origin[] = [];
+const noOrigins: readonly StartIndex[] = [];
 
 function areEqual(one: readonly number[], other: readonly number[], length: number): boolean {
   if (one.length !== length) return false;

@@ -1,7 +1,7 @@
 /** Scans one text with several patterns at once; the matches are the same as in separate scans. */
 import type { Automaton, State } from "./automaton.ts";
 import type { Scan, TextSpan } from "./finder.ts";
-import { type Joint, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
+import { type JointAutomaton, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
 import { PatternScan, lengthOfWholeCharacters } from "./scan.ts";
 import { Threads } from "./threads.ts";
 import { unitAt } from "../text/unit-at.ts";
@@ -14,7 +14,7 @@ export interface JointFound {
 }
 
 export class JointScan {
-  readonly #joint: Joint;
+  readonly #joint: JointAutomaton;
   #state: JointState;
   /** Threads per pattern, allocated at its first match or start of one. */
   readonly #threads: (Threads | undefined)[] = [];
@@ -24,7 +24,7 @@ export class JointScan {
   /** First half of a surrogate pair at the end of the text so far. */
   #half = "";
 
-  constructor(joint: Joint) {
+  constructor(joint: JointAutomaton) {
     this.#joint = joint;
     this.#state = joint.initial;
   }

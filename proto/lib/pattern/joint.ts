@@ -2,7 +2,7 @@
  * Combines several patterns into one automaton, built lazily while texts are read. A joint state is the tuple of the members' states. When no member has
  * anything to record, a move costs as much as in a single pattern; otherwise the move lists the members concerned.
  */
-import type { Automaton, Move, Origin, State } from "./automaton.ts";
+import type { Automaton, Transition, StartIndex, State } from "./automaton.ts";
 import type { SymbolId } from "./symbols.ts";
 
 /** Index of a pattern within the joint automaton. */
@@ -21,13 +21,13 @@ export interface JointState {
   ends: readonly JointEnd[] | undefined;
 }
 
-export type JointEnd = readonly [MemberIndex, Origin];
+export type JointEnd = readonly [MemberIndex, StartIndex];
 
 export interface JointMove {
   readonly to: JointState;
   /** Members with something to record, with their moves in `noted` at the same index. */
   readonly members: readonly MemberIndex[];
-  readonly noted: readonly Move[];
+  readonly noted: readonly Transition[];
   /** Whether any member has a match. */
   readonly matches: boolean;
 }
@@ -38,7 +38,7 @@ const maxMoves = 10_000;
 /** Maximum of patterns per joint automaton: more patterns mean more states. */
 export const maxMembers = 64;
 
-export class Joint {
+export class JointAutomaton {
   readonly automata: readonly Automaton[];
   readonly symbols: JointSymbols;
   readonly #states = new Map<string, JointState>();
@@ -73,7 +73,7 @@ export class Joint {
     const symbols = this.symbols.ofMembers(symbol);
     const states: State[] = [];
     const members: MemberIndex[] = [];
-    const noted: Move[] = [];
+    const noted: Transition[] = [];
     let matches = false;
     for (let member = 0; member < this.automata.length; member++) {
       const automaton = this.automata[member] as Automaton;

@@ -1,5 +1,5 @@
 /** Compiles users' patterns into finders. */
-import { checkAlive } from "./alive.ts";
+import { checkAliveStates } from "./alive.ts";
 import { Automaton } from "./automaton.ts";
 import { contexts } from "./context.ts";
 import type { Finder, Scan } from "./finder.ts";
@@ -19,7 +19,7 @@ const plain = /^[^\\^$.*+?()[\]{}|\p{Surrogate}]+$/u;
  */
 export function compilePattern(source: string): Finder {
   const finder = compileStoredPattern(source);
-  if (finder instanceof Pattern) checkAlive(finder.automaton.program);
+  if (finder instanceof Pattern) checkAliveStates(finder.automaton.program);
   return finder;
 }
 

@@ -7,7 +7,7 @@
  * it need not be followed: if it succeeds, so does the earlier thread, which discards everything after it. So there are never more threads than
  * instructions, however many matches are reserved.
  */
-import { type Move, type Origin, type State, startsHere } from "./automaton.ts";
+import { type Transition, type StartIndex, type State, startedBeforeSymbol } from "./automaton.ts";
 import type { TextSpan } from "./finder.ts";
 
 /** Threads of finished scans, for reuse: creating them took a quarter of the scan of a short text. */
@@ -63,9 +63,9 @@ export class Threads {
   }
 
   /** @param from place where the move's symbol starts @param until place where the symbol ends */
-  take(move: Move, from: number, until: number): void {
+  take(move: Transition, from: number, until: number): void {
     const { before, after, ages } = move;
-    if (move.begins) return this.#continueOne(move, startsHere, from);
+    if (move.begins) return this.#continueOne(move, startedBeforeSymbol, from);
     if (before !== undefined) this.hit(before, from, ages);
     if (after === undefined) return this.#continue(move, from);
     const start = this.#startOf(after, from, ages);
@@ -75,7 +75,7 @@ export class Threads {
   }
 
   /** Adds a match ending at the current place. @param ages of the starts there */
-  hit(origin: Origin, at: number, ages: readonly number[]): void {
+  hit(origin: StartIndex, at: number, ages: readonly number[]): void {
     this.#reserve(this.#startOf(origin, at, ages), at, this.#rankOf(origin, at, ages));
   }
 
@@ -89,15 +89,15 @@ export class Threads {
     return this.#reserved.splice(0, final);
   }
 
-  #startOf(origin: Origin, from: number, ages: readonly number[]): number {
-    if (origin === startsHere) return from;
+  #startOf(origin: StartIndex, from: number, ages: readonly number[]): number {
+    if (origin === startedBeforeSymbol) return from;
     const age = ages[origin] as number;
     return age > 0 ? from - age : (this.#starts[origin] as number);
   }
 
   /** Number of matches before a start. */
-  #rankOf(origin: Origin, from: number, ages: readonly number[]): number {
-    if (origin !== startsHere && ages[origin] === 0) return this.#ranks[origin] as number;
+  #rankOf(origin: StartIndex, from: number, ages: readonly number[]): number {
+    if (origin !== startedBeforeSymbol && ages[origin] === 0) return this.#ranks[origin] as number;
     // A replaceable match ends after the start of its thread; all others end before it.
     const start = this.#startOf(origin, from, ages);
     let count = this.#reserved.length;
@@ -111,13 +111,13 @@ export class Threads {
     this.#reserved.push({ start, end });
   }
 
-  #continue(move: Move, from: number): void {
+  #continue(move: Transition, from: number): void {
     const { kept, origins, ages } = move;
     const count = origins.length;
-    if (count === 1) return this.#continueOne(move, origins[0] as Origin, from);
+    if (count === 1) return this.#continueOne(move, origins[0] as StartIndex, from);
     // A start can continue a start about to be overwritten, so all are read before any is written.
     for (let index = 0; index < count; index++) {
-      const origin = origins[index] as Origin;
+      const origin = origins[index] as StartIndex;
       continuedStarts[index] = this.#startOf(origin, from, ages);
       continuedRanks[index] = this.#rankOf(origin, from, ages);
     }
@@ -127,7 +127,7 @@ export class Threads {
     }
   }
 
-  #continueOne({ kept, ages }: Move, origin: Origin, from: number): void {
+  #continueOne({ kept, ages }: Transition, origin: StartIndex, from: number): void {
     const start = this.#startOf(origin, from, ages);
     this.#ranks[kept] = this.#rankOf(origin, from, ages);
     this.#starts[kept] = start;

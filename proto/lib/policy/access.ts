@@ -7,16 +7,16 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
-import type { Finding } from "../process/hindrances.ts";
-import { Policies, type Served, maxUnverifiedMs, silenceMs } from "./policies.ts";
-import { askCaller, askEndUsers, endUsersOf } from "./questions.ts";
-import { type News, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
+import type { HindranceFinding } from "../process/hindrances.ts";
+import { Policies, type ServedPolicy, maxUnverifiedMs, maxSilenceMs } from "./policies.ts";
+import { callerReader, endUserReader, endUsersName } from "./questions.ts";
+import { type EndpointChange, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 import { invalid } from "../validation/problems.ts";
 
 /** The policy used for a turn. */
-export interface Resolved {
+export interface ResolvedPolicy {
   /** Absent when the key is unknown, disabled or expired. */
   readonly caller: Caller | undefined;
   /** Generation of the policy in force. */
@@ -52,8 +52,8 @@ export class Access {
         return watch.silentMs;
       },
     };
-    this.#callers = new Policies(askCaller(options), state);
-    this.#endUsers = new Policies(askEndUsers(options), state);
+    this.#callers = new Policies(callerReader(options), state);
+    this.#endUsers = new Policies(endUserReader(options), state);
     gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
       Number(this.#applied),
     );
@@ -76,11 +76,11 @@ export class Access {
   }
 
   /** Whether policies are known, and policy changes arrive. */
-  findHindrance(): Finding | undefined {
+  findHindrance(): HindranceFinding | undefined {
     const { silentMs } = this.#watch;
     if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
     if (silentMs >= maxUnverifiedMs) return { reason: "the last known policies are too old", isPartial: false };
-    return silentMs >= silenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
+    return silentMs >= maxSilenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
   }
 
   /** The highest generation known to this process. */
@@ -108,12 +108,12 @@ export class Access {
   }
 
   /** Calls the listener with endpoint news from other processes. Call it before `watch`. */
-  onEndpoints(listener: (news: readonly News[]) => void): void {
+  onEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
     this.#watch.hearEndpoints(listener);
   }
 
   /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
-  tellEndpoint(news: News): void {
+  tellEndpoint(news: EndpointChange): void {
     this.#watch.tell(news, this.#applied);
   }
 
@@ -122,12 +122,16 @@ export class Access {
    * @param trace of the request, when it causes a call to admin-svc
    * @throws Fault UNAVAILABLE when the caller cannot be read
    */
-  resolve(keyHash: string, minGeneration: bigint = this.#seen, trace?: TraceHeaders): Resolved | Promise<Resolved> {
+  resolve(
+    keyHash: string,
+    minGeneration: bigint = this.#seen,
+    trace?: TraceHeaders,
+  ): ResolvedPolicy | Promise<ResolvedPolicy> {
     const served = this.#callers.resolve(keyHash, minGeneration, trace);
     return served instanceof Promise ? served.then((late) => this.#resolved(late)) : this.#resolved(served);
   }
 
-  #resolved({ value, generation, isSuperseded }: Served<Caller>): Resolved {
+  #resolved({ value, generation, isSuperseded }: ServedPolicy<Caller>): ResolvedPolicy {
     if (isSuperseded) this.#supersededServed.inc();
     else this.note(generation);
     return { caller: unexpired(value), generation, isSuperseded };
@@ -138,7 +142,7 @@ export class Access {
    * @throws Fault UNAVAILABLE when they cannot be read
    */
   async inactiveEndUsers(workspaceId: string, minGeneration: bigint = this.#seen): Promise<ReadonlySet<string>> {
-    const { value } = await this.#endUsers.resolve(endUsersOf(workspaceId), minGeneration);
+    const { value } = await this.#endUsers.resolve(endUsersName(workspaceId), minGeneration);
     return value ?? new Set();
   }
 

@@ -6,7 +6,7 @@
  */
 const maxPolicies = 100_000;
 
-export interface KnownPolicy<Value> {
+export interface CachedPolicy<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
   readonly generation: bigint;
@@ -19,13 +19,13 @@ export interface KnownPolicy<Value> {
 }
 
 export class PolicyCache<Value> {
-  readonly #policies = new Map<string, KnownPolicy<Value>>();
+  readonly #policies = new Map<string, CachedPolicy<Value>>();
   /** Generation of the last change of each name, for readings under way. */
   readonly #changed = new Map<string, bigint>();
   /** Generation of the last change of all names. */
   #allChanged = 0n;
 
-  get(name: string): KnownPolicy<Value> | undefined {
+  get(name: string): CachedPolicy<Value> | undefined {
     return this.#policies.get(name);
   }
 
@@ -35,7 +35,7 @@ export class PolicyCache<Value> {
   }
 
   /** Stores a reading, unless it is outdated. Above 100,000 entries the oldest reading is dropped. */
-  store(name: string, policy: KnownPolicy<Value>): void {
+  store(name: string, policy: CachedPolicy<Value>): void {
     if (this.isOutdated(name, policy.generation)) return;
     this.#policies.delete(name);
     this.#policies.set(name, policy);

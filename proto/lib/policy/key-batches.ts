@@ -4,7 +4,7 @@
  * After a change of every key a process needs each of its keys again. With one call per key, admin-svc limited the whole account for minutes, and a fifth
  * of the requests found no policy; a further key in a call costs a small part of another call.
  */
-import { type PolicyAnswer, isAway } from "./reader.ts";
+import { type PolicyAnswer, isUnreachable } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 /** Maximum simultaneous calls of a process. A slow call holds up no others, and a busy admin-svc gets fewer and larger calls. */
@@ -16,7 +16,7 @@ export const maxFurtherKeys = 100;
  * Reads keys with one call. @returns their answers in order; the last of them may be missing, but not the first
  * @throws the error of the call
  */
-export type AskKeys<Value> = (
+export type ReadKeys<Value> = (
   keyHashes: readonly [string, ...string[]],
   trace: TraceHeaders | undefined,
 ) => Promise<readonly PolicyAnswer<Value>[]>;
@@ -29,11 +29,11 @@ interface Question<Value> {
 }
 
 export class KeyBatches<Value> {
-  readonly #ask: AskKeys<Value>;
+  readonly #ask: ReadKeys<Value>;
   #waiting: Question<Value>[] = [];
   #calls = 0;
 
-  constructor(ask: AskKeys<Value>) {
+  constructor(ask: ReadKeys<Value>) {
     this.#ask = ask;
   }
 
@@ -68,8 +68,9 @@ export class KeyBatches<Value> {
 
   /** When admin-svc is away, waiting keys fail too: their calls would use the same connection and wait as long again. */
   #failed(questions: readonly Question<Value>[], error: unknown): void {
-    if (!isAway(error) && questions.length > 1) return questions.forEach((question) => void this.#callAlone(question));
-    const waiting = isAway(error) ? this.#waiting.splice(0) : [];
+    if (!isUnreachable(error) && questions.length > 1)
+      return questions.forEach((question) => void this.#callAlone(question));
+    const waiting = isUnreachable(error) ? this.#waiting.splice(0) : [];
     for (const { failed } of [...questions, ...waiting]) failed(error);
   }
 

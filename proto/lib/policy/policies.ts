@@ -4,8 +4,8 @@
  * A policy known to be superseded is read again before use. While admin-svc or its database is unreachable, a known policy is served for 300 s more.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type KnownPolicy, PolicyCache } from "./cache.ts";
-import { type AskPolicy, PolicyReader, isOutage } from "./reader.ts";
+import { type CachedPolicy, PolicyCache } from "./cache.ts";
+import { type FetchPolicy, PolicyReader, isOutage } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 /**
@@ -19,7 +19,7 @@ const freshUnwatchedMs = 2_000;
 export const maxUnverifiedMs = 300_000;
 const unknownMs = 5_000;
 /** Silence before the connection counts as lost; heartbeats come every second. */
-export const silenceMs = 3_000;
+export const maxSilenceMs = 3_000;
 /** Two missing heartbeats: admin-svc or its database probably hangs. */
 const suspectedSilenceMs = 2_000;
 /** Maximum wait for an unresponsive admin-svc when a last policy is known. */
@@ -38,7 +38,7 @@ export interface PolicyState {
 }
 
 /** The policy for a request. */
-export interface Served<Value> {
+export interface ServedPolicy<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
   /** Generation of the policy in force. */
@@ -59,7 +59,7 @@ export class Policies<Value> {
   readonly #cache = new PolicyCache<Value>();
   readonly #reader: PolicyReader<Value>;
 
-  constructor(ask: AskPolicy<Value>, state: PolicyState) {
+  constructor(ask: FetchPolicy<Value>, state: PolicyState) {
     this.#state = state;
     this.#reader = new PolicyReader(ask, this.#cache);
   }
@@ -75,7 +75,11 @@ export class Policies<Value> {
    * The policy as of `minGeneration` or later.
    * @throws Fault UNAVAILABLE when it cannot be read
    */
-  resolve(name: string, minGeneration: bigint, trace?: TraceHeaders): Served<Value> | Promise<Served<Value>> {
+  resolve(
+    name: string,
+    minGeneration: bigint,
+    trace?: TraceHeaders,
+  ): ServedPolicy<Value> | Promise<ServedPolicy<Value>> {
     const known = this.#cache.get(name);
     if (!known) return this.#reader.read(name, minGeneration, trace).then((policy) => this.#live(policy));
     const isCurrent = known.supersededAt === undefined && this.#covers(known, minGeneration);
@@ -84,35 +88,35 @@ export class Policies<Value> {
     return this.#renew(name, known, { isCurrent, minGeneration, trace });
   }
 
-  #covers({ generation }: KnownPolicy<Value>, minGeneration: bigint): boolean {
+  #covers({ generation }: CachedPolicy<Value>, minGeneration: bigint): boolean {
     return generation >= minGeneration || this.#state.applied >= minGeneration;
   }
 
-  #lifetime({ value }: KnownPolicy<Value>): number {
+  #lifetime({ value }: CachedPolicy<Value>): number {
     if (!value) return unknownMs;
-    return this.#state.silentMs < silenceMs ? freshMs : freshUnwatchedMs;
+    return this.#state.silentMs < maxSilenceMs ? freshMs : freshUnwatchedMs;
   }
 
   /** A heartbeat confirms every policy it does not supersede, however long ago it was read. */
-  #isTooOld({ value, filledAt, supersededAt }: KnownPolicy<Value>): boolean {
+  #isTooOld({ value, filledAt, supersededAt }: CachedPolicy<Value>): boolean {
     const age = performance.now() - filledAt;
     if (!value) return age >= unknownMs;
     if (supersededAt !== undefined) return performance.now() - supersededAt >= maxUnverifiedMs;
     return Math.min(age, this.#state.silentMs) >= maxUnverifiedMs;
   }
 
-  #renew(name: string, last: KnownPolicy<Value>, renewal: Renewal): Promise<Served<Value>> {
+  #renew(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     if (!last.value || this.#isTooOld(last)) return this.#read(name, renewal);
     last.askedAt = performance.now();
     return renewal.isCurrent ? this.#refresh(name, last, renewal) : this.#replace(name, last, renewal);
   }
 
-  async #read(name: string, { isCurrent, minGeneration, trace }: Renewal): Promise<Served<Value>> {
+  async #read(name: string, { isCurrent, minGeneration, trace }: Renewal): Promise<ServedPolicy<Value>> {
     return this.#live(await this.#reader.read(name, isCurrent ? 0n : minGeneration, trace));
   }
 
   /** The last policy is probably still valid, so it is used when the reading fails or takes long. */
-  async #refresh(name: string, last: KnownPolicy<Value>, renewal: Renewal): Promise<Served<Value>> {
+  async #refresh(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     const reading = this.#read(name, renewal).catch(() => undefined);
     const served = this.#reader.isAnswered ? await within(maxHangWaitMs, reading) : undefined;
     if (served) return served;
@@ -124,7 +128,7 @@ export class Policies<Value> {
    * A superseded policy must not be served while the new one can be read. Heartbeats prove that admin-svc and its database answer, so the reading is
    * awaited and repeated until heartbeats stop.
    */
-  async #replace(name: string, last: KnownPolicy<Value>, renewal: Renewal): Promise<Served<Value>> {
+  async #replace(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     const until = performance.now() + maxReplaceMs;
     for (let failure: unknown; performance.now() < until; ) {
       const reading = this.#read(name, renewal).catch((error: unknown) => {
@@ -142,13 +146,13 @@ export class Policies<Value> {
   }
 
   /** The policy with its current generation: a policy not superseded is valid up to the applied generation. */
-  #live({ value, generation }: KnownPolicy<Value>): Served<Value> {
+  #live({ value, generation }: CachedPolicy<Value>): ServedPolicy<Value> {
     const { applied } = this.#state;
     return { value, generation: generation > applied ? generation : applied, isSuperseded: false };
   }
 }
 
-const superseded = <Value>({ value, generation }: KnownPolicy<Value>): Served<Value> => ({
+const superseded = <Value>({ value, generation }: CachedPolicy<Value>): ServedPolicy<Value> => ({
   value,
   generation,
   isSuperseded: true,

@@ -17,8 +17,8 @@ import {
   GuardrailSchema,
 } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import type { Logger } from "../log/log.ts";
-import { type AskKeys, KeyBatches } from "./key-batches.ts";
-import type { AskPolicy } from "./reader.ts";
+import { type ReadKeys, KeyBatches } from "./key-batches.ts";
+import type { FetchPolicy } from "./reader.ts";
 import { call, serviceMetadata } from "../rpc/dial.ts";
 import { unknownFieldIn } from "../rpc/supported-fields.ts";
 import type { ServiceToken } from "../rpc/service-token.ts";
@@ -27,17 +27,17 @@ import type { TraceHeaders } from "../tracing/context.ts";
 const timeoutMs = 2_000;
 const endUsersPrefix = "end-users/";
 
-export interface Asking {
+export interface PolicyConnection {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Logger;
 }
 
 /** Name of a workspace's end users in policy changes, among the hashes of keys. */
-export const endUsersOf = (workspaceId: string): string => `${endUsersPrefix}${workspaceId}`;
+export const endUsersName = (workspaceId: string): string => `${endUsersPrefix}${workspaceId}`;
 
 /** Policies of keys, by key hash. */
-export function askCaller(asking: Asking): AskPolicy<Caller> {
+export function callerReader(asking: PolicyConnection): FetchPolicy<Caller> {
   const guardrails = new SharedGuardrails();
   const batches = new KeyBatches(askCallers(asking));
   return async (keyHash, trace) => {
@@ -49,7 +49,7 @@ export function askCaller(asking: Asking): AskPolicy<Caller> {
 }
 
 const askCallers =
-  (asking: Asking): AskKeys<Caller> =>
+  (asking: PolicyConnection): ReadKeys<Caller> =>
   async ([keyHash, ...furtherKeyHashes], trace) => {
     const input = { keyHash, refusesUnknown: true, furtherKeyHashes };
     const answer = await ask(asking, AccessService.method.resolveKey, input, trace);
@@ -73,8 +73,8 @@ function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): 
   if (key.$unknown) key.caller.$unknown = [...(key.caller.$unknown ?? []), ...key.$unknown];
 }
 
-/** Inactive end users of a workspace, named as by `endUsersOf`. */
-export function askEndUsers(asking: Asking): AskPolicy<ReadonlySet<string>> {
+/** Inactive end users of a workspace, named as by `endUsersName`. */
+export function endUserReader(asking: PolicyConnection): FetchPolicy<ReadonlySet<string>> {
   return async (name, trace) => {
     const users = new Set<string>();
     const { listInactiveEndUsers } = AccessService.method;
@@ -91,7 +91,7 @@ export function askEndUsers(asking: Asking): AskPolicy<ReadonlySet<string>> {
 }
 
 const ask = <Input extends DescMessage, Output extends DescMessage>(
-  { client, token }: Asking,
+  { client, token }: PolicyConnection,
   method: DescMethodUnary<Input, Output>,
   input: MessageInitShape<Input>,
   trace: TraceHeaders | undefined,

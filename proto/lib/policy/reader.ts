@@ -1,6 +1,6 @@
 /** Reads policies from admin-svc: one call at a time for each name; a result outdated by a change during the call is discarded. */
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
-import type { KnownPolicy, PolicyCache } from "./cache.ts";
+import type { CachedPolicy, PolicyCache } from "./cache.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 export interface PolicyAnswer<Value> {
@@ -10,16 +10,16 @@ export interface PolicyAnswer<Value> {
 }
 
 /** @throws the error of the call */
-export type AskPolicy<Value> = (name: string, trace: TraceHeaders | undefined) => Promise<PolicyAnswer<Value>>;
+export type FetchPolicy<Value> = (name: string, trace: TraceHeaders | undefined) => Promise<PolicyAnswer<Value>>;
 
 export class PolicyReader<Value> {
-  readonly #ask: AskPolicy<Value>;
+  readonly #ask: FetchPolicy<Value>;
   readonly #policies: PolicyCache<Value>;
   /** Readings under way, started after the last change of their policy. */
-  readonly #reading = new Map<string, Promise<KnownPolicy<Value>>>();
+  readonly #reading = new Map<string, Promise<CachedPolicy<Value>>>();
   #isAnswered = true;
 
-  constructor(ask: AskPolicy<Value>, policies: PolicyCache<Value>) {
+  constructor(ask: FetchPolicy<Value>, policies: PolicyCache<Value>) {
     this.#ask = ask;
     this.#policies = policies;
   }
@@ -37,7 +37,7 @@ export class PolicyReader<Value> {
   }
 
   /** Reads a policy and caches it. @throws Fault UNAVAILABLE */
-  read(name: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<KnownPolicy<Value>> {
+  read(name: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<CachedPolicy<Value>> {
     const fetch = () => this.#fetch(name, trace);
     const running = this.#reading.get(name);
     // A reading under way may have started before the requested generation.
@@ -52,14 +52,14 @@ export class PolicyReader<Value> {
     return reading;
   }
 
-  async #fetch(name: string, trace: TraceHeaders | undefined): Promise<KnownPolicy<Value>> {
+  async #fetch(name: string, trace: TraceHeaders | undefined): Promise<CachedPolicy<Value>> {
     const { value, generation } = await this.#ask(name, trace).catch((cause: unknown) => {
-      this.#isAnswered = !isAway(cause) && this.#isAnswered;
+      this.#isAnswered = !isUnreachable(cause) && this.#isAnswered;
       throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
     });
     this.#isAnswered = true;
     const now = performance.now();
-    const policy: KnownPolicy<Value> = { value, generation, filledAt: now, askedAt: now };
+    const policy: CachedPolicy<Value> = { value, generation, filledAt: now, askedAt: now };
     this.#policies.store(name, policy);
     return policy;
   }
@@ -69,8 +69,8 @@ export class PolicyReader<Value> {
  * True when admin-svc or its database is unreachable. Any other failure concerns the policy itself, and an older policy must not replace
  * it.
  */
-export const isOutage = (error: unknown): boolean => error instanceof Fault && isAway(error.cause);
+export const isOutage = (error: unknown): boolean => error instanceof Fault && isUnreachable(error.cause);
 
-export const isAway = (cause: unknown): boolean =>
+export const isUnreachable = (cause: unknown): boolean =>
   cause instanceof Fault &&
   (cause.reason === FaultReason.UNAVAILABLE || cause.reason === FaultReason.DEADLINE_EXCEEDED);

@@ -29,7 +29,7 @@ export interface PolicyWatchOptions {
 type Apply = (message: WatchPolicyResponse) => bigint;
 
 /** A change in the state of an endpoint, without the members used only in the protobuf message. */
-export type News = Pick<EndpointNews, "endpoint" | "failing">;
+export type EndpointChange = Pick<EndpointNews, "endpoint" | "failing">;
 
 /** Silence of admin-svc after which news of endpoints are dropped: they describe the present, and would arrive late. */
 const newsLimitMs = 3_000;
@@ -46,7 +46,7 @@ export class PolicyWatch {
   /** True when the silence of admin-svc has been logged. */
   #isMissed = false;
   #knows: SupportedFields = {};
-  #hear: ((news: readonly News[]) => void) | undefined;
+  #hear: ((news: readonly EndpointChange[]) => void) | undefined;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
   #reconnect: NodeJS.Timeout | undefined;
@@ -68,12 +68,12 @@ export class PolicyWatch {
   }
 
   /** Requests endpoint news from other processes. Call it before `start`. */
-  hearEndpoints(listener: (news: readonly News[]) => void): void {
+  hearEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
     this.#hear = listener;
   }
 
   /** Sends news to other processes, unless admin-svc is unreachable. @param appliedGeneration the last acknowledged generation */
-  tell(news: News, appliedGeneration: bigint): void {
+  tell(news: EndpointChange, appliedGeneration: bigint): void {
     if (this.silentMs > newsLimitMs) return;
     this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));
   }

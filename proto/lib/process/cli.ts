@@ -107,7 +107,7 @@ export function requiredOption(option: string, value: string | undefined): strin
 }
 
 /** Control and other invisible characters as escapes: a name must not write to the terminal. */
-export const printable = (text: string): string =>
+export const escapeUnprintable = (text: string): string =>
   text.replace(/[\p{Control}\p{Format}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}]/gu, (character) => {
     const codePoint = character.codePointAt(0) ?? 0;
     return `\\u{${codePoint.toString(16)}}`;
@@ -115,7 +115,7 @@ export const printable = (text: string): string =>
 
 /** Lines of aligned columns under their titles. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [titles, ...rows.map((row) => row.map(printable))];
+  const lines = [titles, ...rows.map((row) => row.map(escapeUnprintable))];
   const widths = titles.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines.map((line) =>
     line

@@ -22,7 +22,7 @@ export function endOnConfigError(room: string): void {
 }
 
 /** Problems of a zod error, each with its path. */
-export const problemsOf = (error: z.ZodError): string[] =>
+export const zodProblems = (error: z.ZodError): string[] =>
   error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`);
 
 /** Reads the environment variables named by the schema. An empty variable counts as unset. */
@@ -32,7 +32,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
 ): Readonly<z.infer<Schema>> {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const result = schema.safeParse(set, { error: ({ input }) => (input === undefined ? "is not set" : undefined) });
-  if (!result.success) throw new ConfigError("environment", problemsOf(result.error));
+  if (!result.success) throw new ConfigError("environment", zodProblems(result.error));
   return Object.freeze(result.data);
 }
 
@@ -43,7 +43,7 @@ export function readSettings<Schema extends z.ZodType>(
   source: string,
 ): z.infer<Schema> {
   const result = schema.safeParse(value);
-  if (!result.success) throw new ConfigError(source, problemsOf(result.error));
+  if (!result.success) throw new ConfigError(source, zodProblems(result.error));
   return result.data;
 }
 
@@ -114,7 +114,7 @@ export const commonEnvironment = {
  * Adds a random service token when certificates or a token file replace it. No caller presents the random token, and a token file takes precedence over the
  * environment.
  */
-export function withOwnToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withRandomServiceToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isGivenOtherwise = environment["SLUICE_TLS_DIR"] || environment["SLUICE_SERVICE_TOKEN_FILE"];
   if (!isGivenOtherwise || environment["SLUICE_SERVICE_TOKEN"]) return environment;
   return { ...environment, SLUICE_SERVICE_TOKEN: randomBytes(32).toString("hex") };

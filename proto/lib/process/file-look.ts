@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 
 /** Identifies the content of a file by its metadata. Follows links. */
-export function lookOf(path: string): string {
+export function fileVersion(path: string): string {
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
     return `${dev}:${ino}:${size}:${mtimeNs}`;

@@ -19,12 +19,12 @@ export interface Hindrance {
 }
 
 /** Checks for a problem at present; undefined when there is none. */
-export type Look = () => Finding | undefined | Promise<Finding | undefined>;
-export type Finding = Pick<Hindrance, "reason" | "isPartial">;
+export type CheckHindrance = () => HindranceFinding | undefined | Promise<HindranceFinding | undefined>;
+export type HindranceFinding = Pick<Hindrance, "reason" | "isPartial">;
 
 interface Watched {
-  readonly look: Look;
-  found: Finding | undefined;
+  readonly look: CheckHindrance;
+  found: HindranceFinding | undefined;
   isLooking: boolean;
 }
 
@@ -55,12 +55,12 @@ export class Hindrances {
   }
 
   /** Every watched cause with its last finding. */
-  *[Symbol.iterator](): Iterator<readonly [Cause, Finding | undefined]> {
+  *[Symbol.iterator](): Iterator<readonly [Cause, HindranceFinding | undefined]> {
     for (const [cause, { found }] of this.#watched) yield [cause, found];
   }
 
   /** Checks a cause once a second from now on. @param found before the first check */
-  watch(cause: Cause, look: Look, found?: Finding): void {
+  watch(cause: Cause, look: CheckHindrance, found?: HindranceFinding): void {
     this.#watched.set(cause, { look, found, isLooking: false });
     this.#timer ??= setInterval(() => {
       for (const each of this.#watched.keys()) void this.look(each);
@@ -81,7 +81,7 @@ export class Hindrances {
   }
 
   /** Records the finding of an attempt to work. */
-  found(cause: Cause, found: Finding): void {
+  found(cause: Cause, found: HindranceFinding): void {
     const watched = this.#watched.get(cause);
     if (watched && !watched.found) this.#note(cause, watched, found);
   }
@@ -95,7 +95,7 @@ export class Hindrances {
     clearInterval(this.#timer);
   }
 
-  #note(cause: Cause, watched: Watched, found: Finding | undefined): void {
+  #note(cause: Cause, watched: Watched, found: HindranceFinding | undefined): void {
     const before = watched.found;
     watched.found = found;
     if (before?.reason === found?.reason && before?.isPartial === found?.isPartial) return;
@@ -111,7 +111,7 @@ export class Hindrances {
 }
 
 /** Checks whether the process can still open a file or a connection. */
-export async function lookAtDescriptors(): Promise<Finding | undefined> {
+export async function checkDescriptors(): Promise<HindranceFinding | undefined> {
   try {
     await (await open("/dev/null")).close();
     return undefined;

@@ -1,6 +1,6 @@
 /** Serves /livez, /readyz and /metrics on a separate HTTP/1 port, because a cleartext HTTP/2 port cannot serve them. */
 import { type Server, createServer } from "node:http";
-import { answerParseError, refusesUnsafe } from "../http1/framing.ts";
+import { answerParseError, refuseAmbiguous } from "../http1/framing.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Registry } from "../metrics/metrics.ts";
 
@@ -15,7 +15,7 @@ const maxProbes = 32;
 
 export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
   const server = createServer((request, response) => {
-    if (refusesUnsafe(request, response)) return;
+    if (refuseAmbiguous(request, response)) return;
     if (request.url === "/livez") return void response.end("ok\n");
     if (request.url === "/readyz") {
       const { ready, reason } = lifecycle;

@@ -40,7 +40,7 @@ export async function openProcess(room: string, settings: CommonSettings, share 
 }
 
 /** Opens the parts of a second service in the same process: it starts and ends with the first. */
-export function openBeside(
+export function openSecondService(
   { lifecycle, share }: ProcessParts,
   room: string,
   settings: CommonSettings,

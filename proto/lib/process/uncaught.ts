@@ -6,7 +6,7 @@ import type { Logger } from "../log/log.ts";
 import { Counter, type Registry } from "../metrics/metrics.ts";
 
 /** Handles uncaught errors from now on. */
-export function outliveErrors(log: Pick<Logger, "error">, registry: Registry): void {
+export function logUncaughtErrors(log: Pick<Logger, "error">, registry: Registry): void {
   const count = new Counter({
     name: "sluice_uncaught_errors_total",
     help: "Uncaught errors of the process; each is in its log.",

@@ -1,6 +1,6 @@
 /** Writes the members of `usage` common to all formats: cost, and the work of server tools. */
 import type { Cost, ServerToolUse, Usage } from "../../gen/sluice/inference/v1/turn_pb.ts";
-import { dollars } from "../ledger/money.ts";
+import { toDollars } from "../ledger/money.ts";
 
 /** Members with leading commas. */
 export const chargeMembers = ({ estimated, cost, serverToolUse }: Usage): string =>
@@ -9,17 +9,17 @@ export const chargeMembers = ({ estimated, cost, serverToolUse }: Usage): string
 
 /** Cost of the turn in USD. */
 export const totalCost = ({ inputPicoUsd, outputPicoUsd, serverToolsPicoUsd }: Cost): number =>
-  dollars(inputPicoUsd + outputPicoUsd + serverToolsPicoUsd);
+  toDollars(inputPicoUsd + outputPicoUsd + serverToolsPicoUsd);
 
 /** Cost in USD. Nothing is added to the prices of the providers. */
 function costMembers(cost: Cost): string {
   const { inputPicoUsd, outputPicoUsd, serverToolsPicoUsd } = cost;
   return (
     `,"cost":${totalCost(cost)}` +
-    `,"cost_details":{"upstream_inference_cost":${dollars(inputPicoUsd + outputPicoUsd)}` +
-    `,"upstream_inference_input_cost":${dollars(inputPicoUsd)}` +
-    `,"upstream_inference_output_cost":${dollars(outputPicoUsd)}` +
-    `${serverToolsPicoUsd > 0n ? `,"server_tool_cost":${dollars(serverToolsPicoUsd)}` : ""}}`
+    `,"cost_details":{"upstream_inference_cost":${toDollars(inputPicoUsd + outputPicoUsd)}` +
+    `,"upstream_inference_input_cost":${toDollars(inputPicoUsd)}` +
+    `,"upstream_inference_output_cost":${toDollars(outputPicoUsd)}` +
+    `${serverToolsPicoUsd > 0n ? `,"server_tool_cost":${toDollars(serverToolsPicoUsd)}` : ""}}`
   );
 }
 

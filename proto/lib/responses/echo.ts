@@ -2,7 +2,7 @@
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../validation/fields.ts";
 import { ByteMemory } from "../json/byte-memory.ts";
-import { elementsOf, membersOf, oneLine, withMembers } from "../json/span.ts";
+import { elementsOf, membersOf, removeLineBreaks, withMembers } from "../json/span.ts";
 
 export interface Echo {
   /** The value of `instructions`. */
@@ -124,7 +124,7 @@ const number = (value: number | undefined): string => (value === undefined ? "nu
 /** The client's JSON on one line, because a line break would end the `data:` line of an event. */
 function verbatim(json: Uint8Array, otherwise: string): string {
   if (json.length === 0) return otherwise;
-  return oneLine(Buffer.from(json.buffer, json.byteOffset, json.byteLength));
+  return removeLineBreaks(Buffer.from(json.buffer, json.byteOffset, json.byteLength));
 }
 
 const cacheOptions = (json: Uint8Array): string =>
@@ -138,7 +138,7 @@ function toolsText(json: Uint8Array): string {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   const known = shownTools.find(bytes);
   if (known !== undefined) return known;
-  const written = oneLine(bytes);
+  const written = removeLineBreaks(bytes);
   const shown = withoutCredentials(written);
   // Credentials are not kept after the request.
   if (shown === written) shownTools.keep(bytes, shown);

@@ -9,12 +9,12 @@ import { usageJson, withheldUsageJson } from "./usage.ts";
 const noOutput: readonly string[] = [];
 
 /** Receives finished items as JSON, by output index. */
-export type ItemTaker = (items: readonly (string | undefined)[]) => void;
+export type ItemReceiver = (items: readonly (string | undefined)[]) => void;
 
 /** Folds events into the object. A stream shows the same object in several states. */
 export class ResponseObject {
   readonly #identity: ResponseIdentity;
-  readonly #taker: ItemTaker | undefined;
+  readonly #taker: ItemReceiver | undefined;
   /** Slug of the serving model. */
   #model: string;
   /** Finished items as JSON, by output index. */
@@ -24,7 +24,7 @@ export class ResponseObject {
   #usage: Usage | undefined = undefined;
 
   /** @param taker receives the items of a finished answer */
-  constructor(identity: ResponseIdentity, taker?: ItemTaker) {
+  constructor(identity: ResponseIdentity, taker?: ItemReceiver) {
     this.#identity = identity;
     this.#taker = taker;
     this.#model = identity.model;

@@ -13,12 +13,12 @@ import { toConnectError } from "./status.ts";
 /** A message is held twice: in its chunks, and as a whole. */
 const copiesHeld = 2;
 /** Bytes a client may send before any of its message is read. */
-export const strangerWindowBytes = 256 * 1024;
+export const untrustedWindowBytes = 256 * 1024;
 /** A session carries all turns of a gateway, and its throughput is at most one window per round trip. */
 export const trustedWindowBytes = 4 * 1024 * 1024;
 
 /** A process of Sluice as the sender: its messages are few and bounded, and their memory is reserved at the point of decoding. */
-export const trusted = "trusted";
+export const trustedSender = "trusted";
 
 export interface Sender {
   /** The key for which memory is reserved. */
@@ -34,7 +34,7 @@ export interface MessageAdmission {
   readonly senderOf: (
     path: string,
     headers: IncomingHttpHeaders,
-  ) => Sender | typeof trusted | Promise<Sender | typeof trusted>;
+  ) => Sender | typeof trustedSender | Promise<Sender | typeof trustedSender>;
   readonly budget: ByteBudget;
 }
 
@@ -51,7 +51,7 @@ const senderWithoutKey = (path: string): Sender | undefined =>
   path.startsWith(healthPath) ? health : path.startsWith(reflectionPath) ? reflected : undefined;
 
 /** Wraps a handler, which reads admitted messages; a refused message fails as if it had not arrived. */
-export const admitting =
+export const withAdmission =
   (admission: MessageAdmission, handle: RequestHandler): RequestHandler =>
   (request, response) => {
     const chunks = request[Symbol.asyncIterator].bind(request) as () => AsyncIterableIterator<Buffer>;
@@ -68,12 +68,12 @@ async function* admitted(
   try {
     const path = request.url ?? "";
     const sender = senderWithoutKey(path) ?? (await senderOf(path, request.headers));
-    if (sender === trusted) {
-      if (request instanceof Http2ServerRequest) widen(request.stream.session);
+    if (sender === trustedSender) {
+      if (request instanceof Http2ServerRequest) widenWindow(request.stream.session);
       return yield* chunks();
     }
     const room = openRoom(budget, sender.key, response);
-    const ahead = Math.min(strangerWindowBytes, sender.maxBytes ?? strangerWindowBytes);
+    const ahead = Math.min(untrustedWindowBytes, sender.maxBytes ?? untrustedWindowBytes);
     await room.grow(ahead);
     yield* reserved(chunks(), room, sender.maxBytes);
     room.shrink(ahead);
@@ -118,7 +118,7 @@ function endUnread(request: Request): void {
 const widened = new WeakSet<object>();
 
 /** Runs once for all streams of a connection, because HTTP/2 has no window of this size for a single stream. */
-export function widen(session: Http2Session | undefined): void {
+export function widenWindow(session: Http2Session | undefined): void {
   if (!session || session.destroyed || widened.has(session)) return;
   widened.add(session);
   session.settings({ initialWindowSize: trustedWindowBytes });

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { Fault, FaultReason } from "../faults/fault.ts";
 import { type KeyKind, hashKey, kindOfKey } from "../ids/key.ts";
-import { type ServiceToken, acceptedBy } from "./service-token.ts";
+import { type ServiceToken, acceptedTokens } from "./service-token.ts";
 
 export const serviceTokenHeader = "x-sluice-service-token";
 export const keyHashHeader = "x-sluice-key-hash";
@@ -18,7 +18,7 @@ const requestIdForm = /^[\w-]{1,64}$/;
 export function isServiceToken(presented: string | null, token: ServiceToken): boolean {
   if (presented === null) return false;
   const given = Buffer.from(presented);
-  return acceptedBy(token).some((accepted) => {
+  return acceptedTokens(token).some((accepted) => {
     const wanted = Buffer.from(accepted);
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   });

@@ -7,7 +7,7 @@ import { trustedWindowBytes } from "./admission.ts";
 import { serviceTokenHeader } from "./caller.ts";
 import { keepAlive } from "./keep-alive.ts";
 import { type MessageListener, MessageSplitter } from "./message-splitter.ts";
-import { type ServiceToken, presented } from "./service-token.ts";
+import { type ServiceToken, tokenToSend } from "./service-token.ts";
 import { maxMessageBytes } from "./serve.ts";
 import { statusName } from "./status.ts";
 
@@ -116,5 +116,5 @@ const headersOf = ({ path, token, address }: ClientStreamOptions) => ({
   ":authority": address,
   "content-type": "application/grpc",
   te: "trailers",
-  [serviceTokenHeader]: presented(token),
+  [serviceTokenHeader]: tokenToSend(token),
 });

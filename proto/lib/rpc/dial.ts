@@ -5,7 +5,7 @@ import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
 import { keyHashHeader, personHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
-import { type ServiceToken, presented } from "./service-token.ts";
+import { type ServiceToken, tokenToSend } from "./service-token.ts";
 import { maxMessageBytes } from "./serve.ts";
 
 const channelOptions = {
@@ -57,7 +57,7 @@ export const pathOf = (method: { parent: { typeName: string }; name: string }): 
   `/${method.parent.typeName}/${method.name}`;
 
 /** The key and the request behind a call. */
-export interface OnBehalf {
+export interface CallOrigin {
   readonly keyHash?: string;
   readonly requestId?: string;
   /** E-mail address of the person using the key in the console. */
@@ -66,9 +66,9 @@ export interface OnBehalf {
 }
 
 /** Metadata of a call between processes of Sluice. */
-export function serviceMetadata(token: ServiceToken, { keyHash, requestId, person, trace }: OnBehalf = {}): Metadata {
+export function serviceMetadata(token: ServiceToken, { keyHash, requestId, person, trace }: CallOrigin = {}): Metadata {
   const metadata = new Metadata();
-  metadata.set(serviceTokenHeader, presented(token));
+  metadata.set(serviceTokenHeader, tokenToSend(token));
   if (keyHash !== undefined) metadata.set(keyHashHeader, keyHash);
   if (requestId !== undefined) metadata.set(requestIdHeader, requestId);
   if (person !== undefined) metadata.set(personHeader, person);

@@ -3,7 +3,7 @@ import { cors as rpc } from "@connectrpc/connect";
 import { type RequestListener, createServer } from "node:http";
 import { maxConnections } from "../load/descriptors.ts";
 import { corsFor } from "../http1/cors.ts";
-import { answerParseError, refusesUnsafe } from "../http1/framing.ts";
+import { answerParseError, refuseAmbiguous } from "../http1/framing.ts";
 import { addPendingResponse } from "../http1/pending-responses.ts";
 import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
@@ -35,7 +35,7 @@ export async function serveHttp1(handle: RequestListener, options: Http1Options,
       origins = allowOrigins();
       cors = corsFor(origins, rpc.exposedHeaders);
     }
-    if (!refusesUnsafe(request, response) && !cors?.(request, response)) handle(request, response);
+    if (!refuseAmbiguous(request, response) && !cors?.(request, response)) handle(request, response);
   });
   server.on("clientError", answerParseError);
   return {

@@ -4,7 +4,7 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Http2SecureServer, Http2Server, Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import { widen } from "./admission.ts";
+import { widenWindow } from "./admission.ts";
 import { checkServiceToken, serviceTokenHeader } from "./caller.ts";
 import type { Connections } from "./connections.ts";
 import { keepAlive } from "./keep-alive.ts";
@@ -66,6 +66,6 @@ function admit(headers: IncomingHttpHeaders, token: ServiceToken | undefined): v
 function trust(session: Http2Session | undefined, admitted: WeakSet<Http2Session>): void {
   if (!session || admitted.has(session)) return;
   admitted.add(session);
-  widen(session);
+  widenWindow(session);
   keepAlive(session);
 }

@@ -4,7 +4,7 @@ import { Counter, Histogram, type Registry } from "../metrics/metrics.ts";
 import { statusName } from "./status.ts";
 
 /** Excludes streams, because their clients determine their duration. */
-export function measuredCalls(registry: Registry): Interceptor {
+export function callMetricsInterceptor(registry: Registry): Interceptor {
   const registers = [registry];
   const calls = new Counter({
     name: "sluice_rpc_total",

@@ -11,7 +11,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../log/log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import type { Registry } from "../metrics/metrics.ts";
-import { type MessageAdmission, admitting, strangerWindowBytes, trustedWindowBytes } from "./admission.ts";
+import { type MessageAdmission, withAdmission, untrustedWindowBytes, trustedWindowBytes } from "./admission.ts";
 import { Connections, type RequestHandler } from "./connections.ts";
 import { health } from "./health.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
@@ -19,11 +19,11 @@ import { type InternalCalls, interceptStreams } from "./internal-streams.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
 import { reflection, reflectionServices } from "./reflection.ts";
-import { measuredCalls } from "./measure.ts";
+import { callMetricsInterceptor } from "./measure.ts";
 import { toConnectError } from "./status.ts";
-import { escapeStatusLess } from "./status-text.ts";
+import { reduceStatusEscapes } from "./status-text.ts";
 import type { ServiceToken } from "./service-token.ts";
-import { refusingUnknown } from "./strict.ts";
+import { refuseUnknownFields } from "./strict.ts";
 import { UnprovenConnections, connectionOf, maxConcurrentStreams, maxConcurrentStreamsUnproven } from "./unproven.ts";
 
 /** Maximum size of an RPC message, 48 MiB: a body of 32 MiB with room for its envelope. */
@@ -33,7 +33,7 @@ export const maxMessageBytes = 48 * 1024 * 1024;
 const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
 /** Settings of connections without authentication, until a call authenticates. */
 const openOptions = {
-  settings: { initialWindowSize: strangerWindowBytes, maxConcurrentStreams: maxConcurrentStreamsUnproven },
+  settings: { initialWindowSize: untrustedWindowBytes, maxConcurrentStreams: maxConcurrentStreamsUnproven },
   ...resetLimits,
 };
 /** Settings of connections with a certificate. */
@@ -96,7 +96,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const { tls, log, token, admission, internalCalls = new Map(), share = 1 } = options;
   const unproven = new UnprovenConnections({ token, log });
   const serve = handlerOf(options, unproven);
-  const handle = unproven.inTurn(admission ? admitting(admission, serve) : serve);
+  const handle = unproven.inTurn(admission ? withAdmission(admission, serve) : serve);
   const server = tls ? createTlsServer(tls, certifiedOptions, log, handle) : createServer(openOptions, handle);
   interceptStreams(server, { calls: internalCalls, token: tls ? undefined : token, connections, unproven });
   if (!tls) unproven.guard(server);
@@ -147,10 +147,10 @@ function handlerOf(
     // The first interceptor is outermost: it sees the final status.
     interceptors: [
       ...(tracing ? [tracedCalls(tracing)] : []),
-      ...(registry ? [measuredCalls(registry)] : []),
+      ...(registry ? [callMetricsInterceptor(registry)] : []),
       faults(log),
       unproven.interceptor,
-      refusingUnknown(strict),
+      refuseUnknownFields(strict),
     ],
     contextValues: connectionOf,
     readMaxBytes,
@@ -163,7 +163,7 @@ function handlerOf(
     grpc: true,
   });
   return (request, response) => {
-    escapeStatusLess(response);
+    reduceStatusEscapes(response);
     try {
       handle(request, response);
     } catch {

@@ -6,10 +6,10 @@ import type { Logger } from "../log/log.ts";
 export type ServiceToken = string | TokenFile;
 
 /** The token sent by this process. */
-export const presented = (token: ServiceToken): string => (typeof token === "string" ? token : token.accepted[0]);
+export const tokenToSend = (token: ServiceToken): string => (typeof token === "string" ? token : token.accepted[0]);
 
 /** The tokens accepted by this process. */
-export const acceptedBy = (token: ServiceToken): readonly string[] =>
+export const acceptedTokens = (token: ServiceToken): readonly string[] =>
   typeof token === "string" ? [token] : token.accepted;
 
 const lookMs = 1_000;

@@ -6,7 +6,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { FaultSchema, StatusDetailsSchema } from "../../gen/sluice/common/v1/fault_pb.ts";
 import { Fault, FaultReason } from "../faults/fault.ts";
-import { escaped } from "./status-text.ts";
+import { escapeMessage } from "./status-text.ts";
 
 /** Name of a status code in the spelling of gRPC: CANCELLED has two L, unlike in Connect. */
 export function statusName(code: number): string {
@@ -24,7 +24,7 @@ export function toConnectError(error: unknown): ConnectError {
 /** The status of a call served without the library, as headers or trailers of HTTP/2. */
 export function statusHeaders(error: unknown): OutgoingHttpHeaders {
   const { code, rawMessage } = toConnectError(error);
-  const status = { "grpc-status": String(code), "grpc-message": escaped(rawMessage) };
+  const status = { "grpc-status": String(code), "grpc-message": escapeMessage(rawMessage) };
   if (error instanceof ConnectError) return status;
   const fault = anyPack(FaultSchema, inTrailers(Fault.from(error)).toMessage());
   const details = create(StatusDetailsSchema, { code, message: rawMessage, details: [fault] });

@@ -7,7 +7,7 @@ import { unknownFieldIn } from "./supported-fields.ts";
  * Processes of Sluice exchange their supported fields in greetings, so an upgrade can begin with any of them.
  * @param services full names of the services called by other programs
  */
-export const refusingUnknown =
+export const refuseUnknownFields =
   (services: readonly string[]): Interceptor =>
   (next) =>
   (request) => {

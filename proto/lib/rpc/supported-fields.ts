@@ -28,7 +28,7 @@ export const supportedByPeer = (knows: SupportedFields): SupportedFields =>
   Object.keys(knows).length > 0 ? knows : legacyPeers;
 
 /** True when this build supports a field unknown to the other. */
-export const isBehind = (other: SupportedFields, own: SupportedFields): boolean =>
+export const lacksFieldsOf = (other: SupportedFields, own: SupportedFields): boolean =>
   Object.entries(own).some(([name, highest]) => (other[name] ?? 0) < highest);
 
 /** Path of the first set field not supported by a reader, such as `provider.max_price`; undefined when it supports all. */

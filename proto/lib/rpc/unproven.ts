@@ -18,7 +18,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { FairShares } from "../load/fair-shares.ts";
-import { Bucket, remainingOf } from "../limits/bucket.ts";
+import { Bucket, remainingUnits } from "../limits/bucket.ts";
 import type { Logger } from "../log/log.ts";
 import { networkOf } from "../limits/client-network.ts";
 import type { RequestHandler } from "./connections.ts";
@@ -165,7 +165,7 @@ class Unproven {
   /** Counts a stream. @returns false when the connection has opened too many */
   readonly takes = (): boolean => {
     const now = performance.now();
-    if (remainingOf(this.#limit, this.#bucket.aheadMs(now)) === 0) return false;
+    if (remainingUnits(this.#limit, this.#bucket.aheadMs(now)) === 0) return false;
     this.#bucket.take(1, this.#limit, now);
     return true;
   };

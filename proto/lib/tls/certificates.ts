@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { ConfigError } from "../process/environment.ts";
-import { lookOf } from "../process/file-look.ts";
+import { fileVersion } from "../process/file-look.ts";
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { servicePrefixOf } from "./identity.ts";
@@ -73,7 +73,7 @@ export class Certificates {
 
   #look(): string {
     return Object.values(files)
-      .map((file) => lookOf(join(this.#folder, file)))
+      .map((file) => fileVersion(join(this.#folder, file)))
       .join();
   }
 

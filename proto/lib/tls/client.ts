@@ -2,7 +2,7 @@
 import { type ChannelCredentials, type VerifyOptions, experimental } from "@grpc/grpc-js";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import type { Certificates, Credentials } from "./certificates.ts";
-import { type ServiceName, isOneOf } from "./identity.ts";
+import { type ServiceName, isServiceCertificate } from "./identity.ts";
 
 export interface TlsPeer {
   readonly credentials: ChannelCredentials;
@@ -14,7 +14,7 @@ export interface TlsPeer {
 /** The service name in the certificate counts, not the address: certificates contain no pod addresses. */
 export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPeer {
   const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) =>
-    isOneOf([service], certificates.current.servicePrefix, subjectaltname)
+    isServiceCertificate([service], certificates.current.servicePrefix, subjectaltname)
       ? undefined
       : new Error(`not ${service} of this installation`);
   const verify: VerifyOptions = { checkServerIdentity };

@@ -21,7 +21,7 @@ export function servicePrefixOf(certificate: Buffer): string {
 }
 
 /** True when a verified certificate belongs to one of these services. */
-export function isOneOf(
+export function isServiceCertificate(
   services: readonly ServiceName[],
   servicePrefix: string,
   subjectAltName: string | undefined,

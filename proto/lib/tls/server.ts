@@ -9,9 +9,9 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { Logger } from "../log/log.ts";
 import { serviceTokenHeader } from "../rpc/caller.ts";
-import { type ServiceToken, presented } from "../rpc/service-token.ts";
+import { type ServiceToken, tokenToSend } from "../rpc/service-token.ts";
 import type { Certificates, Credentials } from "./certificates.ts";
-import { type ServiceName, isOneOf } from "./identity.ts";
+import { type ServiceName, isServiceCertificate } from "./identity.ts";
 
 export interface ServerTls {
   readonly certificates: Certificates;
@@ -33,13 +33,13 @@ export function createTlsServer(
     { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
     (request, response) => {
       // The certificate replaces the token on TLS connections.
-      request.headers[serviceTokenHeader] = presented(token);
+      request.headers[serviceTokenHeader] = tokenToSend(token);
       handle(request, response);
     },
   );
   server.on("session", (session: ServerHttp2Session) => {
     const { subjectaltname } = (session.socket as TLSSocket).getPeerCertificate();
-    if (isOneOf(clients, certificates.current.servicePrefix, subjectaltname)) return;
+    if (isServiceCertificate(clients, certificates.current.servicePrefix, subjectaltname)) return;
     log.warn({ name: subjectaltname }, "a connection was refused: the service in its certificate may not call");
     session.destroy();
   });

@@ -55,7 +55,7 @@ export class Problems {
 }
 
 /** Runs checks and throws for all problems found. @throws Fault INVALID_REQUEST */
-export function checked(check: (problems: Problems) => void): void {
+export function throwProblems(check: (problems: Problems) => void): void {
   const problems = new Problems();
   check(problems);
   problems.throwIfAny();

@@ -4,11 +4,11 @@ export {
   type Components,
   type JsonSchema,
   type Shape,
-  anything,
+  anyValue,
   checkShape,
-  child,
+  childPath,
 } from "./shapes/base.ts";
 export { boolean, constant, integer, number, string, word } from "./shapes/scalars.ts";
 export { type ObjectRules, type ObjectShape, array, map, object } from "./shapes/containers.ts";
 export { nullable, oneOrMore, openTagged, stringOr, tagged } from "./shapes/alternatives.ts";
-export { described, elsewhere, lazy, named } from "./shapes/printed.ts";
+export { described, printOnly, lazy, named } from "./shapes/printed.ts";

@@ -6,7 +6,7 @@ import { recordAudit } from "@sluice/admin-svc/store/audit.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
-import { removeOld } from "@sluice/admin-svc/store/ledger/retention.js";
+import { removeExpiredRecords } from "@sluice/admin-svc/store/ledger/retention.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
@@ -149,7 +149,7 @@ test("more erased entries than recorded by earlier builds are wrong", async () =
 
 test("a log whose beginning was removed by retention is intact", async () => {
   const removed = [];
-  for await (const { count } of removeOld(database, operator(), { auditDays: 0 })) removed.push(count);
+  for await (const { count } of removeExpiredRecords(database, operator(), { auditDays: 0 })) removed.push(count);
   expect(removed.length).toBeGreaterThan(0);
   expect(await stateOf(database)).toMatchObject({ wrong: [], unverifiable: [] });
 });

@@ -10,7 +10,7 @@ import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/datab
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
-import { addCallsApart, insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { addCallsWithoutTurns, insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
@@ -206,7 +206,7 @@ test("an upgrade to ledger-derived sums keeps the old sums", async () => {
   await insertCall(12, "completed");
   await migrateTo("0031_console_sessions");
   await migrate(database);
-  expect(await addCallsApart(database)).toBe(13);
+  expect(await addCallsWithoutTurns(database)).toBe(13);
   const { turns, wrongSums } = await ledgerState(database);
   expect([turns, wrongSums.filter(({ column }) => column === "dimension")]).toEqual([13, []]);
 });

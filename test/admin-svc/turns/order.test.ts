@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listTurns } from "@sluice/admin-svc/store/ledger/generations.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
-import { addCallsApart } from "@sluice/admin-svc/store/ledger/usage.js";
+import { addCallsWithoutTurns } from "@sluice/admin-svc/store/ledger/usage.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import {
   AttemptStatus,
@@ -12,7 +12,7 @@ import {
   CallPayer,
   TurnOutcome,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { decimal, pico } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import fc from "../../support/properties.ts";
 import { sql } from "kysely";
 import { type AdminInstallation, openInstallation } from "../installation.ts";
@@ -63,7 +63,7 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
                 turnId,
                 attempt: index + 1,
                 openedAtMs: openedAtMs + 59n * 60_000n + BigInt(index) * 60_000n,
-                costUsd: decimal(cost),
+                costUsd: toDecimal(cost),
                 ...(index % 2 === 1 && {
                   status: AttemptStatus.FAILED,
                   httpStatus: 502,
@@ -109,7 +109,7 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
             { workspaceId: defaultWorkspaceId, keyHash: keys[key] },
             100,
           );
-          const spent = rows.reduce((sum, { cost_usd: cost }) => sum + pico(cost), 0n);
+          const spent = rows.reduce((sum, { cost_usd: cost }) => sum + parsePico(cost), 0n);
           expect([rows.length, spent]).toEqual([
             own.length,
             own.flatMap(({ costs }) => costs).reduce((sum, cost) => sum + cost, 0n),
@@ -212,7 +212,10 @@ test("calls stored by an admin-svc older than turns are added by a repair, once"
   await sql`update workspace_days set cost_usd = cost_usd + 0.000123456789, attempts = attempts + 1
     where day = (select day from key_days where key_hash = ${keyHash})`.execute(installation.database);
   expect((await stateOf()).wrongSums).not.toEqual([]);
-  expect([await addCallsApart(installation.database), await addCallsApart(installation.database)]).toEqual([1, 0]);
+  expect([
+    await addCallsWithoutTurns(installation.database),
+    await addCallsWithoutTurns(installation.database),
+  ]).toEqual([1, 0]);
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 

@@ -1,7 +1,7 @@
 /** A third-party server, from its start to its end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
-import { tie } from "@sluice/local/processes.js";
+import { endWithThisProcess } from "@sluice/local/processes.js";
 import { eventually } from "../../support/processes.ts";
 
 /** How a server is started. */
@@ -25,7 +25,7 @@ export class Running {
     this.#child = child;
     this.pid = child.pid as number;
     // On this signal the master of nginx also ends its workers; KILL would orphan them.
-    const untie = tie(this.pid, "INT");
+    const untie = endWithThisProcess(this.pid, "INT");
     this.#exited = new Promise((resolve) => child.once("close", () => resolve()));
     void this.#exited.then(untie);
     for (const stream of [child.stdout, child.stderr])

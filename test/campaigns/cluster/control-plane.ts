@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { end, lastLines, spawnChild } from "@sluice/local/child.js";
+import { endChild, lastLines, spawnChild } from "@sluice/local/child.js";
 import { newAuthority, writeCertificate } from "../../support/certificates.ts";
 import { type Finished, eventually, runProgram } from "../../support/processes.ts";
 import { freePorts } from "../../support/runner/free-ports.ts";
@@ -156,7 +156,7 @@ export class ControlPlane {
   }
 
   async stop(): Promise<void> {
-    for (const { child, exited } of this.#children.toReversed()) await end(child, exited, "SIGKILL", 10_000);
+    for (const { child, exited } of this.#children.toReversed()) await endChild(child, exited, "SIGKILL", 10_000);
     rmSync(this.folder, { recursive: true, force: true });
   }
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isAlive, tie } from "@sluice/local/processes.js";
+import { isAlive, endWithThisProcess } from "@sluice/local/processes.js";
 import { freePorts } from "../../support/runner/free-ports.ts";
 import type { Installation } from "../../support/installation.ts";
 import { eventually, programIn, root } from "../../support/processes.ts";
@@ -54,7 +54,7 @@ export async function startLimited(
   };
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const pid = child.pid as number;
-  const untie = tie(pid, "KILL");
+  const untie = endWithThisProcess(pid, "KILL");
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
   const exited = new Promise<void>((resolve) => {

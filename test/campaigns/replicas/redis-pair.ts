@@ -3,7 +3,7 @@
  * replica, or made the replica of its replica while it runs.
  */
 import { join } from "node:path";
-import { end, spawnChild } from "@sluice/local/child.js";
+import { endChild, spawnChild } from "@sluice/local/child.js";
 import { Redis } from "ioredis";
 import { freePorts } from "../../support/runner/free-ports.ts";
 import { bareEnvironment, eventually, runProgram } from "../../support/processes.ts";
@@ -120,7 +120,7 @@ async function startServer(server: Server): Promise<void> {
 }
 
 async function killServer({ running }: Server): Promise<void> {
-  if (running) await end(running.child, running.exited, "SIGKILL", 0);
+  if (running) await endChild(running.child, running.exited, "SIGKILL", 0);
 }
 
 /** @returns the answer as text @throws when the server cannot be reached or refuses */

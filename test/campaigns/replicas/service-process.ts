@@ -1,6 +1,6 @@
 /** A process of a cluster: killed and started again it has the same ports and files. */
 import { join } from "node:path";
-import { inWords, lastLines, spawnChild } from "@sluice/local/child.js";
+import { toReadableLines, lastLines, spawnChild } from "@sluice/local/child.js";
 import { nodeFlags } from "@sluice/local/services.js";
 import { isReady } from "../../support/balancer.ts";
 import { bareEnvironment, eventually, programIn, root } from "../../support/processes.ts";
@@ -60,7 +60,8 @@ export class ServiceProcess {
     });
     this.#running = running;
     void running.exited.then((how) => {
-      if (this.#running === running) this.#fall = `${this.name} ended with ${how}: ${inWords(lastLines(log, 5))}`;
+      if (this.#running === running)
+        this.#fall = `${this.name} ended with ${how}: ${toReadableLines(lastLines(log, 5))}`;
     });
     await eventually(() => this.#fall !== undefined || isReady(healthPort), 90_000);
   }

@@ -31,10 +31,10 @@ async function editsOf(changes: readonly object[]): Promise<unknown[]> {
     import { rolldown } from "rolldown";
     const build = await rolldown({ input: ${JSON.stringify(join(root, "gateway/console/guardrails/draft.ts"))} });
     const { output } = await build.generate({ format: "esm" });
-    const { draftOfGuardrail, editsIn } = await import("data:text/javascript," + encodeURIComponent(output[0].code));
+    const { draftOfGuardrail, toGuardrailEdits } = await import("data:text/javascript," + encodeURIComponent(output[0].code));
     const guardrail = ${JSON.stringify(guardrail)};
     const changes = ${JSON.stringify(changes)};
-    const edits = changes.map((change) => editsIn({ ...draftOfGuardrail(guardrail), ...change }, guardrail));
+    const edits = changes.map((change) => toGuardrailEdits({ ...draftOfGuardrail(guardrail), ...change }, guardrail));
     console.log(JSON.stringify(edits));`;
   const { stdout, stderr } = await runProgram(process.execPath, ["--input-type=module", "--eval", program]);
   expect(stderr).toBe("");

@@ -8,7 +8,7 @@ import { Sandbox } from "@sluice/inference-svc/features/sandbox/client.js";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
-import { pico } from "@sluice/proto/lib/ledger/money.js";
+import { parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Call, answering, calling, hosted } from "../../support/tool-replies.ts";
 import {
@@ -126,7 +126,7 @@ const row = () => {
   return index === -1 ? undefined : { ...engine.opened[index], ...engine.closed[index] };
 };
 
-const ledgerSum = () => engine.closed.reduce((sum, { costUsd = "0" }) => sum + pico(costUsd), 0n);
+const ledgerSum = () => engine.closed.reduce((sum, { costUsd = "0" }) => sum + parsePico(costUsd), 0n);
 const cost = () => asked.scope.trace.usage?.cost;
 const total = () => {
   const { input = 0n, output = 0n, serverTools = 0n } = cost() ?? {};

@@ -1,8 +1,8 @@
 /** Limits of keys as one process counts them: exact at n and n + 1, by the minute and at a time. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { Bucket, periodMs, remainingOf, waitMs } from "@sluice/proto/lib/limits/bucket.js";
-import { rateLimitHeaders, joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { Bucket, periodMs, remainingUnits, waitForUnitMs } from "@sluice/proto/lib/limits/bucket.js";
+import { rateLimitHeaders, sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import { type Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 
@@ -27,23 +27,23 @@ describe("a bucket", () => {
       const start = 1_000_000;
       let wrong = 0;
       for (let n = 0; n < limit; n++) {
-        if (remainingOf(limit, bucket.aheadMs(start)) !== limit - n) wrong++;
+        if (remainingUnits(limit, bucket.aheadMs(start)) !== limit - n) wrong++;
         bucket.take(1, limit, start);
       }
       expect(wrong).toBe(0);
-      expect(remainingOf(limit, bucket.aheadMs(start))).toBe(0);
-      const wait = waitMs(limit, bucket.aheadMs(start));
+      expect(remainingUnits(limit, bucket.aheadMs(start))).toBe(0);
+      const wait = waitForUnitMs(limit, bucket.aheadMs(start));
       expect(wait).toBe(Math.ceil(periodMs / limit));
-      expect(remainingOf(limit, bucket.aheadMs(start + wait))).toBeGreaterThanOrEqual(1);
-      expect(remainingOf(limit, bucket.aheadMs(start + (periodMs / limit) * 0.98))).toBe(0);
-      expect(remainingOf(limit, bucket.aheadMs(start + periodMs))).toBe(limit);
+      expect(remainingUnits(limit, bucket.aheadMs(start + wait))).toBeGreaterThanOrEqual(1);
+      expect(remainingUnits(limit, bucket.aheadMs(start + (periodMs / limit) * 0.98))).toBe(0);
+      expect(remainingUnits(limit, bucket.aheadMs(start + periodMs))).toBe(limit);
     },
   );
 
   test("overdrawn fills up from below zero, for an hour at most", () => {
     const bucket = new Bucket();
     bucket.take(250, 100, 0);
-    expect(waitMs(100, bucket.aheadMs(0))).toBe(1.5 * periodMs + periodMs / 100);
+    expect(waitForUnitMs(100, bucket.aheadMs(0))).toBe(1.5 * periodMs + periodMs / 100);
     bucket.take(1_000_000_000, 1, 0);
     expect(bucket.aheadMs(0)).toBe(3_600_000);
   });
@@ -146,7 +146,7 @@ describe("turns at a time", () => {
     const caller = { keyHash: "a", rateLimits: { concurrentRequests: 1 } };
     enter(limiter, caller);
     expect(enter(limiter, caller).refusal).toBeDefined();
-    expect(enter(limiter, caller, joinTurn).refusal).toBeUndefined();
+    expect(enter(limiter, caller, sharedTurnUse).refusal).toBeUndefined();
   });
 });
 

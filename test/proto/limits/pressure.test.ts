@@ -1,6 +1,6 @@
 /** When a process counts as overloaded, and the work it still accepts then. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { memoryTaken } from "@sluice/proto/lib/load/memory.js";
+import { memoryUsePercent } from "@sluice/proto/lib/load/memory.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { Pressure, StandingQueue } from "@sluice/proto/lib/load/pressure.js";
 
@@ -122,7 +122,7 @@ describe("a process", () => {
   });
 
   test("reports its memory in use as a percentage", () => {
-    expect(memoryTaken()).toBeGreaterThan(0);
-    expect(memoryTaken()).toBeLessThan(100);
+    expect(memoryUsePercent()).toBeGreaterThan(0);
+    expect(memoryUsePercent()).toBeLessThan(100);
   });
 });

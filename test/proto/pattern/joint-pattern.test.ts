@@ -2,13 +2,13 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
 import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
-import { Joint } from "@sluice/proto/lib/pattern/joint.js";
+import { JointAutomaton } from "@sluice/proto/lib/pattern/joint.js";
 import { type JointFound, JointScan } from "@sluice/proto/lib/pattern/joint-scan.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
-const jointOf = (finders: readonly Finder[]): Joint =>
-  new Joint(finders.map(({ automaton }) => automaton as Automaton));
+const jointOf = (finders: readonly Finder[]): JointAutomaton =>
+  new JointAutomaton(finders.map(({ automaton }) => automaton as Automaton));
 
 /** Matches of each pattern, and the position up to which they are complete. */
 interface Told {

@@ -1,6 +1,6 @@
 /** Work of patterns: refusals for too many simultaneous states, and the cost of the worst accepted ones. */
 import { describe, expect, test } from "@jest/globals";
-import { maxAlive } from "@sluice/proto/lib/pattern/alive.js";
+import { maxAliveStates } from "@sluice/proto/lib/pattern/alive.js";
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { Random } from "../../support/random.ts";
@@ -56,7 +56,7 @@ describe("a pattern with many possible live states", () => {
       `${pattern.slice(0, 40)}: ${(user / 1_000).toFixed(0)} ms, ${worst} of ${all} steps at once\n`,
     );
     expect(worst).toBeLessThanOrEqual(stepsPerPiece);
-    expect(all).toBeLessThanOrEqual(2 * units * maxAlive);
+    expect(all).toBeLessThanOrEqual(2 * units * maxAliveStates);
   });
 
   test.each([
@@ -70,7 +70,7 @@ describe("a pattern with many possible live states", () => {
     "\\u{10fffd}{1,3000}",
     "[^a]{1500}b{1500}[^a]{1500}",
   ])("%s is refused with the limit, and still runs in short steps where it was stored", (pattern) => {
-    expect(() => compilePattern(pattern)).toThrow(`more than ${maxAlive} states alive at once`);
+    expect(() => compilePattern(pattern)).toThrow(`more than ${maxAliveStates} states alive at once`);
     expect(stepsOf(compileStoredPattern(pattern), letters.slice(0, 2_000)).worst).toBeLessThanOrEqual(stepsPerPiece);
   });
 });

@@ -1,8 +1,8 @@
 /** Reads the bodies of operations other than turns: frames of a WebSocket, embeddings, and prompts for token counts. */
 import { parseEmbeddings } from "@sluice/gateway/doors/embeddings/request.js";
 import { readResponse } from "@sluice/gateway/doors/responses/door.js";
-import { itemsIn } from "@sluice/gateway/doors/responses/items.js";
-import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/doors/responses/socket/frame.js";
+import { readInputItems } from "@sluice/gateway/doors/responses/items.js";
+import { bodyOf, readFrame, unknownPreviousResponse } from "@sluice/gateway/doors/responses/socket/frame.js";
 import { estimateInputTokens, measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -23,8 +23,8 @@ export const acceptFrame: FuzzedFormat["accept"] = (body, members, throughWire) 
   const bytes = body.toString().replace("{", members.length > 0 ? `${frameType},` : frameType);
   const frame = readFrame(Buffer.from(bytes));
   if (frame === undefined) throw new Error("the frame cancels a response");
-  if (frame.previousId !== undefined) throw unknownPrevious(frame.previousId);
-  const asked = bodyOf(frame, itemsIn(frame.bytes, frame.members));
+  if (frame.previousId !== undefined) throw unknownPreviousResponse(frame.previousId);
+  const asked = bodyOf(frame, readInputItems(frame.bytes, frame.members));
   const { request } = readResponse(asked, scanObject(asked, "frame"), context);
   return { turn: toTurn(request, throughWire) };
 };

@@ -3,8 +3,8 @@
  * Off unless the configuration sets a duration; encrypted, and bounded in memory.
  */
 import type { EdgeSettings } from "@sluice/proto/config/config-file.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
-import { type ServiceToken, acceptedBy, presented } from "@sluice/proto/lib/rpc/service-token.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
+import { type ServiceToken, acceptedTokens, tokenToSend } from "@sluice/proto/lib/rpc/service-token.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { ItemStore } from "./item-store.ts";
 import { findReferences, withItems } from "./references.ts";
@@ -38,7 +38,7 @@ export class RememberedItems {
   }
 
   /** Remembers the items of one answer. @returns undefined when the feature is off */
-  taker(keyHash: string): ItemTaker | undefined {
+  taker(keyHash: string): ItemReceiver | undefined {
     const ttlMs = this.#ttlMs;
     if (ttlMs === 0) return undefined;
     // Connects while the answer is made.
@@ -63,7 +63,7 @@ export class RememberedItems {
     const { id } = JSON.parse(item) as { id?: unknown };
     if (typeof id !== "string" || id === "") return;
     const name = nameOf(keyHash, id);
-    this.#store.put(keyHash, name, seal(item, presented(this.#parts.token), keyHash, name), ttlMs);
+    this.#store.put(keyHash, name, seal(item, tokenToSend(this.#parts.token), keyHash, name), ttlMs);
   }
 
   async #restore(
@@ -84,7 +84,7 @@ export class RememberedItems {
   #open(keyHash: string, id: string, sealed: Buffer | undefined): string | undefined {
     if (!sealed) return undefined;
     const name = nameOf(keyHash, id);
-    for (const secret of acceptedBy(this.#parts.token)) {
+    for (const secret of acceptedTokens(this.#parts.token)) {
       const item = unseal(sealed, secret, keyHash, name);
       if (item !== undefined) return item;
     }

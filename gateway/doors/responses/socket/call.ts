@@ -16,11 +16,11 @@ import { responsesPath } from "../../../edge/http/turn-head.ts";
 import { admit } from "../../../edge/limits/admission.ts";
 import { reserveForParsing } from "../../../edge/turns/body.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
-import { toOpen, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
+import { toOpenMessage, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
 import type { TurnRouteParts } from "../../../edge/turns/route.ts";
 import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
 import { type CreateFrame, bodyOf } from "./frame.ts";
-import { type EventTaker, SocketTurn } from "./turn.ts";
+import { type EventReceiver, SocketTurn } from "./turn.ts";
 
 /** The connection of a call. */
 export interface CallConnection {
@@ -74,7 +74,7 @@ export class SocketCall {
   }
 
   /** @param input JSON of all its items @throws Fault */
-  async open(frame: CreateFrame, input: string, taker: EventTaker): Promise<void> {
+  async open(frame: CreateFrame, input: string, taker: EventReceiver): Promise<void> {
     const body = bodyOf(frame, input);
     const { request, identity, members } = await this.#read(body);
     if (this.#isOver) return;
@@ -86,7 +86,7 @@ export class SocketCall {
     const { parts, keyHash } = this.#connected;
     const caller = { keyHash, requestId: this.requestId, trace: this.#observation.trace };
     const prepared = { request, generationId: this.#generationId, timeoutMs: undefined };
-    turn.start(keyHash, (listener) => parts.pool.open(toOpen(parts, caller, prepared), listener));
+    turn.start(keyHash, (listener) => parts.pool.open(toOpenMessage(parts, caller, prepared), listener));
   }
 
   /** Ends the call, and the turn with it. @param status 499 when the client has left */

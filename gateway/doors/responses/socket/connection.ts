@@ -11,8 +11,8 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import type { WebSocket } from "ws";
 import { type CallConnection, SocketCall } from "./call.ts";
-import { itemsIn } from "../items.ts";
-import { type CreateFrame, errorFrame, readFrame, unknownPrevious } from "./frame.ts";
+import { readInputItems } from "../items.ts";
+import { type CreateFrame, errorFrame, readFrame, unknownPreviousResponse } from "./frame.ts";
 
 /** Maximum of waiting frames during a response. */
 const maxWaiting = 16;
@@ -128,9 +128,9 @@ export class ResponseSocket {
   /** JSON of a frame's items, after the items of the response it continues. @throws Fault INVALID_REQUEST */
   #wholeInput(frame: CreateFrame): string {
     const { bytes, members, previousId } = frame;
-    if (previousId === undefined) return itemsIn(bytes, members);
-    if (this.#remembered?.id !== previousId) throw unknownPrevious(previousId);
-    return joined(this.#remembered.items, itemsIn(bytes, members));
+    if (previousId === undefined) return readInputItems(bytes, members);
+    if (this.#remembered?.id !== previousId) throw unknownPreviousResponse(previousId);
+    return joined(this.#remembered.items, readInputItems(bytes, members));
   }
 
   /** A response is not remembered when no memory is free: its client then sends all items again. */

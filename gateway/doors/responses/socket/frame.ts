@@ -51,7 +51,7 @@ export function bodyOf({ bytes, members }: CreateFrame, items: string): Buffer {
 const textOf = (bytes: Buffer, { start, end }: ByteSpan): string => bytes.toString("utf8", start, end);
 
 /** The fault of a frame that continues from a response unknown to this connection. */
-export const unknownPrevious = (id: string): Fault =>
+export const unknownPreviousResponse = (id: string): Fault =>
   new Fault(
     FaultReason.INVALID_REQUEST,
     `previous_response_id: this connection does not remember ${id.slice(0, 64)}, only its last response; send all items instead`,

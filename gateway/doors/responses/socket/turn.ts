@@ -18,7 +18,7 @@ import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
 /** The connection as its response uses it. */
-export interface EventTaker {
+export interface EventReceiver {
   send(frames: readonly string[]): void;
   /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */
   finished(fault: Fault | undefined, refused: boolean): void;
@@ -42,7 +42,7 @@ function dataOf(text: string): string[] {
 }
 
 export class SocketTurn implements TurnListener {
-  readonly #taker: EventTaker;
+  readonly #taker: EventReceiver;
   readonly #captured: CapturedTurn | undefined;
   readonly #object: ResponseObject;
   readonly #ladder: Ladder;
@@ -54,7 +54,7 @@ export class SocketTurn implements TurnListener {
 
   /** @param captured receives the answer if the key captures content */
   constructor(
-    taker: EventTaker,
+    taker: EventReceiver,
     identity: ResponseIdentity,
     request: RunTurnRequest,
     captured: CapturedTurn | undefined,

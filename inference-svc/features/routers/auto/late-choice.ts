@@ -2,7 +2,7 @@
  * Router choices that a classifier model may still change. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
  * After an unsure guess, a classifier model gets the redacted request, and the router chooses again.
  */
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import type { Route } from "../../../models/internal-calls/internal-call.ts";
 import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
@@ -118,7 +118,7 @@ export class LateChoices {
     const note = (before: Stage, after: Stage, more: Stage["data"]): void =>
       replaceStage(scope, before, {
         ...after,
-        ...(!isForbidden && { cost_usd: pico === undefined ? null : dollars(pico) }),
+        ...(!isForbidden && { cost_usd: pico === undefined ? null : toDollars(pico) }),
         data: { ...after.data, ...more },
       });
     if (reading === undefined || typeof reading === "string") {

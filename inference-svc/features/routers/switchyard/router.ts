@@ -2,7 +2,7 @@
  * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap model of the request if it suffices, else with the expensive one. The
  * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
  */
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { CallContext, Route } from "../../../models/internal-calls/internal-call.ts";
 import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
 import { Spending } from "../../../models/internal-calls/internal-spending.ts";
@@ -189,7 +189,7 @@ class Decision {
       type: "plugin",
       name: "switchyard-router",
       summary: `${first}, by ${strategy}`,
-      ...(isAsked && { cost_usd: pico === undefined ? null : dollars(pico) }),
+      ...(isAsked && { cost_usd: pico === undefined ? null : toDollars(pico) }),
       data: {
         resolved_to: first,
         fallback_models: rest,

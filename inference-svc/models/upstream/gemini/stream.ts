@@ -1,5 +1,5 @@
 /** Reads a Gemini answer, in chunks or whole, as turn events. A whole answer is read like a single chunk. */
-import { elementsOf, memberOf, oneLine } from "@sluice/proto/lib/json/span.js";
+import { elementsOf, memberOf, removeLineBreaks } from "@sluice/proto/lib/json/span.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
@@ -104,7 +104,7 @@ export class GeminiTranslator implements Translator {
     for (const [index, part] of parts.entries()) {
       const says = part.thought !== true && text(part.text) !== "";
       const written = args?.get(index);
-      this.#parts.read(part, written ? oneLine(written) : "{}", says ? logprobs : []);
+      this.#parts.read(part, written ? removeLineBreaks(written) : "{}", says ? logprobs : []);
       // The log probabilities cover the whole chunk, so its first text gets them.
       if (says) logprobs = [];
     }

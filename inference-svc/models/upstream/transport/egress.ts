@@ -2,7 +2,7 @@
  * Whether this process reaches the servers it calls. Without a name server, a route or a proxy each call fails at once, so a process that does not notice
  * has the fewest open turns and draws more of them.
  */
-import type { Finding } from "@sluice/proto/lib/process/hindrances.js";
+import type { HindranceFinding } from "@sluice/proto/lib/process/hindrances.js";
 import type { Socket } from "node:net";
 
 /** Consecutive failures to connect, without an answer from any server between them. */
@@ -20,7 +20,7 @@ export class Egress {
   #failures = 0;
   #open: OpenSocket | undefined;
   #code = "";
-  #watcher: ((found: Finding) => void) | undefined;
+  #watcher: ((found: HindranceFinding) => void) | undefined;
 
   /** An answer has come. Called for each answer, so it does no more than this. */
   noteAnswer(): void {
@@ -36,17 +36,17 @@ export class Egress {
   }
 
   /** Calls the watcher when no server seems to be reachable any more. */
-  onLoss(watcher: (found: Finding) => void): void {
+  onLoss(watcher: (found: HindranceFinding) => void): void {
     this.#watcher = watcher;
   }
 
   /** Tries the last unreachable server again. @returns undefined once it, or any other server, has been reached */
-  async look(): Promise<Finding | undefined> {
+  async look(): Promise<HindranceFinding | undefined> {
     if (this.#failures >= minFailures && this.#open && (await connects(this.#open))) this.#failures = 0;
     return this.#failures >= minFailures ? this.#finding : undefined;
   }
 
-  get #finding(): Finding {
+  get #finding(): HindranceFinding {
     return { reason: `no connection to a server can be opened${this.#code && ` (${this.#code})`}`, isPartial: true };
   }
 }

@@ -7,7 +7,7 @@
 
 import { type BackwardWriter } from "../backward-writer.ts";
 import { boolField, bytesField, doubleField, closePart, followingField, int32Field, int64Field, messageField, textField, uint32Field, uint64Field, unknownFields } from "../fields.ts";
-import { type WireReader, decodeMessage, none, readBySchema, setEntry, unfamiliar, unset } from "../wire-reader.ts";
+import { type WireReader, decodeMessage, emptyBytes, readBySchema, setEntry, unsetOneof, unsupportedMessage } from "../wire-reader.ts";
 import { type RunTurnRequest, CacheControlSchema, ProviderPreferencesSchema, PluginSchema, UnknownFieldSchema, type Usage, type ServerToolUse, type Cost, type TurnEvent, type TurnStart, type ItemStart, type TextDelta, type ArgumentsDelta, AnnotationSchema, type ItemEnd, DebugSchema, type TurnEnd, NativeEventSchema, AlteredFieldSchema } from "../../../gen/sluice/inference/v1/turn_pb.ts";
 import { type SessionRequest, type ClientFrame, type Open, type Cancel, type SessionResponse, type ServerFrame, HelloSchema, HindranceSchema, type Batch, BatchSchema } from "../../../gen/sluice/inference/v1/session_pb.ts";
 import { FaultSchema } from "../../../gen/sluice/common/v1/fault_pb.ts";
@@ -18,7 +18,7 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: "",
     models: [],
-    inputJson: none,
+    inputJson: emptyBytes,
     instructions: undefined,
     stream: false,
     maxOutputTokens: undefined,
@@ -29,11 +29,11 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     presencePenalty: undefined,
     topLogprobs: undefined,
     parallelToolCalls: undefined,
-    toolsJson: none,
-    toolChoiceJson: none,
-    textFormatJson: none,
+    toolsJson: emptyBytes,
+    toolChoiceJson: emptyBytes,
+    textFormatJson: emptyBytes,
     textVerbosity: "",
-    reasoningJson: none,
+    reasoningJson: emptyBytes,
     include: [],
     maxToolCalls: undefined,
     metadata: {},
@@ -46,22 +46,22 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     echoUpstreamBody: false,
     serviceMetadata: false,
     truncation: "",
-    imageConfigJson: none,
+    imageConfigJson: emptyBytes,
     cacheControl: undefined,
-    promptCacheOptionsJson: none,
-    traceJson: none,
-    stopServerToolsWhenJson: none,
+    promptCacheOptionsJson: emptyBytes,
+    traceJson: emptyBytes,
+    stopServerToolsWhenJson: emptyBytes,
     provider: undefined,
     plugins: [],
     unknownFields: [],
     stop: [],
     seed: undefined,
     logitBias: {},
-    predictionJson: none,
+    predictionJson: emptyBytes,
     anthropicBetas: [],
-    contextManagementJson: none,
+    contextManagementJson: emptyBytes,
     door: "",
-    extraJson: none,
+    extraJson: emptyBytes,
     minP: undefined,
     topA: undefined,
     repetitionPenalty: undefined,
@@ -138,7 +138,7 @@ export function writeRunTurnRequest(writer: BackwardWriter, value: RunTurnReques
 export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequest {
   let _model: RunTurnRequest["model"] = "";
   let _models: RunTurnRequest["models"] = [];
-  let _inputJson: RunTurnRequest["inputJson"] = none;
+  let _inputJson: RunTurnRequest["inputJson"] = emptyBytes;
   let _instructions: RunTurnRequest["instructions"] | undefined = undefined;
   let _stream: RunTurnRequest["stream"] = false;
   let _maxOutputTokens: RunTurnRequest["maxOutputTokens"] | undefined = undefined;
@@ -149,11 +149,11 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _presencePenalty: RunTurnRequest["presencePenalty"] | undefined = undefined;
   let _topLogprobs: RunTurnRequest["topLogprobs"] | undefined = undefined;
   let _parallelToolCalls: RunTurnRequest["parallelToolCalls"] | undefined = undefined;
-  let _toolsJson: RunTurnRequest["toolsJson"] = none;
-  let _toolChoiceJson: RunTurnRequest["toolChoiceJson"] = none;
-  let _textFormatJson: RunTurnRequest["textFormatJson"] = none;
+  let _toolsJson: RunTurnRequest["toolsJson"] = emptyBytes;
+  let _toolChoiceJson: RunTurnRequest["toolChoiceJson"] = emptyBytes;
+  let _textFormatJson: RunTurnRequest["textFormatJson"] = emptyBytes;
   let _textVerbosity: RunTurnRequest["textVerbosity"] = "";
-  let _reasoningJson: RunTurnRequest["reasoningJson"] = none;
+  let _reasoningJson: RunTurnRequest["reasoningJson"] = emptyBytes;
   let _include: RunTurnRequest["include"] = [];
   let _maxToolCalls: RunTurnRequest["maxToolCalls"] | undefined = undefined;
   let _metadata: RunTurnRequest["metadata"] = {};
@@ -166,22 +166,22 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _echoUpstreamBody: RunTurnRequest["echoUpstreamBody"] = false;
   let _serviceMetadata: RunTurnRequest["serviceMetadata"] = false;
   let _truncation: RunTurnRequest["truncation"] = "";
-  let _imageConfigJson: RunTurnRequest["imageConfigJson"] = none;
+  let _imageConfigJson: RunTurnRequest["imageConfigJson"] = emptyBytes;
   let _cacheControl: RunTurnRequest["cacheControl"] | undefined = undefined;
-  let _promptCacheOptionsJson: RunTurnRequest["promptCacheOptionsJson"] = none;
-  let _traceJson: RunTurnRequest["traceJson"] = none;
-  let _stopServerToolsWhenJson: RunTurnRequest["stopServerToolsWhenJson"] = none;
+  let _promptCacheOptionsJson: RunTurnRequest["promptCacheOptionsJson"] = emptyBytes;
+  let _traceJson: RunTurnRequest["traceJson"] = emptyBytes;
+  let _stopServerToolsWhenJson: RunTurnRequest["stopServerToolsWhenJson"] = emptyBytes;
   let _provider: RunTurnRequest["provider"] | undefined = undefined;
   let _plugins: RunTurnRequest["plugins"] = [];
   let _unknownFields: RunTurnRequest["unknownFields"] = [];
   let _stop: RunTurnRequest["stop"] = [];
   let _seed: RunTurnRequest["seed"] | undefined = undefined;
   let _logitBias: RunTurnRequest["logitBias"] = {};
-  let _predictionJson: RunTurnRequest["predictionJson"] = none;
+  let _predictionJson: RunTurnRequest["predictionJson"] = emptyBytes;
   let _anthropicBetas: RunTurnRequest["anthropicBetas"] = [];
-  let _contextManagementJson: RunTurnRequest["contextManagementJson"] = none;
+  let _contextManagementJson: RunTurnRequest["contextManagementJson"] = emptyBytes;
   let _door: RunTurnRequest["door"] = "";
-  let _extraJson: RunTurnRequest["extraJson"] = none;
+  let _extraJson: RunTurnRequest["extraJson"] = emptyBytes;
   let _minP: RunTurnRequest["minP"] | undefined = undefined;
   let _topA: RunTurnRequest["topA"] | undefined = undefined;
   let _repetitionPenalty: RunTurnRequest["repetitionPenalty"] | undefined = undefined;
@@ -281,7 +281,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
         _imageConfigJson = reader.counted();
         break;
       case 258:
-        if (_cacheControl !== undefined) throw unfamiliar;
+        if (_cacheControl !== undefined) throw unsupportedMessage;
         _cacheControl = readBySchema(CacheControlSchema, reader, reader.end());
         break;
       case 266:
@@ -294,7 +294,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
         _stopServerToolsWhenJson = reader.counted();
         break;
       case 290:
-        if (_provider !== undefined) throw unfamiliar;
+        if (_provider !== undefined) throw unsupportedMessage;
         _provider = readBySchema(ProviderPreferencesSchema, reader, reader.end());
         break;
       case 298:
@@ -337,7 +337,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
         _repetitionPenalty = reader.double();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -407,7 +407,7 @@ function readRunTurnRequestMetadata(reader: WireReader, end: number, entries: Ru
         value = reader.string();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -426,7 +426,7 @@ function readRunTurnRequestLogitBias(reader: WireReader, end: number, entries: R
         value = reader.double();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -498,11 +498,11 @@ export function readUsage(reader: WireReader, end: number): Usage {
         _reasoningTokens = reader.varint();
         break;
       case 50:
-        if (_serverToolUse !== undefined) throw unfamiliar;
+        if (_serverToolUse !== undefined) throw unsupportedMessage;
         _serverToolUse = readServerToolUse(reader, reader.end());
         break;
       case 58:
-        if (_cost !== undefined) throw unfamiliar;
+        if (_cost !== undefined) throw unsupportedMessage;
         _cost = readCost(reader, reader.end());
         break;
       case 64:
@@ -512,7 +512,7 @@ export function readUsage(reader: WireReader, end: number): Usage {
         _cacheWriteHourTokens = reader.varint();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -563,7 +563,7 @@ export function readCost(reader: WireReader, end: number): Cost {
         _serverToolsPicoUsd = reader.uint64();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -608,7 +608,7 @@ export function readServerToolUse(reader: WireReader, end: number): ServerToolUs
         _toolCallsExecuted = reader.varint();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -624,7 +624,7 @@ export function readServerToolUse(reader: WireReader, end: number): ServerToolUs
 export function emptyTurnEvent(): TurnEvent {
   return {
     $typeName: "sluice.inference.v1.TurnEvent",
-    event: unset,
+    event: unsetOneof,
   };
 }
 
@@ -708,7 +708,7 @@ export function writeTurnEvent(writer: BackwardWriter, value: TurnEvent): void {
 }
 
 export function readTurnEvent(reader: WireReader, end: number): TurnEvent {
-  let _event: TurnEvent["event"] = unset;
+  let _event: TurnEvent["event"] = unsetOneof;
   if (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -751,7 +751,7 @@ export function readTurnEvent(reader: WireReader, end: number): TurnEvent {
         _event = { case: "usage", value: readUsage(reader, reader.end()) };
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -800,7 +800,7 @@ export function readTurnStart(reader: WireReader, end: number): TurnStart {
         _passedFields.push(reader.string());
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -818,7 +818,7 @@ export function emptyItemStart(): ItemStart {
   return {
     $typeName: "sluice.inference.v1.ItemStart",
     index: 0,
-    itemJson: none,
+    itemJson: emptyBytes,
   };
 }
 
@@ -830,7 +830,7 @@ export function writeItemStart(writer: BackwardWriter, value: ItemStart): void {
 
 export function readItemStart(reader: WireReader, end: number): ItemStart {
   let _index: ItemStart["index"] = 0;
-  let _itemJson: ItemStart["itemJson"] = none;
+  let _itemJson: ItemStart["itemJson"] = emptyBytes;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
@@ -840,7 +840,7 @@ export function readItemStart(reader: WireReader, end: number): ItemStart {
         _itemJson = reader.counted();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -858,7 +858,7 @@ export function emptyTextDelta(): TextDelta {
     index: 0,
     part: 0,
     delta: "",
-    logprobsJson: none,
+    logprobsJson: emptyBytes,
   };
 }
 
@@ -874,7 +874,7 @@ export function readTextDelta(reader: WireReader, end: number): TextDelta {
   let _index: TextDelta["index"] = 0;
   let _part: TextDelta["part"] = 0;
   let _delta: TextDelta["delta"] = "";
-  let _logprobsJson: TextDelta["logprobsJson"] = none;
+  let _logprobsJson: TextDelta["logprobsJson"] = emptyBytes;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
@@ -890,7 +890,7 @@ export function readTextDelta(reader: WireReader, end: number): TextDelta {
         _logprobsJson = reader.counted();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -930,7 +930,7 @@ export function readArgumentsDelta(reader: WireReader, end: number): ArgumentsDe
         _delta = reader.string();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -946,7 +946,7 @@ export function emptyItemEnd(): ItemEnd {
   return {
     $typeName: "sluice.inference.v1.ItemEnd",
     index: 0,
-    itemJson: none,
+    itemJson: emptyBytes,
   };
 }
 
@@ -958,7 +958,7 @@ export function writeItemEnd(writer: BackwardWriter, value: ItemEnd): void {
 
 export function readItemEnd(reader: WireReader, end: number): ItemEnd {
   let _index: ItemEnd["index"] = 0;
-  let _itemJson: ItemEnd["itemJson"] = none;
+  let _itemJson: ItemEnd["itemJson"] = emptyBytes;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
@@ -968,7 +968,7 @@ export function readItemEnd(reader: WireReader, end: number): ItemEnd {
         _itemJson = reader.counted();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -987,8 +987,8 @@ export function emptyTurnEnd(): TurnEnd {
     incompleteReason: "",
     usage: undefined,
     serviceTier: "",
-    serviceMetadataJson: none,
-    alignmentJson: none,
+    serviceMetadataJson: emptyBytes,
+    alignmentJson: emptyBytes,
     stopSequence: undefined,
     incompleteDetail: undefined,
   } as unknown as TurnEnd;
@@ -1015,8 +1015,8 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
   let _incompleteReason: TurnEnd["incompleteReason"] = "";
   let _usage: TurnEnd["usage"] | undefined = undefined;
   let _serviceTier: TurnEnd["serviceTier"] = "";
-  let _serviceMetadataJson: TurnEnd["serviceMetadataJson"] = none;
-  let _alignmentJson: TurnEnd["alignmentJson"] = none;
+  let _serviceMetadataJson: TurnEnd["serviceMetadataJson"] = emptyBytes;
+  let _alignmentJson: TurnEnd["alignmentJson"] = emptyBytes;
   let _stopSequence: TurnEnd["stopSequence"] | undefined = undefined;
   let _incompleteDetail: TurnEnd["incompleteDetail"] | undefined = undefined;
   while (reader.at < end) {
@@ -1028,7 +1028,7 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
         _incompleteReason = reader.string();
         break;
       case 26:
-        if (_usage !== undefined) throw unfamiliar;
+        if (_usage !== undefined) throw unsupportedMessage;
         _usage = readUsage(reader, reader.end());
         break;
       case 34:
@@ -1047,7 +1047,7 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
         _incompleteDetail = reader.string();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1089,7 +1089,7 @@ export function readSessionRequest(reader: WireReader, end: number): SessionRequ
         _frames.push(readClientFrame(reader, reader.end()));
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1104,7 +1104,7 @@ export function emptyClientFrame(): ClientFrame {
   return {
     $typeName: "sluice.inference.v1.ClientFrame",
     turn: 0,
-    frame: unset,
+    frame: unsetOneof,
   };
 }
 
@@ -1134,26 +1134,26 @@ export function writeClientFrame(writer: BackwardWriter, value: ClientFrame): vo
 
 export function readClientFrame(reader: WireReader, end: number): ClientFrame {
   let _turn: ClientFrame["turn"] = 0;
-  let _frame: ClientFrame["frame"] = unset;
+  let _frame: ClientFrame["frame"] = unsetOneof;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
         _turn = reader.varint();
         break;
       case 18:
-        if (_frame !== unset) throw unfamiliar;
+        if (_frame !== unsetOneof) throw unsupportedMessage;
         _frame = { case: "open", value: readOpen(reader, reader.end()) };
         break;
       case 24:
-        if (_frame !== unset) throw unfamiliar;
+        if (_frame !== unsetOneof) throw unsupportedMessage;
         _frame = { case: "credit", value: reader.varint() };
         break;
       case 34:
-        if (_frame !== unset) throw unfamiliar;
+        if (_frame !== unsetOneof) throw unsupportedMessage;
         _frame = { case: "cancel", value: readCancel(reader, reader.end()) };
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1213,7 +1213,7 @@ export function readOpen(reader: WireReader, end: number): Open {
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
-        if (_request !== undefined) throw unfamiliar;
+        if (_request !== undefined) throw unsupportedMessage;
         _request = readRunTurnRequest(reader, reader.end());
         break;
       case 18:
@@ -1244,7 +1244,7 @@ export function readOpen(reader: WireReader, end: number): Open {
         _atMostOnce = reader.bool();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1319,18 +1319,18 @@ export function readSessionResponse(reader: WireReader, end: number): SessionRes
         _frames.push(readServerFrame(reader, reader.end()));
         break;
       case 18:
-        if (_hello !== undefined) throw unfamiliar;
+        if (_hello !== undefined) throw unsupportedMessage;
         _hello = readBySchema(HelloSchema, reader, reader.end());
         break;
       case 24:
         _draining = reader.bool();
         break;
       case 34:
-        if (_hindrance !== undefined) throw unfamiliar;
+        if (_hindrance !== undefined) throw unsupportedMessage;
         _hindrance = readBySchema(HindranceSchema, reader, reader.end());
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1348,7 +1348,7 @@ export function emptyServerFrame(): ServerFrame {
   return {
     $typeName: "sluice.inference.v1.ServerFrame",
     turn: 0,
-    frame: unset,
+    frame: unsetOneof,
     last: false,
   };
 }
@@ -1374,7 +1374,7 @@ export function writeServerFrame(writer: BackwardWriter, value: ServerFrame): vo
 
 export function readServerFrame(reader: WireReader, end: number): ServerFrame {
   let _turn: ServerFrame["turn"] = 0;
-  let _frame: ServerFrame["frame"] = unset;
+  let _frame: ServerFrame["frame"] = unsetOneof;
   let _last: ServerFrame["last"] = false;
   while (reader.at < end) {
     switch (reader.varint()) {
@@ -1382,18 +1382,18 @@ export function readServerFrame(reader: WireReader, end: number): ServerFrame {
         _turn = reader.varint();
         break;
       case 18:
-        if (_frame !== unset) throw unfamiliar;
+        if (_frame !== unsetOneof) throw unsupportedMessage;
         _frame = { case: "batch", value: new UnreadBatch(reader, reader.end()) };
         break;
       case 26:
-        if (_frame !== unset) throw unfamiliar;
+        if (_frame !== unsetOneof) throw unsupportedMessage;
         _frame = { case: "fault", value: readBySchema(FaultSchema, reader, reader.end()) };
         break;
       case 32:
         _last = reader.bool();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);
@@ -1436,7 +1436,7 @@ export function readBatch(reader: WireReader, end: number): Batch {
         _cost = reader.varint();
         break;
       default:
-        throw unfamiliar;
+        throw unsupportedMessage;
     }
   }
   reader.ends(end);

@@ -1,6 +1,6 @@
 /** Alternatives of shapes, chosen by a tag or by the value's type. */
 import { type JsonObject, isObject } from "../fields.ts";
-import { type JsonSchema, type Shape, child } from "./base.ts";
+import { type JsonSchema, type Shape, childPath } from "./base.ts";
 import { array } from "./containers.ts";
 import { oneOf } from "./scalars.ts";
 
@@ -56,12 +56,12 @@ export function tagged(tag: string, kinds: Readonly<Record<string, Shape>>, rule
       if (kind === undefined || kind === null) {
         const shape = untagged?.(value);
         if (shape) return shape.check(value, path, problems);
-        return problems.add(child(path, tag), kind === null ? "must be a string" : "required");
+        return problems.add(childPath(path, tag), kind === null ? "must be a string" : "required");
       }
-      if (typeof kind !== "string") return problems.add(child(path, tag), "must be a string");
+      if (typeof kind !== "string") return problems.add(childPath(path, tag), "must be a string");
       const shape = byKind.get(kind);
       if (shape) shape.check(value, path, problems);
-      else problems.add(child(path, tag), unknown(kind));
+      else problems.add(childPath(path, tag), unknown(kind));
     },
     schema: (components) => ({
       anyOf: [...new Set(byKind.values()), ...shorthands].map((shape) => shape.schema(components)),

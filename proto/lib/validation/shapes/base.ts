@@ -28,7 +28,7 @@ export type Accepted<S extends Shape> = S extends Shape<infer Value> ? Value : n
 /** Placeholder for every path within a value under test: building the paths of its fields would cost more than the test. */
 const untold = "\0";
 
-export function child(path: string, name: string | number): string {
+export function childPath(path: string, name: string | number): string {
   if (path === untold) return untold;
   return path === "" ? `${name}` : `${path}.${name}`;
 }
@@ -42,4 +42,4 @@ export function checkShape(shape: Shape, value: unknown, path: string, problems:
 }
 
 /** Any JSON value. */
-export const anything: Shape = { takesNull: true, check: () => {}, schema: () => ({}) };
+export const anyValue: Shape = { takesNull: true, check: () => {}, schema: () => ({}) };

@@ -1,7 +1,7 @@
 /** Shapes of arrays, maps and objects with known fields. */
 import { type JsonObject, isObject } from "../fields.ts";
 import type { Problems } from "../problems.ts";
-import { type Accepted, type JsonSchema, type Shape, child } from "./base.ts";
+import { type Accepted, type JsonSchema, type Shape, childPath } from "./base.ts";
 
 export interface ArrayLimits {
   readonly min?: number;
@@ -22,7 +22,7 @@ export function array<Entry>(
       if (!Array.isArray(value)) return problems.add(path, `must be an array${or}`);
       if (value.length < min) problems.add(path, `at least ${min} ${min === 1 ? entry : plural}`);
       if (max !== undefined && value.length > max) return problems.add(path, `at most ${max} ${plural}`);
-      for (let index = 0; index < value.length; index++) of.check(value[index], child(path, index), problems);
+      for (let index = 0; index < value.length; index++) of.check(value[index], childPath(path, index), problems);
       also?.(value, path, problems);
     },
     schema: (components) => ({
@@ -52,7 +52,7 @@ export const map = <Value>(of: Shape<Value>, { max, key }: MapRules = {}): Shape
     if (max !== undefined && names.length > max) return problems.add(path, `at most ${max} pairs`);
     for (const name of names) {
       key?.check(name, path, problems);
-      of.check(value[name], child(path, name.slice(0, 64)), problems);
+      of.check(value[name], childPath(path, name.slice(0, 64)), problems);
     }
   },
   schema: (components) => ({
@@ -102,8 +102,8 @@ export function object<const F extends Fields, const Required extends string = n
       for (let index = 0; index < names.length; index++) {
         const name = names[index]!;
         const field = value[name];
-        if (field !== undefined) shapes[index]!.check(field, child(path, name), problems);
-        else if (needed[index]) problems.add(child(path, name), "required");
+        if (field !== undefined) shapes[index]!.check(field, childPath(path, name), problems);
+        else if (needed[index]) problems.add(childPath(path, name), "required");
       }
       if (strict) checkUnknown(value, fields, path, problems);
       else if (problems.onIgnored) noteUnknown(value, fields, path, problems.onIgnored);
@@ -135,6 +135,6 @@ function eachUnknown(
   visit: (path: string, name: string) => void,
 ): void {
   for (const name of Object.keys(value)) {
-    if (!Object.hasOwn(fields, name)) visit(child(path, name.slice(0, 64)), name);
+    if (!Object.hasOwn(fields, name)) visit(childPath(path, name.slice(0, 64)), name);
   }
 }

@@ -2,7 +2,7 @@
 import type { Components, Shape } from "./base.ts";
 
 /** A print-only shape; the code that reads the value checks it. */
-export const elsewhere = (shape: Shape): Shape => ({ check: () => {}, schema: shape.schema });
+export const printOnly = (shape: Shape): Shape => ({ check: () => {}, schema: shape.schema });
 
 /** A shape printed as a separate definition. */
 export const named = <S extends Shape>(name: string, shape: S): S => ({

@@ -3,7 +3,7 @@ import { type Server as HttpServer, createServer as createHttpServer } from "nod
 import { type AddressInfo, type Server, createServer } from "node:net";
 import { refuseEarly } from "@sluice/gateway/edge/http/early-refusal.js";
 import { createEdgeServer } from "@sluice/gateway/edge/http/edge-server.js";
-import { shed, refusalText } from "@sluice/gateway/edge/http/shed.js";
+import { refuseOverload, refusalText } from "@sluice/gateway/edge/http/shed.js";
 import { serve } from "./commands.ts";
 
 const door = { overloaded: true, refuses: () => true };
@@ -16,11 +16,11 @@ const ways = {
       socket.on("data", () => socket.write(text, "latin1")).on("error", () => {});
     }),
   "bare node:http": (): HttpServer => createHttpServer((_, response) => response.writeHead(503).end()),
-  parsed: () => createEdgeServer(shed),
+  parsed: () => createEdgeServer(refuseOverload),
   unparsed: () =>
     createEdgeServer((request, response) => {
       refuseEarly(request, door);
-      shed(request, response);
+      refuseOverload(request, response);
     }),
 } as const;
 

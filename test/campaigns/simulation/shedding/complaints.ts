@@ -1,10 +1,10 @@
 /** Bounds for the figures of an overloaded fleet. */
-import { maxWaiting } from "@sluice/proto/lib/load/pressure.js";
+import { maxWaitingTurns } from "@sluice/proto/lib/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
 import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";
 
-/** Time with more than `maxWaiting` waiting turns before a gateway refuses any: a second, and a beat (`Pressure`). */
+/** Time with more than `maxWaitingTurns` waiting turns before a gateway refuses any: a second, and a beat (`Pressure`). */
 const standsMs = 1_020;
 /** Minimum share of the processes' capacity in use while others are refused. */
 const leastGoodput = 0.9;
@@ -13,18 +13,18 @@ const maxIdleShare = 0.001;
 const recoveryS = 5;
 
 /**
- * Wait of 99 in 100 turns of keys with average traffic. Every gateway lets `maxWaiting` turns wait for each process, and accepts up to twice
+ * Wait of 99 in 100 turns of keys with average traffic. Every gateway lets `maxWaitingTurns` turns wait for each process, and accepts up to twice
  * its capacity during the second before refusing. The slow process has as many open turns as others, and works on them for longer.
  */
 export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
-  slowness * ((gateways * maxWaiting * turnUs) / 1_000 + standsMs + meanAnswerMs);
+  slowness * ((gateways * maxWaitingTurns * turnUs) / 1_000 + standsMs + meanAnswerMs);
 
 /**
  * Seconds of continued overload at gateways after the load has fallen. The slow process finishes its waiting turns, and then
  * a second must pass without waiting turns. Gateways refuse nothing meanwhile.
  */
 const allowedCalmS = ({ gateways, turnUs }: SheddingSize): number =>
-  Math.max(recoveryS, 1 + Math.ceil((slowness * gateways * maxWaiting * turnUs) / 1_000_000));
+  Math.max(recoveryS, 1 + Math.ceil((slowness * gateways * maxWaitingTurns * turnUs) / 1_000_000));
 
 export const goodputOf = ({ counts, capacity }: PhaseFigures): number => counts.sum("served") / capacity;
 

@@ -5,7 +5,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
-import { dangling } from "@sluice/proto/config/references.js";
+import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";
@@ -155,7 +155,7 @@ describe("an OCR model", () => {
 
 test("the role requires a model with file input", () => {
   const file = configSchema.parse(fileOf({ model: "acme/text" }));
-  expect(dangling(file)).toEqual([
+  expect(findInvalidReferences(file)).toEqual([
     "internal_models.ocr.model: acme/text takes no files; name a model with file in its input_modalities",
   ]);
 });

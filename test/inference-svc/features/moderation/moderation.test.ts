@@ -10,7 +10,7 @@ import { ModerationPluginSchema, ProviderPreferencesSchema } from "@sluice/proto
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
-import { dangling } from "@sluice/proto/config/references.js";
+import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import {
   type Reply,
   type Upstream,
@@ -369,8 +369,10 @@ test.each<[object, string]>([
 
 test("the role names a configured model", () => {
   const file = (role: object) => configSchema.parse({ internal_models: { moderation: role } });
-  expect(dangling(file({ provider: "nobody" }))).toEqual([
+  expect(findInvalidReferences(file({ provider: "nobody" }))).toEqual([
     "internal_models.moderation.provider: no provider with a base_url is called nobody",
   ]);
-  expect(dangling(file({ model: "a/b" }))).toEqual(["internal_models.moderation.model: no model is called a/b"]);
+  expect(findInvalidReferences(file({ model: "a/b" }))).toEqual([
+    "internal_models.moderation.model: no model is called a/b",
+  ]);
 });

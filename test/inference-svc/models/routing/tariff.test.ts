@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { calculateCost, parseTariff } from "@sluice/inference-svc/models/routing/price/tariff.js";
 import { type Cost, type Usage, sumUsage } from "@sluice/inference-svc/turn/usage.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import fc from "../../../support/properties.js";
 
 const usageOf = (fields: Partial<Usage> = {}): Usage => ({
@@ -18,7 +18,7 @@ const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };
 const pricing = { prompt: "3", completion: "15", cache_read: "0.30", cache_write: "3.75", cache_write_1h: "6" };
 const cost = (more: object, usage: Partial<Usage>, media: object = {}, outputImages = 0): Cost =>
   calculateCost(parseTariff({ ...pricing, ...more }), usageOf(usage), { ...noMedia, ...media }, outputImages);
-const whole = ({ input, output, serverTools }: Cost): number => dollars(input + output + serverTools);
+const whole = ({ input, output, serverTools }: Cost): number => toDollars(input + output + serverTools);
 
 describe("tokens", () => {
   test.each<[string, Partial<Usage>, number]>([
@@ -119,5 +119,5 @@ test.each([
   [300_000_000_000n, 0.3],
   [1_234_567_890_123_456n, 1234.567890123456],
 ])("%s pico-dollars are shown as %d", (pico, shown) => {
-  expect(dollars(pico)).toBe(shown);
+  expect(toDollars(pico)).toBe(shown);
 });

@@ -1,10 +1,10 @@
 /** Groups patterns into one automaton where possible: many then cost little more than one. */
 import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
-import { Joint, maxMembers } from "@sluice/proto/lib/pattern/joint.js";
+import { JointAutomaton, maxMembers } from "@sluice/proto/lib/pattern/joint.js";
 import type { OutputRule } from "./output-rules.ts";
 
 export interface RuleGroups {
-  readonly groups: readonly { readonly rules: readonly OutputRule[]; readonly joint: Joint }[];
+  readonly groups: readonly { readonly rules: readonly OutputRule[]; readonly joint: JointAutomaton }[];
   readonly single: readonly OutputRule[];
   /** Rules of detector services. They read only the raw text, completely, before it ends. */
   readonly serviceRules: readonly OutputRule[];
@@ -14,7 +14,7 @@ export interface RuleGroups {
 const maxJoints = 50;
 
 /** Combined automata by the ids of their patterns, least recently used first. */
-const joints = new Map<string, Joint>();
+const joints = new Map<string, JointAutomaton>();
 const automatonIds = new WeakMap<Automaton, number>();
 let lastId = 0;
 
@@ -35,7 +35,7 @@ function buildGroups(rules: readonly OutputRule[]): RuleGroups {
   const joinable = localRules.filter(({ finder }) => finder.automaton !== undefined);
   // A single pattern is scanned faster by itself.
   if (joinable.length < 2) return { groups: [], single: localRules, serviceRules };
-  const groups: { rules: readonly OutputRule[]; joint: Joint }[] = [];
+  const groups: { rules: readonly OutputRule[]; joint: JointAutomaton }[] = [];
   for (let at = 0; at < joinable.length; at += maxMembers) {
     const group = joinable.slice(at, at + maxMembers);
     groups.push({ rules: group, joint: cachedJoint(group.map(({ finder }) => finder.automaton as Automaton)) });
@@ -43,9 +43,9 @@ function buildGroups(rules: readonly OutputRule[]): RuleGroups {
   return { groups, single: localRules.filter(({ finder }) => finder.automaton === undefined), serviceRules };
 }
 
-function cachedJoint(automata: readonly Automaton[]): Joint {
+function cachedJoint(automata: readonly Automaton[]): JointAutomaton {
   const name = automata.map(idOf).join(" ");
-  const joint = joints.get(name) ?? new Joint(automata);
+  const joint = joints.get(name) ?? new JointAutomaton(automata);
   joints.delete(name);
   joints.set(name, joint);
   const oldest = joints.keys().next();

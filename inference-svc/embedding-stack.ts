@@ -1,11 +1,11 @@
 /** The layers of embeddings requests, in the order of the stack. Vectors are not text: there is no answer to scan or repair. */
 import { inputDetectors, inputJudge, inputPatterns, tokenInputs } from "./features/guardrails/feature.ts";
-import { candidates } from "./features/routers/router-slugs.ts";
+import { candidatesFeature } from "./features/routers/router-slugs.ts";
 import type { Feature } from "./features/kit.ts";
 
 export const embeddingFeatures: readonly Feature[] = [
   // A wrong slug costs nothing, and a guardrail's refusal lists the endpoints.
-  candidates,
+  candidatesFeature,
   // Token ids cannot be scanned.
   tokenInputs,
   // Refuses and redacts before anything leaves the process or costs money.

@@ -2,11 +2,11 @@
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
-import { type AskParts, type EndpointFeature, buildAsk } from "./models/ask.ts";
+import { type ModelCallerParts, type EndpointFeature, buildModelCaller } from "./models/ask.ts";
 import type { DetectorMap } from "./features/guardrails/detected/rules.ts";
 import { inputGuards, outputGuards } from "./features/guardrails/feature.ts";
 import type { Budgets } from "./models/ledger/budget.ts";
-import { scanAdded } from "./turn/scan-added.ts";
+import { addedItemsScanner } from "./turn/scan-added.ts";
 import { Judge, JudgeProfile } from "./models/internal-calls/judge.ts";
 import type { Endpoint } from "./models/routing/catalog.ts";
 import { findCandidates } from "./models/routing/choose/candidates.ts";
@@ -17,7 +17,7 @@ import { supportImageUrls } from "./features/web/image-urls.ts";
 import { supportClientTools } from "./agent-loop/client-tools/outgoing.ts";
 import type { LoopParts } from "./agent-loop/loop/loop.ts";
 import { StateSeal } from "./content/sealed-state.ts";
-import { calledModels } from "./agent-loop/called-models.ts";
+import { buildCalledModels } from "./agent-loop/called-models.ts";
 import { allSources, allTools, plainTools } from "./tool-registry.ts";
 import type { Sandbox } from "./features/sandbox/client.ts";
 import { Toolbox } from "./agent-loop/toolbox.ts";
@@ -37,7 +37,7 @@ import type { DryKit, Kit } from "./features/kit.ts";
 import { joinedGuardrails } from "./features/guardrails/output/layer.ts";
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
-export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> {
+export interface KitParts extends Omit<ModelCallerParts, "router" | "endpointFeatures"> {
   readonly budgets: Pick<Budgets, "reserve" | "begin">;
   /** Shared by all replicas, to route a session to the same endpoint from each of them. */
   readonly secret: string;
@@ -69,7 +69,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const { internalModels: roles, catalog } = parts;
   const { guard_judge: guardRole } = roles;
   const router = buildRouter(parts);
-  const ask = buildAsk({ ...parts, router, ...features });
+  const ask = buildModelCaller({ ...parts, router, ...features });
   const guardJudge = guardRole && new Judge(ask, guardRole);
   const plain: SourceParts = {
     tools: plainTools(parts),
@@ -102,7 +102,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
     log: parts.log,
   };
   // Models called by a server tool get only plain tools, so such calls never nest.
-  const models = calledModels({ catalog, loop: plainLoop, ask });
+  const models = buildCalledModels({ catalog, loop: plainLoop, ask });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
   const loop: LoopParts = {
@@ -123,7 +123,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
       judge: (role, options) => new Judge(ask, role, options),
       web: parts.web,
       moderationService: parts.moderation,
-      scan: scanAdded(guards),
+      scan: addedItemsScanner(guards),
       guards,
       gates,
       budgets: parts.budgets,

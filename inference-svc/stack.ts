@@ -22,9 +22,9 @@ import { moderation, moderationAvailable } from "./features/moderation/feature.t
 import { responseHealing } from "./features/healing/feature.ts";
 import { jevEffort, routerOrders, routers } from "./features/routers/feature.ts";
 import { webFetch } from "./features/web/fetch-feature.ts";
-import { citations, onlineVariant, webSearch } from "./features/web/search-feature.ts";
-import { candidates, routerSlugs } from "./features/routers/router-slugs.ts";
-import { clientTools } from "./agent-loop/client-tools/outgoing.ts";
+import { citationsFeature, onlineVariant, webSearch } from "./features/web/search-feature.ts";
+import { candidatesFeature, routerSlugs } from "./features/routers/router-slugs.ts";
+import { clientToolsLayer } from "./agent-loop/client-tools/outgoing.ts";
 import { agentLoop } from "./features/server-tools/feature.ts";
 import { composeByMask } from "./turn/feature.ts";
 import { guardrailTrial } from "./features/guardrails/guardrail-trial.ts";
@@ -50,7 +50,7 @@ export const features: readonly Feature[] = [
   passedAddresses,
   fileDownloads,
   // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
-  candidates,
+  candidatesFeature,
   // 400 early when moderation is requested and cannot run.
   moderationAvailable,
   // Before the input guardrails, since they also scan the texts of files.
@@ -86,12 +86,12 @@ export const features: readonly Feature[] = [
   // Within the guardrails, which must scan the delivered form of the answer.
   responseHealing,
   // Closest to the model's own text: layers that change text would move the places of citations.
-  citations,
+  citationsFeature,
 ];
 
 export const endpointFeatures: readonly EndpointFeature[] = [
   // Inner layers see the tools as sent to the provider.
-  clientTools,
+  clientToolsLayer,
   // Before files, which are read for endpoints that support the rest of the request.
   imageDownloads,
   // Before compression: the length of a file is known only from its text.

@@ -4,7 +4,7 @@ import type { HostedTool } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Turn, compose } from "../turn/turn.ts";
 import { type LoopParts, serverTools } from "./loop/loop.ts";
-import { canHave } from "./opened-tools.ts";
+import { canOfferTool } from "./opened-tools.ts";
 
 /** UTF-16 units per token, a low estimate: a text cut to a window then fits it. */
 const unitsPerToken = 3;
@@ -33,14 +33,14 @@ interface ModelSources {
   readonly ask: Turn;
 }
 
-export function calledModels({ catalog, loop, ask }: ModelSources): CalledModels {
+export function buildCalledModels({ catalog, loop, ask }: ModelSources): CalledModels {
   const { guards, gates } = loop;
   const limitsOf = (slug: string) => catalog.find(slug)?.model.settings;
   return {
     ask: compose([...guards, serverTools(loop), ...gates], ask),
     askWorker: compose([...guards, serverTools(loop, true), ...gates], ask),
     hasModel: (slug) => catalog.find(slug) !== undefined,
-    hasTool: (tool, models, scope) => canHave(tool, models, scope, loop),
+    hasTool: (tool, models, scope) => canOfferTool(tool, models, scope, loop),
     room(slug, wanted) {
       const { context_length: window = Number.POSITIVE_INFINITY, max_output_tokens: max = wanted } =
         limitsOf(slug) ?? {};

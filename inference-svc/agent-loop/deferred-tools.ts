@@ -29,7 +29,10 @@ const isHeldBack = ({ json }: CallableTool): boolean =>
   json.includes('"defer_loading"') && (JSON.parse(json) as JsonObject)["defer_loading"] === true;
 
 /** Deferred tools already called in the conversation. */
-export const calledBefore = (held: readonly DeferredTool[], input: readonly InputItem[]): readonly CallableTool[] => {
+export const findEarlierCalledTools = (
+  held: readonly DeferredTool[],
+  input: readonly InputItem[],
+): readonly CallableTool[] => {
   const called = new Set(input.flatMap((item) => (isCall(item) ? [keyOf(item["name"], item["namespace"])] : [])));
   return held.flatMap(({ tool, namespace, brought }) =>
     !brought && called.has(keyOf(tool.name, namespace?.name)) ? [tool] : [],
@@ -58,7 +61,7 @@ export function loadedTools(
 }
 
 /** The tools a tool choice may name at this step: providers reject a choice of tools missing from the request. @param tools the tools sent */
-export const nameable = (
+export const choosableTools = (
   references: readonly ToolReference[],
   held: readonly DeferredTool[],
   tools: readonly Tool[],
@@ -84,7 +87,7 @@ export function withoutDeferral<T extends CallableTool>(tool: T): T {
 }
 
 /** The searchable fields of a tool. */
-export function descriptionOf({ tool, namespace }: DeferredTool): {
+export function searchableFieldsOf({ tool, namespace }: DeferredTool): {
   readonly args: readonly string[];
   readonly texts: readonly string[];
 } {

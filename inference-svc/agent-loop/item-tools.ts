@@ -1,12 +1,12 @@
 /** Tools from `additional_tools` items that no provider of the models runs. They join the request's tools: Sluice runs them, or sends functions instead. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
-import { hasOther } from "../turn/parse/beginnings.ts";
+import { hasUnknownItem } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import { isToolsItem } from "../turn/item-kinds.ts";
 
 /** @param joins whether a tool joins those of the request; the others stay in their item */
-export function withBroughtTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
-  if (!hasOther(request.input, isToolsItem)) return request;
+export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
+  if (!hasUnknownItem(request.input, isToolsItem)) return request;
   const joined: HostedTool[] = [];
   const input = request.input.map((item, position): InputItem => {
     const { tools } = item;

@@ -4,7 +4,7 @@ import { bareRequest } from "../turn/bare-request.ts";
 import type { HostedTool, Tool, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { offeredTools } from "../models/upstream/translate/offered-tools.ts";
-import { withBroughtTools } from "./item-tools.ts";
+import { withItemTools } from "./item-tools.ts";
 import { findClientTool } from "./client-tools/client-tools.ts";
 import { withProviderSearch } from "./provider-search.ts";
 import { type Offer, type OpenTool, type ServerTool, type ToolParts, freeName } from "./tool.ts";
@@ -31,7 +31,7 @@ export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourcePart
     parts.isNative(request, entry, functionsBeside(entry, request, kinds, parts));
   const isKnown = ({ kind }: HostedTool) => kinds.has(kind) || findClientTool(kind) !== undefined;
   const searching = withProviderSearch(given, isNativeIn);
-  const request = withBroughtTools(
+  const request = withItemTools(
     searching,
     (tool) => isTakenBySource(tool, searching, parts) || (isKnown(tool) && !isNativeIn(tool, searching)),
   );
@@ -77,7 +77,7 @@ const functionsBeside = (
   });
 
 /** Whether each of the models can use the tool, from Sluice or from its own provider. */
-export const canHave = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolParts): boolean =>
+export const canOfferTool = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolParts): boolean =>
   models.every((model) => {
     const request = bareRequest({ models: [model], tools: [tool] });
     return parts.isNative(request, tool) || isOurs(tool, request, scope, parts);

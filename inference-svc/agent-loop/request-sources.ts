@@ -5,7 +5,7 @@ import type { Scope } from "../turn/scope.ts";
 import { type Offer, freeName } from "./tool.ts";
 import type { AllowedCall, OpenSource, SourceParts, SourceTool, ToolSource } from "./tool-source.ts";
 
-export interface OpenEntry {
+export interface OpenedSource {
   readonly entry: HostedTool;
   readonly source: ToolSource;
   readonly open: OpenSource;
@@ -13,14 +13,14 @@ export interface OpenEntry {
 
 /** The sources of a request, with their tools once listed. */
 export interface RequestSources {
-  readonly entries: readonly OpenEntry[];
+  readonly entries: readonly OpenedSource[];
   /** Absent before the lists were requested. */
   readonly tools?: ReadonlyMap<HostedTool, readonly SourceTool[]>;
 }
 
 /** @throws Fault INVALID_REQUEST for settings a source cannot honor */
 export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: SourceParts): RequestSources {
-  const entries = request.tools.flatMap((entry, index): OpenEntry[] => {
+  const entries = request.tools.flatMap((entry, index): OpenedSource[] => {
     const source = entry.type === "hosted" ? sources.find(({ kinds }) => kinds.includes(entry.kind)) : undefined;
     if (entry.type !== "hosted" || source === undefined) return [];
     const fields = JSON.parse(entry.json) as JsonObject;

@@ -4,7 +4,7 @@ import type { Offers } from "./opened-tools.ts";
 import { describeAsFunction } from "./tool.ts";
 
 /** The request for providers: functions instead of server tools, without settings only Sluice honors. */
-export function toldRequest(request: TurnRequest, offers: Offers): TurnRequest {
+export function toProviderRequest(request: TurnRequest, offers: Offers): TurnRequest {
   const told = withFunctions(request, offers);
   return [...offers.values()].flat().reduce((sofar, { open }) => open.told?.(sofar) ?? sofar, told);
 }

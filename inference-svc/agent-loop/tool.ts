@@ -80,7 +80,7 @@ export interface OpenTool {
   /** For tools that stream progress: the last events of the call's item. `item` is the client's version of it. */
   readonly ending?: (item: OutputItem) => readonly ItemEvent[];
   /** The approval request for a call that needs approval. The call does not run: the response ends, and a later request contains the decision. */
-  readonly asks?: (argumentsJson: string) => AskedItem;
+  readonly asks?: (argumentsJson: string) => ItemAwaitingCaller;
   /** Runs the call. An exception is a bug, and reported to the model as a failure of the tool. */
   run(args: JsonObject, call: ToolCall): Promise<ToolResult>;
   /**
@@ -90,7 +90,7 @@ export interface OpenTool {
    */
   readonly resume?: (state: JsonObject, outputs: readonly InputItem[]) => ResumedCall | undefined;
   /** Restores the call from an item of an earlier response, for the model. */
-  recall(item: InputItem): RecalledCall;
+  recall(item: InputItem): RestoredCall;
 }
 
 export interface ResumedCall {
@@ -99,7 +99,7 @@ export interface ResumedCall {
   readonly run: (call: ToolCall) => Promise<ToolResult>;
 }
 
-export interface AskedItem {
+export interface ItemAwaitingCaller {
   readonly type: string;
   readonly idPrefix: string;
   readonly fields: JsonObject;
@@ -138,7 +138,7 @@ export interface ToolResult {
   readonly waitsFor?: readonly OutputItem[];
 }
 
-export interface RecalledCall extends Pick<ToolResult, "loads"> {
+export interface RestoredCall extends Pick<ToolResult, "loads"> {
   /** Absent for an item with only a result. */
   readonly args?: JsonObject;
   /** Absent for an item with a separate output item. */
@@ -195,13 +195,13 @@ export function freeName(wanted: string, taken: Set<string>): string {
  * Whether an unavailable tool is offered nevertheless and each call of it fails. Clients of the Messages format read the error in the result block;
  * rejecting the request would cost them the turn.
  */
-export const failsByCall = ({ door }: Pick<TurnRequest, "door">): boolean => door === "messages";
+export const failsOnCall = ({ door }: Pick<TurnRequest, "door">): boolean => door === "messages";
 
 /** Whether the tool is opened only to restore a call of an earlier response, not to run. */
-export const isRecalled = ({ path }: ToolSettings): boolean => path === "input";
+export const isForRestoredCalls = ({ path }: ToolSettings): boolean => path === "input";
 
 /** Fields present in every item of a call of the tool. */
-export const blankItem = ({ blank }: OpenTool, argumentsJson: string): JsonObject | undefined =>
+export const initialItemFields = ({ blank }: OpenTool, argumentsJson: string): JsonObject | undefined =>
   typeof blank === "function" ? blank(argumentsJson) : blank;
 
 /** The output of a failed call. */
@@ -223,4 +223,4 @@ export function repeatedSearches<Result>(search: (query: string) => Result): (qu
 }
 
 /** Output of a restored search past the limit. */
-export const notKept = JSON.stringify({ note: "What this gave is not kept. Call it again if it is needed." });
+export const resultNotStored = JSON.stringify({ note: "What this gave is not kept. Call it again if it is needed." });

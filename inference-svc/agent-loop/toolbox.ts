@@ -2,13 +2,13 @@
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
-import { type DeferredTool, calledBefore, loadedTools, nameable } from "./deferred-tools.ts";
+import { type DeferredTool, findEarlierCalledTools, loadedTools, choosableTools } from "./deferred-tools.ts";
 import { restoreEarlierCalls } from "./loop/earlier-calls.ts";
 import type { CalledTool } from "./loop/model-answer.ts";
 import { type ClientTools, findClientTools } from "./client-tools/client-tools.ts";
 import { type RequestSources, openSources, restoreSourceItems, sourceOffers } from "./request-sources.ts";
 import { openOwnTools } from "./opened-tools.ts";
-import { toldRequest } from "./sent-request.ts";
+import { toProviderRequest } from "./sent-request.ts";
 import type { Offer } from "./tool.ts";
 import type { AllowedCall, SourceParts } from "./tool-source.ts";
 import { mayUseTools } from "../turn/item-kinds.ts";
@@ -83,9 +83,9 @@ export class Toolbox {
     const { input, loaded, waiting } = past ?? { input: known, loaded: [], waiting: [] };
     const open = [...offers.values()].flat();
     const held = open.flatMap((offer) => offer.open.finds ?? []);
-    return new Toolbox(open, client.byName, toldRequest({ ...request, tools: client.tools, input }, offers), {
+    return new Toolbox(open, client.byName, toProviderRequest({ ...request, tools: client.tools, input }, offers), {
       declared: request,
-      loaded: [...loaded, ...calledBefore(held, input)],
+      loaded: [...loaded, ...findEarlierCalledTools(held, input)],
       held,
       sources,
       allowed,
@@ -114,7 +114,7 @@ export class Toolbox {
     return {
       ...request,
       tools,
-      toolChoice: { ...choice, tools: nameable(this.#allowed, this.#held, tools) },
+      toolChoice: { ...choice, tools: choosableTools(this.#allowed, this.#held, tools) },
     };
   }
 }

@@ -27,7 +27,7 @@ import { Ledger } from "../models/ledger/ledger.ts";
 import { callMetrics } from "../models/ledger/observers/call-metrics.ts";
 import { mcpMetrics } from "../features/mcp/metrics.ts";
 import { observeCalls } from "../models/ledger/observers/observed-calls.ts";
-import { doubtedUsage } from "../models/ledger/observers/doubted-usage.ts";
+import { doubtfulUsageObserver } from "../models/ledger/observers/doubted-usage.ts";
 import { detectorMetrics, tracedDetectors, combineWatches } from "../services/detection/detector-watches.ts";
 import { tracedCalls } from "../models/ledger/observers/traced-calls.ts";
 import { TracedTurns } from "../engine/traced-turns.ts";
@@ -48,7 +48,7 @@ import { Runtime } from "./runtime.ts";
 import { Identities } from "../turn/identity.ts";
 import { RequestParser } from "../turn/parse/request-parser.ts";
 import type { SdkPackages } from "../models/upstream/ai-sdk/load.ts";
-import { egress } from "../models/upstream/transport/connections.ts";
+import { sharedEgress } from "../models/upstream/transport/connections.ts";
 
 /** Time limit of the last delivery of usage records; after it, the rest waits on disk for the next start. */
 const lastDeliveryMs = 10_000;
@@ -162,8 +162,8 @@ function watchHindrances(hindrances: Hindrances, { access, pressure, configRefus
   });
   hindrances.watch("policy", () => access.findHindrance(), access.findHindrance());
   hindrances.watch("descriptors", checkDescriptors);
-  hindrances.watch("egress", () => egress.look());
-  egress.onLoss((found) => hindrances.found("egress", found));
+  hindrances.watch("egress", () => sharedEgress.look());
+  sharedEgress.onLoss((found) => hindrances.found("egress", found));
   hindrances.watch("memory", () =>
     pressure.isMemoryScarce ? { reason: "memory is scarce, new work waits", isPartial: true } : undefined,
   );
@@ -184,7 +184,7 @@ function openRuntime({ settings, packages, log, registry, tracing }: InferenceOp
   const { config, records, ledger, budgets, documentReaders } = parts;
   const calls = [
     callMetrics(registry),
-    doubtedUsage(registry, log),
+    doubtfulUsageObserver(registry, log),
     ...(tracing ? [tracedCalls(tracing, () => config.catalog.providers)] : []),
   ];
   const detectors = [

@@ -12,7 +12,7 @@ import { FileReader } from "../content/files/texts.ts";
 import type { CallWatch } from "../services/detection/detector.ts";
 import type { Budgets } from "../models/ledger/budget.ts";
 import type { CallLedger } from "../models/ledger/ledger.ts";
-import type { Callee } from "../models/ledger/recorded.ts";
+import type { CalledEndpoint } from "../models/ledger/recorded.ts";
 import { meterServices } from "../models/ledger/metered-services.ts";
 import { combineWatches } from "../services/detection/detector-watches.ts";
 import type { OpenMeter } from "../models/ledger/service-meter.ts";
@@ -137,7 +137,8 @@ export class Runtime {
 
   #openModeration(file: ConfigFile, before?: OpenedModeration): OpenedModeration | undefined {
     const { version, watchDetector, ledger, records } = this.#parts;
-    const watch = (callee: Callee) => combineWatches([recordedService(ledger, callee, "moderation"), watchDetector]);
+    const watch = (callee: CalledEndpoint) =>
+      combineWatches([recordedService(ledger, callee, "moderation"), watchDetector]);
     return openModeration(file, { version, watch, now: records.now }, before);
   }
 

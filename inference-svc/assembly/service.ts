@@ -8,7 +8,7 @@ import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import type { Settings } from "./config.ts";
 import { openInference } from "./inference.ts";
-import { leaveOutBroken, loadSdkPackages } from "../models/upstream/ai-sdk/load.ts";
+import { leaveOutBrokenProviders, loadSdkPackages } from "../models/upstream/ai-sdk/load.ts";
 import { seedFile } from "./seed-file.ts";
 
 export interface OpenedInference {
@@ -31,7 +31,7 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
     registry,
   });
   const packages = await loadSdkPackages(liveFile.current.file.providers, settings.SLUICE_PACKAGES_DIR);
-  const usable = (loaded: LoadedConfig) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
+  const usable = (loaded: LoadedConfig) => leaveOutBrokenProviders(loaded, packages, settings.SLUICE_CONFIG);
   const { file, leftOut } = usable(liveFile.current);
   logLeftOut(leftOut, log);
   let leftOutNow = leftOut;

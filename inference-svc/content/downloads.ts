@@ -1,7 +1,7 @@
 /** Downloads of files and images by their URLs. */
 import type { TurnSignal } from "../turn/signal.ts";
 
-export interface Fetched {
+export interface DownloadedFile {
   /** The final URL after redirects. */
   readonly url: string;
   readonly status: number;
@@ -13,5 +13,5 @@ export interface Fetched {
 /** Downloads a file. Its addresses are checked like those of web pages. */
 export interface Downloads {
   /** @throws PageUnreadable; Fault when the turn is over */
-  download(url: string, signal: TurnSignal): Promise<Fetched>;
+  download(url: string, signal: TurnSignal): Promise<DownloadedFile>;
 }

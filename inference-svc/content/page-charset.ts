@@ -30,4 +30,5 @@ function decoderOf(label: string): TextDecoder {
 }
 
 /** Removes lone surrogates and NUL, rejected by some JSON parsers and providers. */
-export const wellFormed = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "\ufffd").replaceAll("\0", "");
+export const removeInvalidCharacters = (text: string): string =>
+  text.replaceAll(/\p{Surrogate}/gu, "\ufffd").replaceAll("\0", "");

@@ -1,6 +1,6 @@
 /** Quotes a text for a judge: between two lines the text cannot forge, and without invisible characters. */
 import { createHmac, randomBytes } from "node:crypto";
-import { normalizeForm } from "./signs/signs.ts";
+import { normalizeCharacters } from "./signs/signs.ts";
 
 /** Process secret for the border lines: no text can forge them. */
 const secret = randomBytes(32);
@@ -10,7 +10,7 @@ const secret = randomBytes(32);
  * @returns the text with its borders, and the necessary facts about it
  */
 export function quoteEvidence(text: string): string {
-  const plain = normalizeForm(text);
+  const plain = normalizeCharacters(text);
   const note = plain === text ? "" : " Characters that cannot be seen were removed from it, and others made plain.";
   return framed(plain, markOf(text), note);
 }

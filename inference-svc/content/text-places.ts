@@ -37,7 +37,7 @@ export const identifierFields: ReadonlySet<string> = new Set(["name", "namespace
 /** Minimum digits of a scanned number: shorter numbers identify nothing. */
 export const minNumberLength = 6;
 
-export interface TextPlace {
+export interface TextPosition {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly text: string;
@@ -59,7 +59,7 @@ interface OpenPlace {
 }
 
 /** All texts within an item. It does not recurse, since clients may nest as deep as they like. */
-export function* findTextPlaces(item: InputItem): Iterable<TextPlace> {
+export function* findTextPositions(item: InputItem): Iterable<TextPosition> {
   const open = [...entriesOf(item, "", "item")];
   for (let place = open.pop(); place; place = open.pop()) {
     const { holder, key, name, within } = place;

@@ -48,13 +48,13 @@ export function admit(
 }
 
 /** The refusal of a turn by an overloaded process. */
-export const overloaded = (): Fault =>
+export const overloadedFault = (): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: drawRetryDelayMs() });
 
 const retryMs = 1_000;
 
 /** The refusal of a turn while a problem of the process prevents all its work. */
-export const hindered = ({ cause, reason }: Hindrance): Fault =>
+export const hindranceFault = ({ cause, reason }: Hindrance): Fault =>
   new Fault(FaultReason.UNAVAILABLE, cause === "spool" ? "Usage cannot be recorded at the moment" : "", {
     origin: FaultOrigin.INFERENCE,
     retryAfterMs: retryMs,

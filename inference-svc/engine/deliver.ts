@@ -1,7 +1,7 @@
 /** Delivers an answer to the client of a turn, with one promise for all its batches. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Trace } from "../turn/trace.ts";
-import { type Answer, type Batch, type Outcome, type TurnEvent, commits } from "../turn/turn.ts";
+import { type Answer, type Batch, type Outcome, type TurnEvent, isCommitPoint } from "../turn/turn.ts";
 import { type EngineTurn, toWire } from "./wire.ts";
 
 /** Callbacks that report the progress of a delivery to the engine. */
@@ -77,7 +77,7 @@ export class AnswerDelivery {
     try {
       const batch = withTotal(given, this.#trace);
       const last = batch.at(-1);
-      if (this.#trace.firstMs === undefined && batch.some(commits)) this.#begin();
+      if (this.#trace.firstMs === undefined && batch.some(isCommitPoint)) this.#begin();
       const wire = toWire(batch, this.#hooks.metadata);
       this.textUnits += wire.textUnits;
       if (last?.type !== "end") return this.#turn.take(wire, false);

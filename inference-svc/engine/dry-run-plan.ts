@@ -3,7 +3,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "../models/ask.ts";
 import type { Endpoint } from "../models/routing/catalog.ts";
 import { type OutgoingRequest, type PlannedAttempt, planAttempts } from "../models/routing/choose/plan.ts";
-import { maskOf, selectLayers } from "../turn/feature.ts";
+import { featureMask, selectLayers } from "../turn/feature.ts";
 import { WholeAnswer, readToEnd } from "../turn/answer-kinds.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
@@ -29,7 +29,7 @@ interface DryStack {
 export function dryRunPlanner({ features, endpointFeatures, kit }: DryStack): PlanDryRun {
   const layers = features.map((feature) => (feature.dryRun ?? feature.layer)(kit));
   return async (request, scope) => {
-    const applying = selectLayers(layers, maskOf(features, request, scope.caller));
+    const applying = selectLayers(layers, featureMask(features, request, scope.caller));
     const { sent, refusal } = await runThrough(applying, request, scope);
     const endpoints = kit.router.route(sent, scope);
     const attempts = refusal

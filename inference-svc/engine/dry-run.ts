@@ -13,7 +13,7 @@ import { checkEndUser } from "./end-users.ts";
 import type { EngineDeps } from "./engine.ts";
 import { measureRequest } from "../models/estimate/memory.ts";
 import type { PlannedAttempt } from "../models/routing/choose/plan.ts";
-import { type Applied, appliedTo } from "../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, guardrailsFor } from "../turn/applied-guardrails.ts";
 import { requestedSlug, serviceMetadata } from "../models/routing/records/service-metadata.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Stage } from "../turn/trace.ts";
@@ -85,7 +85,7 @@ export class DryRun {
       object: request.door === "embeddings" ? "embeddings.dry_run" : "response.dry_run",
       blocked: refusal !== undefined,
       error: refusal ? errorMembers(refusal) : null,
-      guardrails: appliedTo(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),
+      guardrails: guardrailsFor(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),
       candidates: plan.map(candidate),
       service_metadata: this.#metadata(request, scope),
     };
@@ -98,7 +98,7 @@ export class DryRun {
 }
 
 /** The most severe action of a guardrail; hypothetical actions are only in the pipeline. */
-function decisionOf({ guardrail, scope }: Applied, stages: readonly Stage[]): object {
+function decisionOf({ guardrail, scope }: AppliedGuardrail, stages: readonly Stage[]): object {
   const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && stage.data?.["mode"] !== "audit");
   const [gravest] = own.map((stage) => stage.data?.["action"]);
   return { guardrail_id: guardrail.id, guardrail_scope: scope, decision: gravest ?? "allowed" };

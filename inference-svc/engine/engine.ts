@@ -8,12 +8,12 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
-import { admit, hindered, overloaded } from "./admission.ts";
+import { admit, hindranceFault, overloadedFault } from "./admission.ts";
 import { AnswerDelivery } from "./deliver.ts";
 import type { Requester } from "../turn/requester.ts";
 import { type EndUserDeps, checkEndUser } from "./end-users.ts";
 import { measureReleased, measureRequest } from "../models/estimate/memory.ts";
-import { hasCalled } from "./ledger-turns.ts";
+import { hasMadeCalls } from "./ledger-turns.ts";
 import type { TurnObserver } from "./turn-recorder.ts";
 import { OpenTurn, type OpenTurns } from "./open-turns.ts";
 import { isGatewayUnavailable } from "../models/routing/attempt/fault-owner.ts";
@@ -85,8 +85,8 @@ export class Engine {
     const observation = this.#parts.observer.begin(request, requester);
     try {
       const hindrance = this.#parts.hindrances.whole;
-      if (hindrance) throw hindered(hindrance);
-      if (this.#open > maxOpenTurns) throw overloaded();
+      if (hindrance) throw hindranceFault(hindrance);
+      if (this.#open > maxOpenTurns) throw overloadedFault();
       const waiting = room.grow(measureRequest(request));
       const released = measureReleased(request);
       if (waiting) await waiting;
@@ -158,7 +158,7 @@ export class Engine {
  * process, or records it. Calls paid for by Sluice itself, such as those of judges, may be repeated.
  */
 const isUnbegun = (failure: Fault, trace: Trace | undefined): boolean =>
-  isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasCalled(trace)));
+  isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasMadeCalls(trace)));
 
 /** An abort with a fault is a failure of the turn; any other reason means the client has left. */
 const hasLeft = ({ aborted, reason }: TurnSignal): boolean => aborted && !(reason instanceof Fault);

@@ -128,11 +128,11 @@ function providerCode(failure: Fault | undefined): string {
 function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {
   if (outcome) return outcome.status === "completed" ? TurnOutcome.COMPLETED : TurnOutcome.INCOMPLETE;
   if (cancelled) return TurnOutcome.CANCELLED;
-  return trace && hasCalled(trace) ? TurnOutcome.FAILED : TurnOutcome.REFUSED;
+  return trace && hasMadeCalls(trace) ? TurnOutcome.FAILED : TurnOutcome.REFUSED;
 }
 
 /** Whether a call was made for which the key may have to pay. */
-export const hasCalled = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
+export const hasMadeCalls = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
 
 /** The blocking guardrail stage, or else the last with a finding. */
 function findFinding(stages: readonly Stage[]): Stage | undefined {

@@ -7,9 +7,9 @@ import { findFileKind, findFiles, isNamedByUrl } from "../content/files/part.ts"
 import { parsesFiles } from "../content/files/parsing.ts";
 import { findAddresses } from "../content/request-addresses.ts";
 import { hasAlias } from "../models/routing/choose/model-aliases.ts";
-import { type Applied, appliedTo, hasFiltersFor, hasInputRules } from "../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, guardrailsFor, hasFiltersFor, hasInputRules } from "../turn/applied-guardrails.ts";
 import { mayUseTools } from "../turn/item-kinds.ts";
-import { hasOther } from "../turn/parse/beginnings.ts";
+import { hasUnknownItem } from "../turn/parse/beginnings.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { autoBetaSlug, autoSlug, isOnline, jevSlug, namesFusion, routerAliases, switchyardSlug } from "./slugs.ts";
 
@@ -38,11 +38,11 @@ const known = new WeakMap<Caller, NeededLayers>();
 /** Answered once for each caller, since every turn asks: a change of its policy is another caller. */
 function neededBy(caller: Caller): NeededLayers {
   let needed = known.get(caller);
-  if (needed === undefined) known.set(caller, (needed = findNeeded(appliedTo(caller))));
+  if (needed === undefined) known.set(caller, (needed = findNeeded(guardrailsFor(caller))));
   return needed;
 }
 
-const findNeeded = (applied: readonly Applied[]): NeededLayers => ({
+const findNeeded = (applied: readonly AppliedGuardrail[]): NeededLayers => ({
   files: applied.some(hasInputRules),
   inputPatterns: applied.some((one) => hasFiltersFor(one, "input")),
   outputPatterns: applied.some((one) => hasFiltersFor(one, "output")),
@@ -57,7 +57,7 @@ const namesJev: Predicate = (request) => namesSlug(request, jevSlug);
 export const applies = {
   furtherCalls: (request, { hasBudget }) =>
     hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
-  compaction: ({ input }) => hasOther(input, ({ type }) => compactionItems.has(type)),
+  compaction: ({ input }) => hasUnknownItem(input, ({ type }) => compactionItems.has(type)),
   onlineVariant: ({ models }) => models.some(isOnline),
   parserEngines: ({ plugins }) => plugins?.fileParser !== undefined,
   fusionModel: namesFusion,

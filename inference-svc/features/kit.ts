@@ -27,7 +27,7 @@ import type { Web } from "./web/client.ts";
 /** An entry of the stack. Its dry run gets only the dry kit: it cannot call anything by mistake. */
 export type Feature = Generic.FeatureOf<Kit, DryKit>;
 
-export type AskingFeature = Generic.AskingFeatureOf<Kit, DryKit>;
+export type CallingFeature = Generic.CallingFeatureOf<Kit, DryKit>;
 
 export interface DryKit {
   readonly router: Router;

@@ -30,5 +30,5 @@ export const paretoSlug = "service/pareto-code";
 export const routerAliases = [autoSlug, autoBetaSlug, paretoSlug, switchyardSlug, jevSlug].map((slug) => ({ slug }));
 
 /** Whether the slug stands for a choice of models, and so for none of the catalogue. */
-export const standsForModels = (slug: string): boolean =>
+export const isModelChoiceSlug = (slug: string): boolean =>
   fusionSlug.test(slug) || hasAlias(routerAliases, { models: [slug] });

@@ -2,14 +2,14 @@
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { FileReader } from "../content/files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
-import { budgeted } from "./ledger/hold.ts";
+import { budgetLayer } from "./ledger/hold.ts";
 import type { CallLedger, FindTask } from "./ledger/ledger.ts";
-import { recorded } from "./ledger/recorded.ts";
+import { recordLayer } from "./ledger/recorded.ts";
 import { fallback } from "./routing/attempt/fallback.ts";
 import type { Catalog, Endpoint } from "./routing/catalog.ts";
 import type { DialectSupport } from "./routing/choose/candidates.ts";
 import type { Router } from "./routing/choose/router.ts";
-import { type OnAnswered, billed, estimateSentUsage } from "./routing/price/bill.ts";
+import { type OnAnswered, billLayer, estimateSentUsage } from "./routing/price/bill.ts";
 import { boundCost } from "./routing/price/worst-cost.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import type { TurnRequest } from "../turn/request.ts";
@@ -31,7 +31,7 @@ export interface EndpointKit {
   readonly web?: Downloads;
 }
 
-export interface AskParts {
+export interface ModelCallerParts {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
   readonly router: Router;
@@ -47,7 +47,7 @@ export interface AskParts {
   readonly log: Pick<Logger, "info" | "warn">;
 }
 
-export function buildAsk({
+export function buildModelCaller({
   upstreams,
   router,
   endpointFeatures,
@@ -57,19 +57,19 @@ export function buildAsk({
   findTask,
   budgets,
   log,
-}: AskParts): Turn {
+}: ModelCallerParts): Turn {
   const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
   const kit: EndpointKit = { files, telling: upstreams, web };
   const build = (endpoint: Endpoint): Turn => {
     const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
-    const provider = billed(endpoint, upstreams.turn(endpoint), answered);
+    const provider = billLayer(endpoint, upstreams.turn(endpoint), answered);
     // The ledger row of each call, with its bill, exists before any layer sees the answer.
     const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
-    const call = recorded({ ledger, callee: endpoint, sent, findTask }, provider);
+    const call = recordLayer({ ledger, callee: endpoint, sent, findTask }, provider);
     // A call begins only if its worst case fits the budgets.
     return compose(
       layers,
-      budgeted(budgets, (request) => boundCost(endpoint, request), call),
+      budgetLayer(budgets, (request) => boundCost(endpoint, request), call),
     );
   };
   // A turn per endpoint of the configuration: a reload creates new endpoints.

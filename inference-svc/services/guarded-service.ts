@@ -12,7 +12,7 @@ export type ServiceOutcome = "answered" | "failed" | "cancelled";
 export type OnServiceEnd = (outcome: ServiceOutcome) => void;
 
 /** Runs a call with an observed outcome. */
-export async function watched<Result>(
+export async function observeCall<Result>(
   ended: OnServiceEnd,
   signal: TurnSignal,
   call: () => Promise<Result>,

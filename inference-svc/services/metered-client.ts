@@ -1,5 +1,5 @@
 /** A client for a service with paid answers: every answer with status 200 costs its price. */
-import type { Posted } from "./detection/wire.ts";
+import type { PostedAnswer } from "./detection/wire.ts";
 import type { Meter, ServiceCaller } from "../models/ledger/service-meter.ts";
 import type { ServiceCallLimits, ServiceClient } from "./service-client.ts";
 
@@ -8,14 +8,14 @@ export interface MeteredLimits extends ServiceCaller {
 }
 
 /** @throws Fault as a meter does; Error when no readable response arrives in time */
-export type MeteredPost = (path: string, body: string, limits: MeteredLimits) => Promise<Posted>;
+export type MeteredPost = (path: string, body: string, limits: MeteredLimits) => Promise<PostedAnswer>;
 
 /** @throws Fault as a meter does; Error when no readable response arrives in time */
 export type MeteredGet = (
   path: string,
   limits: MeteredLimits,
   fields?: Readonly<Record<string, string>>,
-) => Promise<Posted>;
+) => Promise<PostedAnswer>;
 
 export class MeteredClient {
   readonly #client: ServiceClient;
@@ -34,10 +34,10 @@ export class MeteredClient {
 
   #metered(
     { scope, signal, timeoutMs }: MeteredLimits,
-    request: (limits: ServiceCallLimits) => Promise<Posted>,
-  ): Promise<Posted> {
+    request: (limits: ServiceCallLimits) => Promise<PostedAnswer>,
+  ): Promise<PostedAnswer> {
     return this.#meter({ scope, signal }, { send: (onSent) => request({ signal, timeoutMs, onSent }), isCharged });
   }
 }
 
-const isCharged = ({ status }: Posted): boolean => status === 200;
+const isCharged = ({ status }: PostedAnswer): boolean => status === 200;

@@ -1,21 +1,21 @@
 /** Reads search engine answers: JSON with a list of results. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
-import type { Posted } from "./detection/wire.ts";
-import { wellFormed } from "../content/page-charset.ts";
+import type { PostedAnswer } from "./detection/wire.ts";
+import { removeInvalidCharacters } from "../content/page-charset.ts";
 import { PageUnreadable } from "./public-web/page-unreadable.ts";
 
 /** Statuses caused by the single search, not by the engine, the key or its limits. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 /** @throws SearchRefused; Error for every other answer without results */
-export function resultsIn(posted: Posted, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
-  const results = listOf(bodyIn(posted));
+export function parseResults(posted: PostedAnswer, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
+  const results = listOf(parseAnswerBody(posted));
   if (!Array.isArray(results)) throw new Error("no results");
   return results.filter(isObject);
 }
 
 /** @throws SearchRefused; Error for every other answer that is not a JSON object */
-export function bodyIn({ status, body }: Posted): JsonObject {
+export function parseAnswerBody({ status, body }: PostedAnswer): JsonObject {
   if (refusals.has(status)) throw new SearchRefused(`status ${status}`);
   if (status !== 200) throw new Error(`status ${status}`);
   const answer = parsed(body);
@@ -24,10 +24,11 @@ export function bodyIn({ status, body }: Posted): JsonObject {
 }
 
 /** The first object of a list; an empty object for anything else. */
-export const firstIn = (list: unknown): JsonObject => (Array.isArray(list) ? list.find(isObject) : undefined) ?? {};
+export const firstObjectOf = (list: unknown): JsonObject =>
+  (Array.isArray(list) ? list.find(isObject) : undefined) ?? {};
 
 /** @param status reported by the engine for an unreadable page */
-export const unread = (status: unknown): PageUnreadable =>
+export const unreadablePage = (status: unknown): PageUnreadable =>
   typeof status === "number" && Number.isInteger(status) && status >= 300 && status <= 599
     ? new PageUnreadable(`status ${status}`, { status })
     : new PageUnreadable("the engine could not read it");
@@ -45,7 +46,7 @@ function parsed(body: string): unknown {
 const maxUrlLength = 2_048;
 
 /** @param excerptsOf texts of a result, best first; other values are ignored */
-export const hitsIn = (
+export const parseHits = (
   results: readonly JsonObject[],
   excerptsOf: (result: JsonObject) => readonly unknown[],
 ): readonly SearchHit[] =>
@@ -56,13 +57,13 @@ export const hitsIn = (
       .map(excerptOf)
       .filter((excerpt) => excerpt !== "")
       .join("\n");
-    return [{ url, title: lineOf(result["title"]), content }];
+    return [{ url, title: toSingleLine(result["title"]), content }];
   });
 
-const textOf = (value: unknown): string => (typeof value === "string" ? wellFormed(value) : "");
+const textOf = (value: unknown): string => (typeof value === "string" ? removeInvalidCharacters(value) : "");
 
 /** The text without line breaks; empty for any other value. */
-export const lineOf = (value: unknown): string => textOf(value).replaceAll(/\s+/g, " ").trim();
+export const toSingleLine = (value: unknown): string => textOf(value).replaceAll(/\s+/g, " ").trim();
 
 /** Line breaks stay, since tables and lists need them. */
 const excerptOf = (value: unknown): string =>

@@ -1,7 +1,7 @@
 /** A client for auxiliary services: one request, one JSON response, each within a time limit. */
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
-import type { Posted } from "./detection/wire.ts";
-import { CallGivenUp } from "../models/ledger/service-meter.ts";
+import type { PostedAnswer } from "./detection/wire.ts";
+import { CallAbandoned } from "../models/ledger/service-meter.ts";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { Connections } from "../models/upstream/transport/connections.ts";
@@ -48,7 +48,7 @@ export class ServiceClient {
   }
 
   /** @throws Error when no readable response arrives in time */
-  readonly post = (path: string, body: string, limits: ServiceCallLimits): Promise<Posted> => {
+  readonly post = (path: string, body: string, limits: ServiceCallLimits): Promise<PostedAnswer> => {
     const line = requestLine("POST", `${this.#base}${path}`, this.#host);
     return this.#send({ head: `${line}${this.#fields}content-type: application/json\r\n`, body }, limits);
   };
@@ -58,17 +58,17 @@ export class ServiceClient {
     path: string,
     limits: ServiceCallLimits,
     fields: Readonly<Record<string, string>> = {},
-  ): Promise<Posted> => {
+  ): Promise<PostedAnswer> => {
     const line = requestLine("GET", `${this.#base}${path}`, this.#host);
     return this.#send({ head: line + this.#fields + fieldLines(fields), body: "" }, limits);
   };
 
   /** The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */
-  async #send(request: Request, { signal, timeoutMs, onSent }: ServiceCallLimits): Promise<Posted> {
+  async #send(request: Request, { signal, timeoutMs, onSent }: ServiceCallLimits): Promise<PostedAnswer> {
     if (signal.aborted) throw abortFault(signal);
     const call = new ServiceCall(this.#connections.take(), this.#host, onSent);
     const stop = () => call.fail(abortFault(signal));
-    const timer = setTimeout(() => call.fail(new CallGivenUp(`no answer in ${timeoutMs} ms`, 524)), timeoutMs);
+    const timer = setTimeout(() => call.fail(new CallAbandoned(`no answer in ${timeoutMs} ms`, 524)), timeoutMs);
     signal.addEventListener("abort", stop);
     try {
       return await call.send(request);
@@ -99,7 +99,7 @@ class ServiceCall implements ResponseHandler {
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #status = 0;
-  #resolve: (posted: Posted) => void = () => {};
+  #resolve: (posted: PostedAnswer) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
   constructor(connection: Connection, host: string, onSent?: () => void) {
@@ -108,7 +108,7 @@ class ServiceCall implements ResponseHandler {
     this.#onSent = onSent;
   }
 
-  send(request: Request): Promise<Posted> {
+  send(request: Request): Promise<PostedAnswer> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -138,7 +138,7 @@ class ServiceCall implements ResponseHandler {
   onResponseData(bytes: Buffer): void {
     this.#size += bytes.length;
     if (this.#size > answerLimitBytes)
-      return this.fail(new CallGivenUp(`answer of more than ${answerLimitBytes} bytes`, 502));
+      return this.fail(new CallAbandoned(`answer of more than ${answerLimitBytes} bytes`, 502));
     if (this.#held.tryGrow(bytes.length + chunkOverheadBytes)) this.#chunks.push(Buffer.from(bytes));
   }
 

@@ -14,7 +14,7 @@ export function throwIfAborted(signal: TurnSignal): void {
 }
 
 /** @throws Fault as soon as the turn is over */
-export function pause(ms: number, signal: TurnSignal): Promise<void> {
+export function waitUnlessAborted(ms: number, signal: TurnSignal): Promise<void> {
   throwIfAborted(signal);
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -1,5 +1,5 @@
 /** Kinds of answers used by turns and layers to build their own. */
-import { Answer, type Batch, type Next, type TurnEvent, commits } from "./turn.ts";
+import { Answer, type Batch, type NextBatch, type TurnEvent, isCommitPoint } from "./turn.ts";
 
 /** An answer whose events all exist at the start. */
 export class WholeAnswer extends Answer {
@@ -10,7 +10,7 @@ export class WholeAnswer extends Answer {
     this.#batch = batch;
   }
 
-  override next(): Next {
+  override next(): NextBatch {
     const batch = this.#batch;
     if (batch.length === 0) return "end";
     this.#batch = [];
@@ -23,7 +23,7 @@ export class WholeAnswer extends Answer {
 }
 
 /** Passes on the answer of another turn, observed or changed on its way. A layer overrides the methods it needs. */
-export abstract class PassedAnswer extends Answer {
+export abstract class ForwardedAnswer extends Answer {
   readonly #answer: Answer;
 
   constructor(answer: Answer) {
@@ -31,9 +31,9 @@ export abstract class PassedAnswer extends Answer {
     this.#answer = answer;
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     for (;;) {
-      let next: Next;
+      let next: NextBatch;
       try {
         next = this.#answer.next(wake);
       } catch (error) {
@@ -83,7 +83,7 @@ export class CollectedAnswer extends Answer {
     this.#isWanted = isWanted;
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     if (this.#isGiven) return "end";
     for (;;) {
       const next = this.#answer.next(wake);
@@ -101,7 +101,7 @@ export class CollectedAnswer extends Answer {
 }
 
 /** An answer whose failure is explained as long as no event of it was delivered. */
-class OpeningAnswer extends PassedAnswer {
+class OpeningAnswer extends ForwardedAnswer {
   readonly #explain: (error: unknown) => unknown;
   #isOpen = false;
 
@@ -121,7 +121,7 @@ class OpeningAnswer extends PassedAnswer {
 }
 
 /** Begins a turn whose failure is explained as long as no event of its answer was delivered. */
-export function explained(begin: () => Answer, explain: (error: unknown) => unknown): Answer {
+export function withExplainedFailure(begin: () => Answer, explain: (error: unknown) => unknown): Answer {
   let answer: Answer;
   try {
     answer = begin();
@@ -143,7 +143,7 @@ class DeferredAnswer extends Answer {
     begun.then(this.#onBegun, this.#onFailed);
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     if (this.#answer) return this.#answer.next(wake);
     if (this.#failure) throw this.#failure.error;
     this.#wake = wake;
@@ -168,12 +168,12 @@ class DeferredAnswer extends Answer {
   };
 }
 
-export const deferred = (begun: Promise<Answer>): Answer => new DeferredAnswer(begun);
+export const toDeferredAnswer = (begun: Promise<Answer>): Answer => new DeferredAnswer(begun);
 
 /** An answer with batches made by a generator, for layers that wait for other work between batches. */
 class GeneratedAnswer extends Answer {
   readonly #batches: AsyncGenerator<Batch>;
-  #next: Next = "pending";
+  #next: NextBatch = "pending";
   #failure: { readonly error: unknown } | undefined;
   #isAsked = false;
   #wake = () => {};
@@ -183,7 +183,7 @@ class GeneratedAnswer extends Answer {
     this.#batches = batches;
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     const next = this.#next;
     if (next === "end") return next;
     if (next !== "pending") {
@@ -216,16 +216,16 @@ class GeneratedAnswer extends Answer {
 }
 
 /** @param batches a generator not yet started; yields no empty batch */
-export const generated = (batches: AsyncGenerator<Batch>): Answer => new GeneratedAnswer(batches);
+export const toGeneratedAnswer = (batches: AsyncGenerator<Batch>): Answer => new GeneratedAnswer(batches);
 
 /** An answer whose events are held back until one of them commits. */
-class CommittedAnswer extends PassedAnswer {
+class CommittedAnswer extends ForwardedAnswer {
   #held: TurnEvent[] | undefined = [];
 
   protected override passed(batch: Batch): Batch {
     if (this.#held === undefined) return batch;
     this.#held.push(...batch);
-    if (!this.#held.some(commits)) return [];
+    if (!this.#held.some(isCommitPoint)) return [];
     const held = this.#held;
     this.#held = undefined;
     return held;

@@ -9,24 +9,24 @@ import {
 type Scope = "api-key" | "workspace" | "account";
 
 /** A guardrail with the scope it applies through: account, workspace or key. */
-export interface Applied {
+export interface AppliedGuardrail {
   readonly guardrail: Guardrail;
   readonly scope: Scope;
 }
 
-const known = new WeakMap<Caller, readonly Applied[]>();
+const known = new WeakMap<Caller, readonly AppliedGuardrail[]>();
 
 /**
  * Guardrails of the account first, then those of the workspace, then the key's own. The list is the same object for each turn of a caller, so
  * results computed from it can be cached: a policy change makes a new caller.
  */
-export function appliedTo(caller: Caller): readonly Applied[] {
+export function guardrailsFor(caller: Caller): readonly AppliedGuardrail[] {
   let applied = known.get(caller);
   if (applied === undefined) known.set(caller, (applied = list(caller)));
   return applied;
 }
 
-const list = ({ guardrail, workspaceGuardrails }: Caller): readonly Applied[] => [
+const list = ({ guardrail, workspaceGuardrails }: Caller): readonly AppliedGuardrail[] => [
   ...workspaceGuardrails.map((shared) => ({ guardrail: shared, scope: guardrailScope(shared) })),
   ...(guardrail ? [{ guardrail, scope: "api-key" } as const] : []),
 ];
@@ -34,22 +34,25 @@ const list = ({ guardrail, workspaceGuardrails }: Caller): readonly Applied[] =>
 const guardrailScope = ({ accountDefault }: Guardrail): Scope => (accountDefault ? "account" : "workspace");
 
 /** An audited guardrail reports what it would do, and does nothing. */
-export const isAudit = ({ guardrail }: Applied): boolean => guardrail.mode === GuardrailMode.AUDIT;
+export const isAudit = ({ guardrail }: AppliedGuardrail): boolean => guardrail.mode === GuardrailMode.AUDIT;
 
-export type Side = "input" | "output";
+export type ScannedSide = "input" | "output";
 
 /** Whether the guardrail applies to this side. */
-export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boolean {
+export function appliesToSide({ guardrail: { appliesTo } }: AppliedGuardrail, side: ScannedSide): boolean {
   if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
   return appliesTo !== AppliesTo.OUTPUT;
 }
 
 /** Whether the guardrail has content filters for this side. */
-export const hasFiltersFor = (applied: Applied, side: Side): boolean =>
-  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
+export const hasFiltersFor = (applied: AppliedGuardrail, side: ScannedSide): boolean =>
+  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 &&
+  appliesToSide(applied, side);
 
 /** Whether the guardrail has any rule for requests. */
-export const hasInputRules = (applied: Applied): boolean => {
+export const hasInputRules = (applied: AppliedGuardrail): boolean => {
   const { detectors, judgeRules } = applied.guardrail;
-  return hasFiltersFor(applied, "input") || (detectors.length + judgeRules.length > 0 && covers(applied, "input"));
+  return (
+    hasFiltersFor(applied, "input") || (detectors.length + judgeRules.length > 0 && appliesToSide(applied, "input"))
+  );
 };

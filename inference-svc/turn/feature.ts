@@ -28,13 +28,13 @@ interface LocalFeature<DryKit> extends FeatureEntry {
 }
 
 /** A feature with calls to models or services. The dry kit cannot make them, so the feature defines its dry run separately. */
-export interface AskingFeatureOf<Kit, DryKit> extends FeatureEntry {
+export interface CallingFeatureOf<Kit, DryKit> extends FeatureEntry {
   readonly layer: (kit: Kit) => Layer;
   readonly dryRun: (kit: DryKit) => Layer;
 }
 
 /** An entry of the stack. A kit holds the dependencies of layers. */
-export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | AskingFeatureOf<Kit, DryKit>;
+export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | CallingFeatureOf<Kit, DryKit>;
 
 type Applying = Pick<FeatureEntry, "applies">;
 
@@ -42,7 +42,7 @@ type Applying = Pick<FeatureEntry, "applies">;
 const maxFeatures = 53;
 
 /** The features that apply, one bit each. Bitwise operators would lose those above 32. */
-export function maskOf(features: readonly Applying[], request: TurnRequest, caller: Caller): number {
+export function featureMask(features: readonly Applying[], request: TurnRequest, caller: Caller): number {
   let mask = 0;
   let digit = 1;
   for (const feature of features) {
@@ -68,7 +68,7 @@ export function composeByMask(features: readonly Applying[], layers: readonly La
     return stack;
   };
   return (request, scope) => {
-    const mask = maskOf(features, request, scope.caller);
+    const mask = featureMask(features, request, scope.caller);
     return (stacks.get(mask) ?? stackFor(mask))(request, scope);
   };
 }

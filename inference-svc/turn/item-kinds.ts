@@ -1,6 +1,6 @@
 /** Kinds of input items that belong to the agent loop. */
 import type { InputItem, TurnRequest } from "./request.ts";
-import { hasOther } from "./parse/beginnings.ts";
+import { hasUnknownItem } from "./parse/beginnings.ts";
 
 export const isServerItem = ({ type }: InputItem): boolean => type.startsWith("service:");
 
@@ -8,4 +8,5 @@ export const isToolsItem = ({ type }: InputItem): boolean => type === "additiona
 
 /** Whether any tool of the request, or any item in its history, may belong to Sluice. */
 export const mayUseTools = ({ tools, input }: TurnRequest): boolean =>
-  tools.some(({ type }) => type === "hosted") || hasOther(input, (item) => isServerItem(item) || isToolsItem(item));
+  tools.some(({ type }) => type === "hosted") ||
+  hasUnknownItem(input, (item) => isServerItem(item) || isToolsItem(item));

@@ -10,18 +10,18 @@ export type TextKey = `${TextEvent["type"]} ${number}`;
 export const toTextKey = (event: TextEvent): TextKey => `${event.type} ${"part" in event ? event.part : 0}`;
 
 /** Type and part number of the deltas of a text. */
-export interface DeltaPlace {
+export interface DeltaPosition {
   readonly type: TextEvent["type"];
   readonly part: number;
 }
 
-export function toDeltaPlace(key: TextKey): DeltaPlace {
+export function toDeltaPosition(key: TextKey): DeltaPosition {
   const [type, part] = key.split(" ") as [TextEvent["type"], string];
   return { type, part: Number(part) };
 }
 
 /** @param item index of the item */
-export const buildDelta = ({ type, part }: DeltaPlace, item: number, delta: string): TextEvent =>
+export const buildDelta = ({ type, part }: DeltaPosition, item: number, delta: string): TextEvent =>
   type === "arguments.delta" ? { type, index: item, delta } : { type, index: item, part, delta };
 
 /** The event with more text. */
@@ -30,7 +30,7 @@ export function extendDelta(event: TextEvent, more: string): TextEvent {
   return buildDelta({ type: event.type, part }, event.index, event.delta + more);
 }
 
-export const continues = (event: TextEvent, { type, part }: DeltaPlace): boolean =>
+export const continuesText = (event: TextEvent, { type, part }: DeltaPosition): boolean =>
   event.type === type && (!("part" in event) || event.part === part);
 
 export interface PartJson {
@@ -62,10 +62,14 @@ export const hasStreamedText = (type: string): boolean => textFieldsOfCalls.has(
 export const hasTextParts = (type: string): boolean => type === "message" || type === "reasoning";
 
 /** Edits one text; `part` is empty for a text that is not a part. */
-export type Edit = (key: TextKey, text: string, part: PartJson) => { readonly text: string; readonly part?: object };
+export type EditText = (
+  key: TextKey,
+  text: string,
+  part: PartJson,
+) => { readonly text: string; readonly part?: object };
 
 /** The item with every streamed text edited. */
-export function editTexts(item: OutputItem, edit: Edit): OutputItem {
+export function editTexts(item: OutputItem, edit: EditText): OutputItem {
   if (item.type === "message") return { ...item, ...editParts("content", item, edit) };
   if (item.type === "reasoning")
     return { ...item, ...editParts("summary", item, edit), ...editParts("content", item, edit) };
@@ -96,14 +100,14 @@ export function listTexts(item: OutputItem): readonly ItemText[] {
   return texts;
 }
 
-function editParts(field: "summary" | "content", item: OutputItem, edit: Edit): object {
+function editParts(field: "summary" | "content", item: OutputItem, edit: EditText): object {
   const list: unknown = item[field];
   if (!Array.isArray(list)) return {};
   // The list comes from the provider and may hold anything.
   return { [field]: list.map((part: unknown, index) => (isObject(part) ? editPart(part, index, edit) : part)) };
 }
 
-function editPart(part: PartJson, index: number, edit: Edit): PartJson {
+function editPart(part: PartJson, index: number, edit: EditText): PartJson {
   const [event, field] = textFieldsOfParts.get(part.type) ?? [];
   if (event === undefined || field === undefined) return part;
   const text = part[field];

@@ -1,30 +1,30 @@
 /** Builds layers that rewrite requests, map batches, or stop a call before its end. */
-import { PassedAnswer, deferred } from "./answer-kinds.ts";
+import { ForwardedAnswer, toDeferredAnswer } from "./answer-kinds.ts";
 import type { TurnRequest } from "./request.ts";
 import type { Scope } from "./scope.ts";
 import { TurnAbort } from "./signal.ts";
 import type { Answer, Batch, Layer, Turn } from "./turn.ts";
 
 /** A layer that rewrites or refuses the request, at no cost per event. */
-export const onRequest =
+export const requestLayer =
   (rewrite: (request: TurnRequest, scope: Scope) => TurnRequest | Promise<TurnRequest>): Layer =>
   (next) =>
   (request, scope) => {
     const rewritten = rewrite(request, scope);
-    return rewritten instanceof Promise ? deferred(begin(next, rewritten, scope)) : next(rewritten, scope);
+    return rewritten instanceof Promise ? toDeferredAnswer(begin(next, rewritten, scope)) : next(rewritten, scope);
   };
 
 const begin = async (turn: Turn, request: Promise<TurnRequest>, scope: Scope): Promise<Answer> =>
   turn(await request, scope);
 
 /** A layer for mapping batches; `open` runs once for each turn and returns the step with its state in a closure. */
-export const onBatch =
+export const batchLayer =
   (open: (request: TurnRequest, scope: Scope) => (batch: Batch) => Batch): Layer =>
   (next) =>
   (request, scope) =>
     new MappedAnswer(next(request, scope), open(request, scope));
 
-class MappedAnswer extends PassedAnswer {
+class MappedAnswer extends ForwardedAnswer {
   readonly #step: (batch: Batch) => Batch;
 
   constructor(answer: Answer, step: (batch: Batch) => Batch) {

@@ -6,7 +6,7 @@ import type { Scope } from "./scope.ts";
 import { type Layer, compose } from "./turn.ts";
 
 /** A request with only these items, under the provider preferences of the whole request. */
-export const onlyItems = ({ models, stream, provider }: TurnRequest, input: readonly InputItem[]): TurnRequest =>
+export const requestWithItems = ({ models, stream, provider }: TurnRequest, input: readonly InputItem[]): TurnRequest =>
   bareRequest({ models, stream, input, ...(provider && { provider }) });
 
 /** Returns the items, redacted. @throws Fault as the guardrails do */
@@ -17,7 +17,7 @@ export type AddedScanner = (
 ) => Promise<readonly InputItem[]>;
 
 /** @param guards layers that only rewrite or refuse */
-export const scanAdded =
+export const addedItemsScanner =
   (guards: readonly Layer[]): AddedScanner =>
   async (items, request, scope) => {
     let scanned: readonly InputItem[] = items;
@@ -25,7 +25,7 @@ export const scanAdded =
       scanned = input;
       return new WholeAnswer([]);
     });
-    await readToEnd(last(onlyItems(request, items.map(asDeveloper)), scope));
+    await readToEnd(last(requestWithItems(request, items.map(asDeveloper)), scope));
     return scanned.map((item, index) =>
       item["role"] === undefined ? item : { ...item, role: items[index]?.["role"] },
     );

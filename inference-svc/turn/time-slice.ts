@@ -30,7 +30,7 @@ export type Yielding<Result = void> = Generator<undefined, Result>;
 export type Waiting<Result = void> = Generator<Promise<unknown> | undefined, Result, unknown>;
 
 /** Waits within such work, if there is anything to wait for. */
-export function* settled<Value>(value: Promise<Value> | Value): Waiting<Value> {
+export function* awaitSettled<Value>(value: Promise<Value> | Value): Waiting<Value> {
   return value instanceof Promise ? ((yield value) as Value) : value;
 }
 

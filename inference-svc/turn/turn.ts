@@ -72,7 +72,7 @@ export interface Outcome {
 export type Batch = readonly TurnEvent[];
 
 /** The next batch; "pending" when none is there yet, and "end" after the last. */
-export type Next = Batch | "pending" | "end";
+export type NextBatch = Batch | "pending" | "end";
 
 /**
  * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later failure a failed event. Batches are taken
@@ -85,7 +85,7 @@ export abstract class Answer implements AsyncIterable<Batch> {
    * @param wake called once after "pending", and never during this call, when `next` may have a result
    * @throws the failure of the turn
    */
-  abstract next(wake: () => void): Next;
+  abstract next(wake: () => void): NextBatch;
 
   /** Stops work still running for an answer no longer read. Settles when it has ended; undefined when it ends at once. */
   abstract close(): Promise<void> | undefined;
@@ -132,7 +132,7 @@ export const compose = (layers: readonly Layer[], innermost: Turn): Turn =>
   layers.reduceRight<Turn>((next, layer) => layer(next), innermost);
 
 /** Whether a client may act on the event. Before the first such event a failure may move to another endpoint, after it never. */
-export function commits(event: TurnEvent): boolean {
+export function isCommitPoint(event: TurnEvent): boolean {
   switch (event.type) {
     case "debug":
     case "start":

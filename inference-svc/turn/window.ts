@@ -19,7 +19,7 @@ const marginShare = 0.02;
 const minTarget = 256;
 
 /** Whether the request asks for compression, whatever the window is. */
-export function asksForCompression({ plugins, truncation }: TurnRequest): boolean {
+export function requestsCompression({ plugins, truncation }: TurnRequest): boolean {
   const plugin = plugins?.contextCompression;
   return plugin ? plugin.enabled !== false : truncation === "auto";
 }
@@ -29,7 +29,7 @@ export function isCompressed(request: TurnRequest, { contextLength }: ContextWin
   const { plugins, truncation, outputModalities } = request;
   // An image request keeps all of its input: every word of it describes the image.
   if (outputModalities.length > 0 && outputModalities.every((modality) => modality === "image")) return false;
-  if (plugins?.contextCompression || truncation !== undefined) return asksForCompression(request);
+  if (plugins?.contextCompression || truncation !== undefined) return requestsCompression(request);
   return contextLength <= smallWindow;
 }
 

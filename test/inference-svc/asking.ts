@@ -27,7 +27,7 @@ import type { Resolve } from "@sluice/inference-svc/services/public-web/fetch-ta
 import { Web } from "@sluice/inference-svc/features/web/client.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OpenMeter } from "@sluice/inference-svc/models/ledger/service-meter.js";
-import type { Budgets, Hold } from "@sluice/inference-svc/models/ledger/budget.js";
+import type { Budgets, BudgetHold } from "@sluice/inference-svc/models/ledger/budget.js";
 import type { OnStarted } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallEnd, CallStart } from "@sluice/inference-svc/models/ledger/record.js";
 import { meterServices } from "@sluice/inference-svc/models/ledger/metered-services.js";
@@ -128,7 +128,7 @@ const documents = new DocumentReaders();
 const files = new FileReader(documents);
 
 /** A budget with room for everything. */
-export const noHold: Hold = { raise: () => Promise.resolve(), settle: () => undefined };
+export const noHold: BudgetHold = { raise: () => Promise.resolve(), settle: () => undefined };
 
 /** Secret of every stack of the tests. */
 export const stackSecret = "s".repeat(32);

@@ -1,5 +1,5 @@
 /** Texts that clients join, cut anywhere over parts and items: no match of a rule in the joined text goes out, in any dialect. */
-import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import { outputGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
@@ -148,7 +148,7 @@ describe("streams", () => {
     const out: string[] = [];
     let given = "";
     const turn: Turn = () =>
-      generated(
+      toGeneratedAnswer(
         (async function* () {
           for (const batch of readStream(written.dialect, written.stream(segments))) {
             yield batch;

@@ -3,7 +3,7 @@ import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Endpoint } from "../../models/routing/catalog.ts";
 import type { DialectSupport } from "../../models/routing/choose/candidates.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { HostedTool, InputItem, Tool, ToolChoice, ToolReference, TurnRequest } from "../../turn/request.ts";
 import type { Layer } from "../../turn/turn.ts";
 import { toFunctionCall, toFunctionOutput } from "../../models/upstream/translate/tool-history.ts";
@@ -20,11 +20,11 @@ interface EndpointKit {
 }
 
 /** Must be the first layer of an endpoint: the layers after it then see the tools as sent to the provider. */
-export const clientTools = {
+export const clientToolsLayer = {
   id: "client-tools",
   layer: (endpoint: Endpoint, { telling }: EndpointKit): Layer => {
     const takes = takenBy(endpoint, telling);
-    return onRequest((request, scope) => {
+    return requestLayer((request, scope) => {
       const sent = replaceClientTools(request, takes);
       scope.state.get(clientFunctions).areSent = hasClientFunctions(request, sent);
       return sent;

@@ -1,20 +1,20 @@
 /** The response items of server tool calls. Output guardrails scan each item before the client gets it. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import { buildDelta, listTexts, toDeltaPlace } from "../../turn/item-texts.ts";
+import { buildDelta, listTexts, toDeltaPosition } from "../../turn/item-texts.ts";
 import { toNativeEvent } from "../../turn/progress-buffer.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Batch, Layer, OutputItem, TurnEvent } from "../../turn/turn.ts";
-import { type ToolResult, blankItem } from "../tool.ts";
-import type { CalledTool, Numbers } from "./model-answer.ts";
-import { statusOf } from "./client-calls.ts";
-import { shownItem } from "./scanned-results.ts";
+import { type ToolResult, initialItemFields } from "../tool.ts";
+import type { CalledTool, ItemNumbers } from "./model-answer.ts";
+import { callStatus } from "./client-calls.ts";
+import { scanItem } from "./scanned-results.ts";
 import type { RunningCall } from "./call-runner.ts";
 
 export interface CallItemParts {
   /** The output guardrails. */
   readonly gates: readonly Layer[];
-  readonly numbers: Numbers;
+  readonly numbers: ItemNumbers;
   readonly request: TurnRequest;
   readonly scope: Scope;
 }
@@ -38,7 +38,7 @@ export class CallItems {
       yield* relay.drainUntil(outcome, index);
     }
     const result = await outcome;
-    const status = statusOf(result, call.offer.items);
+    const status = callStatus(result, call.offer.items);
     const item = await this.#scan({ ...begun, status, ...result.item, ...call.fields });
     const late = ending
       ? [...textOf(item, index), ...ending(item).map((event) => toNativeEvent(index, event))]
@@ -58,7 +58,7 @@ export class CallItems {
 
   #scan(item: OutputItem): Promise<OutputItem> {
     const { gates, request, scope } = this.#parts;
-    return shownItem(item, gates, { request, scope });
+    return scanItem(item, gates, { request, scope });
   }
 }
 
@@ -67,7 +67,7 @@ const beginningOf = ({ offer: { items, open }, callId }: CalledTool): OutputItem
   id: newId(items.idPrefix),
   ...(items.output && { call_id: callId }),
   status: "in_progress",
-  ...(typeof open.blank === "function" && blankItem(open, "")),
+  ...(typeof open.blank === "function" && initialItemFields(open, "")),
 });
 
 const startOf = (item: OutputItem, index: number): TurnEvent => ({
@@ -78,7 +78,7 @@ const startOf = (item: OutputItem, index: number): TurnEvent => ({
 
 /** The streamed text of an item, at its end. */
 const textOf = (item: OutputItem, index: number): readonly TurnEvent[] =>
-  listTexts(item).map(({ key, text }) => buildDelta(toDeltaPlace(key), index, text));
+  listTexts(item).map(({ key, text }) => buildDelta(toDeltaPosition(key), index, text));
 
 /** The second item of a call. For a call without a run, it contains only the reason. */
 function outputItemOf({ offer, callId }: CalledTool, result: ToolResult, status: unknown): OutputItem | undefined {

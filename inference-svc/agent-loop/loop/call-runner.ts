@@ -12,7 +12,7 @@ import { TurnAbort } from "../../turn/signal.ts";
 import type { CalledTool } from "./model-answer.ts";
 import { canonicalJson, readArguments } from "../call-arguments.ts";
 import type { Limits } from "./loop-limits.ts";
-import { type ToolResult, blankItem, errorOutput } from "../tool.ts";
+import { type ToolResult, initialItemFields, errorOutput } from "../tool.ts";
 
 /** Maximum concurrent calls of one answer. */
 const maxConcurrent = 8;
@@ -149,6 +149,6 @@ const kindOf = ({ offer }: CalledTool): string => offer.tool.kinds[0];
 
 const failed = ({ offer, argumentsJson }: CalledTool, error: string): ToolResult => ({
   output: errorOutput(error),
-  item: { ...blankItem(offer.open, argumentsJson), error },
+  item: { ...initialItemFields(offer.open, argumentsJson), error },
   failed: true,
 });

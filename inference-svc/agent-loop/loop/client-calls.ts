@@ -1,10 +1,10 @@
 /** Function calls for the client on behalf of suspended server tools. */
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import type { ToolItemForm, ToolResult } from "../tool.ts";
-import type { Numbers } from "./model-answer.ts";
+import type { ItemNumbers } from "./model-answer.ts";
 
 /** The calls for the client: whole, after all other items, and with the tool's state only at the end. */
-export const tellClient = (calls: readonly OutputItem[], numbers: Numbers, stream: boolean): TurnEvent[] =>
+export const clientCallEvents = (calls: readonly OutputItem[], numbers: ItemNumbers, stream: boolean): TurnEvent[] =>
   calls.flatMap((call): TurnEvent[] => {
     const index = numbers.take();
     const { subagent_items: _, ...known } = call;
@@ -16,7 +16,7 @@ export const tellClient = (calls: readonly OutputItem[], numbers: Numbers, strea
   });
 
 /** Item status of a call with this result. */
-export function statusOf({ failed, waitsFor }: ToolResult, { failedStatus }: ToolItemForm): string {
+export function callStatus({ failed, waitsFor }: ToolResult, { failedStatus }: ToolItemForm): string {
   if (waitsFor) return "in_progress";
   return failed ? failedStatus : "completed";
 }

@@ -12,7 +12,7 @@ const passing: ReadonlySet<FaultReason> = new Set([
 ]);
 
 /** The provider's failure, marked as not retryable. */
-export function irrevocable(error: unknown): Fault {
+export function toFinalFault(error: unknown): Fault {
   const fault = Fault.from(error);
   const { reason, origin, message, cause, attemptStatus } = fault;
   const isPassing = passing.has(reason) || (reason === FaultReason.UNAVAILABLE && origin === FaultOrigin.UPSTREAM);
@@ -27,7 +27,7 @@ export function irrevocable(error: unknown): Fault {
 }
 
 /** The end event of an answer blocked by a rule after partial delivery; undefined for every other failure. */
-export function blockedEnd(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
+export function blockedEndEvent(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
   const isRule = error instanceof Fault && error.reason === FaultReason.GUARDRAIL_BLOCKED;
   if (!isRule || error.metadata?.["patterns"] === undefined) return undefined;
   const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

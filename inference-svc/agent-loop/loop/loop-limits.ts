@@ -17,7 +17,7 @@ const answerMs = 10_000;
 export type StopReason = StopCondition["type"] | "max_tool_calls" | "max_turns" | "errors" | "deadline";
 
 /** The calls of one answer of the model. */
-export interface CallsMade {
+export interface AnswerCalls {
   /** Called server tools. */
   readonly offers: readonly Offer[];
   /** Names of the client's functions. */
@@ -60,7 +60,7 @@ export class Limits {
    * @param following the next request to the model
    * @returns why the loop must stop; undefined when it may go on
    */
-  after(calls: CallsMade, allFailed: boolean, following: TurnRequest): StopReason | undefined {
+  after(calls: AnswerCalls, allFailed: boolean, following: TurnRequest): StopReason | undefined {
     this.#turns++;
     this.steps += calls.offers.length;
     this.#failedTurns = allFailed ? this.#failedTurns + 1 : 0;
@@ -73,7 +73,7 @@ export class Limits {
     return performance.now() > this.#scope.deadline - answerMs ? "deadline" : undefined;
   }
 
-  #holds(condition: StopCondition, calls: CallsMade, following: TurnRequest): boolean {
+  #holds(condition: StopCondition, calls: AnswerCalls, following: TurnRequest): boolean {
     const { usage } = this.#scope.trace;
     switch (condition.type) {
       case "step_count_is":

@@ -4,23 +4,23 @@
  */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { CollectedAnswer, generated, holdUntilCommit } from "../../turn/answer-kinds.ts";
+import { CollectedAnswer, toGeneratedAnswer, holdUntilCommit } from "../../turn/answer-kinds.ts";
 import { stoppedConversation } from "../../turn/stopped-conversation.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { type Batch, type Layer, type Outcome, type Turn, commits } from "../../turn/turn.ts";
-import { type CallableTools, ModelAnswer, type CalledTool, Numbers, notPassedOn } from "./model-answer.ts";
+import { type Batch, type Layer, type Outcome, type Turn, isCommitPoint } from "../../turn/turn.ts";
+import { type CallableTools, ModelAnswer, type CalledTool, ItemNumbers, skippedCallOutput } from "./model-answer.ts";
 import { clientFunctions } from "../client-tools/client-tools.ts";
 import { CallItems } from "./call-items.ts";
-import { tellClient } from "./client-calls.ts";
-import { blockedEnd, irrevocable } from "./final-failure.ts";
+import { clientCallEvents } from "./client-calls.ts";
+import { blockedEndEvent, toFinalFault } from "./final-failure.ts";
 import { Limits, type StopReason } from "./loop-limits.ts";
 import { CallResults, callOutput } from "./call-results.ts";
 import { CallRunner, type RunningCall } from "./call-runner.ts";
-import { lastOf, unforced } from "./next-request.ts";
+import { toLastStepRequest, withoutForcedTool } from "./next-request.ts";
 import { withOutputs } from "./resumed-call.ts";
-import { checkedOutputs } from "./scanned-results.ts";
-import { buildToolsStage, noteNotSent } from "./stage.ts";
+import { scanOutputs } from "./scanned-results.ts";
+import { buildToolsStage, recordUnsentTools } from "./stage.ts";
 import { Toolbox } from "../toolbox.ts";
 import { errorOutput } from "../tool.ts";
 import type { SourceParts } from "../tool-source.ts";
@@ -46,9 +46,9 @@ export const serverTools =
     const toolbox = Toolbox.of(request, scope, parts) ?? (keeps ? Toolbox.empty(request) : undefined);
     if (toolbox === undefined) return next(request, scope);
     if (!keeps && toolbox.offers.size === 0 && toolbox.clientTools.size === 0) return next(toolbox.request, scope);
-    noteNotSent(toolbox.offers, scope);
+    recordUnsentTools(toolbox.offers, scope);
     const turns: Turn = () => {
-      const answer = generated(new Loop(parts, next, toolbox, request, scope).run());
+      const answer = toGeneratedAnswer(new Loop(parts, next, toolbox, request, scope).run());
       // A client without streaming must not get half of an answer that fails later: the whole answer is collected first.
       return request.stream ? holdUntilCommit(answer) : new CollectedAnswer(answer);
     };
@@ -77,7 +77,7 @@ class Loop {
   readonly #stream: boolean;
   readonly #limits: Limits;
   readonly #runner: CallRunner;
-  readonly #numbers = new Numbers();
+  readonly #numbers = new ItemNumbers();
   /** Whether the client has received something it may act on. */
   #committed = false;
   #hasEffect = false;
@@ -101,13 +101,13 @@ class Loop {
   async *run(): AsyncGenerator<Batch> {
     try {
       for await (const batch of this.#all()) {
-        this.#committed ||= this.#stream && batch.some(commits);
+        this.#committed ||= this.#stream && batch.some(isCommitPoint);
         yield batch;
       }
     } catch (error) {
       this.#tell("failed");
-      const fault = this.#committed || this.#hasEffect ? irrevocable(error) : error;
-      const end = this.#committed ? blockedEnd(fault, this.#scope.trace.usage) : undefined;
+      const fault = this.#committed || this.#hasEffect ? toFinalFault(error) : error;
+      const end = this.#committed ? blockedEndEvent(fault, this.#scope.trace.usage) : undefined;
       if (end === undefined) throw fault;
       yield [end];
     } finally {
@@ -151,7 +151,7 @@ class Loop {
       }
       ({ model } = answer);
       stop = reason;
-      request = stop === undefined ? following : lastOf(following);
+      request = stop === undefined ? following : toLastStepRequest(following);
     }
   }
 
@@ -183,7 +183,7 @@ class Loop {
 
   /** The end of the response, after the calls for the client. */
   #endFor({ waitsFor }: CallResults, outcome: Outcome): Batch {
-    return [...tellClient(waitsFor, this.#numbers, this.#stream), { type: "end", outcome }];
+    return [...clientCallEvents(waitsFor, this.#numbers, this.#stream), { type: "end", outcome }];
   }
 
   /** Runs the pending calls of an earlier response: suspended calls, and calls approved by the client. */
@@ -225,7 +225,7 @@ class Loop {
     const running = this.#runner.start(calls, input, this.#limits);
     for (const [index, call] of calls.entries())
       ran.add(call, yield* this.#items.ofCall(call, running[index] as RunningCall));
-    await checkedOutputs(ran.outputs, this.#parts.guards, { request: this.#toolbox.request, scope: this.#scope });
+    await scanOutputs(ran.outputs, this.#parts.guards, { request: this.#toolbox.request, scope: this.#scope });
   }
 
   get #items(): CallItems {
@@ -247,7 +247,7 @@ class Loop {
   }
 }
 
-const notAskedFor = ({ callId }: CalledTool): InputItem => callOutput(callId, errorOutput(notPassedOn));
+const notAskedFor = ({ callId }: CalledTool): InputItem => callOutput(callId, errorOutput(skippedCallOutput));
 
 const madeIn = ({ calls, functions }: ModelAnswer) => ({ offers: calls.map(({ offer }) => offer), functions });
 
@@ -266,5 +266,5 @@ const after = (
   input: [...request.input, ...items, ...outputs],
   ...(sources.length > 0 && { sources: [...(request.sources ?? []), ...sources] }),
   ...(files.length > 0 && { foundFiles: [...(request.foundFiles ?? []), ...files] }),
-  ...(request.toolChoice !== undefined && calls.length > 0 && { toolChoice: unforced(request.toolChoice) }),
+  ...(request.toolChoice !== undefined && calls.length > 0 && { toolChoice: withoutForcedTool(request.toolChoice) }),
 });

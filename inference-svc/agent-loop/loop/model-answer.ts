@@ -6,7 +6,7 @@ import { type ClientTools, toClientItem } from "../client-tools/client-tools.ts"
 import { type Offer, type ToolCall, type ToolResult, errorOutput } from "../tool.ts";
 
 /** Numbers the items of a turn. */
-export class Numbers {
+export class ItemNumbers {
   #next = 0;
 
   take(): number {
@@ -47,13 +47,14 @@ interface ClientCall {
 type Indexed = Extract<TurnEvent, { readonly index: number }>;
 type ItemEnd = Extract<TurnEvent, { readonly type: "item.end" }>;
 
-export const notPassedOn = "not carried out, because another call beside it was wrong: make all of the calls again";
+export const skippedCallOutput =
+  "not carried out, because another call beside it was wrong: make all of the calls again";
 
 const functionCalls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
 export class ModelAnswer {
   readonly #tools: CallableTools;
-  readonly #numbers: Numbers;
+  readonly #numbers: ItemNumbers;
   readonly #isFirst: boolean;
   #model: string | undefined;
   /** The client's number of each item, by the item's number in this answer. */
@@ -71,7 +72,7 @@ export class ModelAnswer {
   /** @param before whether this is the turn's first answer, and the model of the previous answer */
   constructor(
     tools: CallableTools,
-    numbers: Numbers,
+    numbers: ItemNumbers,
     before: { readonly isFirst: boolean; readonly model: string | undefined },
   ) {
     this.#tools = tools;
@@ -106,7 +107,7 @@ export class ModelAnswer {
     return calls.map(({ callId, made }) => ({
       type: "function_call_output",
       call_id: callId,
-      output: errorOutput(typeof made === "string" ? made : notPassedOn),
+      output: errorOutput(typeof made === "string" ? made : skippedCallOutput),
     }));
   }
 

@@ -2,7 +2,7 @@
 import type { ToolChoice, TurnRequest } from "../../turn/request.ts";
 
 /** Lifts a forced tool choice: a model forced to call a tool in every turn never answers. */
-export function unforced(choice: ToolChoice): ToolChoice {
+export function withoutForcedTool(choice: ToolChoice): ToolChoice {
   if (choice === "required") return "auto";
   if (typeof choice === "string") return choice;
   return choice.type === "tool" ? "auto" : { ...choice, mode: "auto" };
@@ -12,7 +12,7 @@ const noMore =
   "No more tools can be called in this conversation turn. Answer now, with what you know; if something is missing, say what.";
 
 /** The tools stay, to keep the prefix in a provider's prompt cache. */
-export const lastOf = (request: TurnRequest): TurnRequest => ({
+export const toLastStepRequest = (request: TurnRequest): TurnRequest => ({
   ...request,
   toolChoice: "none",
   input: [...request.input, { type: "message", role: "user", content: noMore }],

@@ -1,5 +1,5 @@
 /** Applies guardrails to tool results, on their way to the model and to the client. */
-import { scanAdded } from "../../turn/scan-added.ts";
+import { addedItemsScanner } from "../../turn/scan-added.ts";
 import { WholeAnswer } from "../../turn/answer-kinds.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -11,16 +11,16 @@ interface Occasion {
 }
 
 /** Redacts the outputs in place. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when they could not be scanned */
-export async function checkedOutputs(
+export async function scanOutputs(
   outputs: InputItem[],
   guards: readonly Layer[],
   { request, scope }: Occasion,
 ): Promise<void> {
-  outputs.splice(0, outputs.length, ...(await scanAdded(guards)([...outputs], request, scope)));
+  outputs.splice(0, outputs.length, ...(await addedItemsScanner(guards)([...outputs], request, scope)));
 }
 
 /** The item after the output guardrails, for the client. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when it could not be scanned */
-export async function shownItem(
+export async function scanItem(
   whole: OutputItem,
   gates: readonly Layer[],
   { request, scope }: Occasion,

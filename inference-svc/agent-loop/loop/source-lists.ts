@@ -10,8 +10,8 @@ import type { RequestSources } from "../request-sources.ts";
 import { type OpenTool, describeAsFunction } from "../tool.ts";
 import type { AllowedCall, ListingItem, OpenSource, SourceList, SourceParts, SourceTool } from "../tool-source.ts";
 import { Toolbox } from "../toolbox.ts";
-import type { CalledTool, Numbers } from "./model-answer.ts";
-import { shownItem } from "./scanned-results.ts";
+import type { CalledTool, ItemNumbers } from "./model-answer.ts";
+import { scanItem } from "./scanned-results.ts";
 
 /** Maximum tools of all sources of a request; several providers reject more. */
 const maxTools = 128;
@@ -26,7 +26,7 @@ interface SourceListParts extends SourceParts {
   readonly guards: readonly Layer[];
   /** The output guardrails, for items sent to the client and arguments sent to a service. */
   readonly gates: readonly Layer[];
-  readonly numbers: Numbers;
+  readonly numbers: ItemNumbers;
 }
 
 /**
@@ -82,7 +82,7 @@ class SourceLists {
 
   async #end({ type, end }: ListingItem, number: number, id: string, list: SourceList): Promise<Batch> {
     const { gates } = this.#parts;
-    const item = await shownItem(
+    const item = await scanItem(
       { type, id, status: list.hasFailed ? "incomplete" : "completed", ...list.item },
       gates,
       this.#asked,
@@ -124,7 +124,7 @@ class SourceLists {
     for (const { argumentsJson, ...call } of allowed) {
       const { callId, offer } = call;
       const item = { type: "function_call", id: callId, call_id: callId, name: offer.name, arguments: argumentsJson };
-      const shown = await shownItem(item, gates, this.#asked);
+      const shown = await scanItem(item, gates, this.#asked);
       calls.push({ ...call, argumentsJson: String(shown["arguments"]) });
     }
     return calls;

@@ -31,11 +31,11 @@ export const buildToolsStage = (offers: OfferedTools, steps: number, reason: str
   },
 });
 
-export function noteNotSent(offers: OfferedTools, { trace }: Scope): void {
+export function recordUnsentTools(offers: OfferedTools, { trace }: Scope): void {
   for (const { open } of offers.values()) trace.noteKeptBack(open.notSent ?? []);
 }
 
-export const notRun = (offers: OfferedTools): Stage => ({
+export const toolsNotRunStage = (offers: OfferedTools): Stage => ({
   type: "server_tools",
   name: "server-tools",
   summary: "Not run: a dry run calls no tool",

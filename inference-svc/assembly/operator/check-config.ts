@@ -4,14 +4,14 @@ import { namedArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import type { ConfigFile, LoadedConfig, ModelSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
-import { loadSdkPackages, leaveOutBroken } from "../../models/upstream/ai-sdk/load.ts";
+import { loadSdkPackages, leaveOutBrokenProviders } from "../../models/upstream/ai-sdk/load.ts";
 import {
   type OperatorCommand,
   type OperatorTerminal,
   leftOutProblems,
-  checkEdge,
+  checkEdgeSettings,
   checkSinks,
-  load,
+  loadConfiguration,
   seedDate,
 } from "./configuration.ts";
 import { findIdentity } from "./identities.ts";
@@ -96,13 +96,13 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   // A set, because an unreadable file is the same problem for both.
   const problems = new Set<string>();
   const usable = await collecting(problems, async () => {
-    const loaded = load(file, terminal);
+    const loaded = loadConfiguration(file, terminal);
     const packages = await loadSdkPackages(loaded.file.providers, terminal.environment["SLUICE_PACKAGES_DIR"]);
-    return leaveOutBroken(loaded, packages, file);
+    return leaveOutBrokenProviders(loaded, packages, file);
   });
   const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
   for (const problem of ofLeftOut ?? []) problems.add(problem);
-  await collecting(problems, async () => checkEdge(file, terminal));
+  await collecting(problems, async () => checkEdgeSettings(file, terminal));
   const sinks = await collecting(problems, async () => checkSinks(file, terminal));
   for (const problem of usable ? identityProblems(usable, terminal) : []) problems.add(problem);
   if (usable === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };

@@ -17,7 +17,7 @@ export interface OperatorTerminal extends Terminal {
 export type OperatorCommand = Command<OperatorTerminal>;
 
 /** @throws ConfigError with every problem of the gateway's sections */
-export function checkEdge(file: string, { environment }: OperatorTerminal): void {
+export function checkEdgeSettings(file: string, { environment }: OperatorTerminal): void {
   loadEdge(file, environment);
 }
 
@@ -26,7 +26,7 @@ export const checkSinks = (file: string, { environment }: OperatorTerminal): Sin
   loadSinks(file, environment).settings;
 
 /** @throws ConfigError with every problem */
-export const load = (file: string, { environment }: OperatorTerminal): LoadedConfig =>
+export const loadConfiguration = (file: string, { environment }: OperatorTerminal): LoadedConfig =>
   loadConfig(file, environment, readSeed(seedFile));
 
 /** Problems of the providers excluded in this environment. @throws ConfigError for an unreadable file */

@@ -4,8 +4,8 @@ import type { LoadedConfig, ProviderSettings } from "@sluice/proto/config/config
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { Catalog } from "../../models/routing/catalog.ts";
 import { loadSdkPackages } from "../../models/upstream/ai-sdk/load.ts";
-import { type OperatorCommand, load } from "./configuration.ts";
-import { type Tried, findTarget, tryProvider } from "../../models/trial/try-provider.ts";
+import { type OperatorCommand, loadConfiguration } from "./configuration.ts";
+import { type TrialResult, findTarget, tryProvider } from "../../models/trial/try-provider.ts";
 
 const limitMs = 60_000;
 
@@ -15,7 +15,7 @@ export const testProvider: OperatorCommand = {
   async run(args, terminal) {
     const { values, named } = readArguments(args, { json: { type: "boolean" }, model: { type: "string" } }, "ID");
     const id = named.ID;
-    const loaded = load(terminal.config, terminal);
+    const loaded = loadConfiguration(terminal.config, terminal);
     const provider = providerOf(loaded, id);
     const target = findTarget(new Catalog(loaded.file), id, values.model);
     if (!target) throw new CommandError(`${id} serves no model here; name one of its own with --model`);
@@ -36,7 +36,16 @@ function providerOf({ file, leftOut }: LoadedConfig, id: string): ProviderSettin
   throw new CommandError(`no provider is called ${id}; one of ${file.providers.map((each) => each.id).join(", ")}`);
 }
 
-function linesOf({ ok, provider, model, upstream_model, latency_ms, outcome = "", usage, cause }: Tried): string[] {
+function linesOf({
+  ok,
+  provider,
+  model,
+  upstream_model,
+  latency_ms,
+  outcome = "",
+  usage,
+  cause,
+}: TrialResult): string[] {
   const asked = upstream_model === model ? model : `${model} (there: ${upstream_model})`;
   const facts = [
     ["provider", provider],

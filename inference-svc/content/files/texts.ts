@@ -97,7 +97,7 @@ function* keyOf(owner: string, bytes: Buffer): Yielding<string> {
 const markdown = { data: "data:text/markdown;base64,", isBase64: true, type: "text/markdown" };
 
 /** Replaces the contents of a file by its redacted text. A document becomes a text file, so none of its bytes can be sent. */
-export function* rewrite({ file, reading, text }: FileText): Yielding {
+export function* replaceWithRedacted({ file, reading, text }: FileText): Yielding {
   const enclosed = reading.kind === "text" ? parseFileData(file) : { ...markdown, start: markdown.data.length };
   if (enclosed) file.part["file_data"] = yield* encodeFile(text, enclosed);
 }

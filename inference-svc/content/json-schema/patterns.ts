@@ -5,7 +5,7 @@ import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
 /** Undefined for patterns this engine cannot run, and for patterns matching every text. */
-export function finderOf(pattern: string): Finder | undefined {
+export function compileFinder(pattern: string): Finder | undefined {
   try {
     return compilePattern(pattern);
   } catch (error) {
@@ -14,7 +14,7 @@ export function finderOf(pattern: string): Finder | undefined {
   }
 }
 
-export function* isFound(finder: Finder, text: string): Yielding<boolean> {
+export function* containsMatch(finder: Finder, text: string): Yielding<boolean> {
   const scan = finder.open();
   const length = pieceLengthOf(finder);
   for (let at = 0; at < text.length; at += length) {

@@ -2,7 +2,7 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 /** Undefined for references to other documents, or to nothing. */
-export function resolved(root: unknown, reference: string): unknown {
+export function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   const pointer = decoded(reference.slice(1));
   if (pointer === undefined) return undefined;

@@ -6,11 +6,11 @@ import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { fitsKeywords } from "./keywords.ts";
-import { finderOf, isFound } from "./patterns.ts";
-import { resolved } from "./references.ts";
+import { compileFinder, containsMatch } from "./patterns.ts";
+import { resolveReference } from "./references.ts";
 
 /** The schema cannot be checked: it refers to another document, or takes too many steps. */
-export class Uncheckable extends Error {
+export class UncheckableSchema extends Error {
   override readonly name = "Uncheckable";
 }
 
@@ -19,7 +19,7 @@ const maxChecks = 100_000;
 /** Maximum nesting of schemas and values. */
 const maxDepth = 256;
 
-export class Check {
+export class SchemaChecker {
   readonly #root: unknown;
   readonly #finders = new Map<string, Finder | undefined>();
   #checks = 0;
@@ -32,8 +32,8 @@ export class Check {
   /** @throws Uncheckable */
   *fits(schema: unknown, value: unknown): Yielding<boolean> {
     if (typeof schema === "boolean") return schema;
-    if (!isObject(schema)) throw new Uncheckable();
-    if (++this.#checks > maxChecks || this.#depth === maxDepth) throw new Uncheckable();
+    if (!isObject(schema)) throw new UncheckableSchema();
+    if (++this.#checks > maxChecks || this.#depth === maxDepth) throw new UncheckableSchema();
     if (this.#checks % 64 === 0) yield;
     this.#depth++;
     const fits = (yield* this.#referred(schema, value)) && (yield* fitsKeywords(schema, value, this));
@@ -43,15 +43,15 @@ export class Check {
 
   *#referred({ $ref: reference }: JsonObject, value: unknown): Yielding<boolean> {
     if (reference === undefined) return true;
-    const schema = typeof reference === "string" ? resolved(this.#root, reference) : undefined;
-    if (schema === undefined) throw new Uncheckable();
+    const schema = typeof reference === "string" ? resolveReference(this.#root, reference) : undefined;
+    if (schema === undefined) throw new UncheckableSchema();
     return yield* this.fits(schema, value);
   }
 
   /** A pattern without a linear-time form matches everything. */
   *matches(pattern: string, text: string): Yielding<boolean> {
-    if (!this.#finders.has(pattern)) this.#finders.set(pattern, finderOf(pattern));
+    if (!this.#finders.has(pattern)) this.#finders.set(pattern, compileFinder(pattern));
     const finder = this.#finders.get(pattern);
-    return finder === undefined || (yield* isFound(finder, text));
+    return finder === undefined || (yield* containsMatch(finder, text));
   }
 }

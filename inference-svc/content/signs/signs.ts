@@ -31,7 +31,7 @@ const isShown = (code: number): boolean =>
  * The text in plain letters and digits, without invisible characters: controls except tabs and line breaks, formats, private use, unassigned characters,
  * lone surrogates, and lines and frames over letters. Tags count as invisible.
  */
-export function plainSigns(text: string): string {
+export function toPlainCharacters(text: string): string {
   const { length } = text;
   let plain = "";
   let from = 0;
@@ -50,4 +50,4 @@ export function plainSigns(text: string): string {
 }
 
 /** The text in plain signs, with NFKC applied: full width, ligatures and styled letters become plain letters. */
-export const normalizeForm = (text: string): string => plainSigns(text).normalize("NFKC");
+export const normalizeCharacters = (text: string): string => toPlainCharacters(text).normalize("NFKC");

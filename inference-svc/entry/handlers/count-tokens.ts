@@ -20,7 +20,7 @@ import { findModels } from "../../models/routing/choose/candidates.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestParser } from "../../turn/parse/request-parser.ts";
 import { admitDirectly } from "./direct-admission.ts";
-import { withoutOnline, standsForModels } from "../../features/slugs.ts";
+import { withoutOnline, isModelChoiceSlug } from "../../features/slugs.ts";
 
 export interface CountTokensDeps {
   readonly access: Access;
@@ -63,6 +63,6 @@ export const countTokensHandler =
 
 /** Slugs of routers are not in the catalogue. @throws Fault as a turn does for a model that cannot answer it */
 function checkModels(catalog: Catalog, { models }: TurnRequest): void {
-  const slugs = models.filter((slug) => !standsForModels(slug));
+  const slugs = models.filter((slug) => !isModelChoiceSlug(slug));
   findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });
 }

@@ -10,16 +10,16 @@ export interface DirectRefusals {
   readonly turns: Pick<LedgerTurns, "refused">;
 }
 
-export interface AskedTurn {
+export interface RequestedTurn {
   readonly keyHash: string;
   readonly request: RunTurnRequest;
   readonly context: HandlerContext;
 }
 
 /** @throws errors of the work, which are then on record */
-export async function orRecordRefusal<Result>(
+export async function withRefusalRecord<Result>(
   { turns }: DirectRefusals,
-  { keyHash, request, context }: AskedTurn,
+  { keyHash, request, context }: RequestedTurn,
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {

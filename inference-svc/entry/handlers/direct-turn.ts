@@ -12,10 +12,10 @@ import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
 import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { overloaded } from "../../engine/admission.ts";
+import { overloadedFault } from "../../engine/admission.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
-import { orRecordRefusal } from "./direct-refusals.ts";
+import { withRefusalRecord } from "./direct-refusals.ts";
 import { PulledTurn } from "./pulled-turn.ts";
 import { type SharedTurnDeps, admitSharedTurn } from "./shared-turn.ts";
 import { timeLimitMs } from "./time-limit.ts";
@@ -33,11 +33,11 @@ export async function openDirectTurn(
   context: HandlerContext,
 ): Promise<RunningTurn> {
   // Refuses only clients without a gateway; gateways count their waiting turns, and refuse before sending.
-  if (deps.pressure.refuses()) throw overloaded();
+  if (deps.pressure.refuses()) throw overloadedFault();
   const keyHash = callerKeyHash(context.requestHeader, deps.token);
   const idempotencyKey = readIdempotencyKey(context.requestHeader.get("idempotency-key"));
   const call = { keyHash, request, context };
-  const admitted = await orRecordRefusal(deps, call, async () => {
+  const admitted = await withRefusalRecord(deps, call, async () => {
     checkRequest(request);
     return idempotencyKey === undefined ? admitTurn(deps, call) : admitSharedTurn(deps, call, idempotencyKey);
   });

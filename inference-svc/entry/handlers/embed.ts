@@ -11,16 +11,16 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { traceHeadersOf } from "@sluice/proto/lib/tracing/rpc.js";
-import { overloaded } from "../../engine/admission.ts";
+import { overloadedFault } from "../../engine/admission.ts";
 import type { CurrentConfig } from "../../engine/current-config.ts";
-import { PassedAnswer } from "../../turn/answer-kinds.ts";
+import { ForwardedAnswer } from "../../turn/answer-kinds.ts";
 import { TurnAbort } from "../../turn/signal.ts";
 import type { Answer, Batch, Turn } from "../../turn/turn.ts";
 import { readVectors } from "../../models/upstream/embedding/translator.ts";
 import type { EngineTurn, WireBatch } from "../../engine/wire.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { DirectTurnDeps } from "./direct-call.ts";
-import { orRecordRefusal } from "./direct-refusals.ts";
+import { withRefusalRecord } from "./direct-refusals.ts";
 import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
 
@@ -36,12 +36,12 @@ export const embedHandler =
   (deps: EmbedDeps): Handler =>
   async (request, context) => {
     const { requestHeader, responseHeader, signal } = context;
-    if (deps.pressure.refuses()) throw overloaded();
+    if (deps.pressure.refuses()) throw overloadedFault();
     const keyHash = callerKeyHash(requestHeader, deps.token);
     // A gateway has already checked the scalars, scanned the input and counted the request; other clients are not trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
     const turn = toEmbedTurn(request);
-    const admission = await orRecordRefusal(deps, { keyHash, request: turn, context }, async () => {
+    const admission = await withRefusalRecord(deps, { keyHash, request: turn, context }, async () => {
       checkEmbedRequest(request);
       return isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
     });
@@ -137,7 +137,7 @@ class EmbedCall implements EngineTurn {
 }
 
 /** The answer without its vectors, for which the contract has no event. */
-class VectorsTaken extends PassedAnswer {
+class VectorsTaken extends ForwardedAnswer {
   readonly #take: (vectors: readonly string[]) => void;
 
   constructor(answer: Answer, take: (vectors: readonly string[]) => void) {

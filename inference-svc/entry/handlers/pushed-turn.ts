@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
 import type { EngineTurn, WireBatch } from "../../engine/wire.ts";
-import { deadlineExceeded, turnOver } from "./time-limit.ts";
+import { deadlineExceeded, turnEndedReason } from "./time-limit.ts";
 
 export class PushedTurn implements EngineTurn, TurnControl {
   readonly #listener: TurnListener;
@@ -55,7 +55,7 @@ export class PushedTurn implements EngineTurn, TurnControl {
   }
 
   /** @param reason a Fault is the failure of the turn; anything else means nobody listens any more */
-  cancel(reason: unknown = turnOver): void {
+  cancel(reason: unknown = turnEndedReason): void {
     if (!(reason instanceof Fault)) this.#hasLeft = true;
     this.#abort.abort(reason);
     this.resume();

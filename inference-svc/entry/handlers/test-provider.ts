@@ -9,7 +9,7 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../../engine/current-config.ts";
-import { type TryOptions, type Tried, findTarget, tryProvider } from "../../models/trial/try-provider.ts";
+import { type TryOptions, type TrialResult, findTarget, tryProvider } from "../../models/trial/try-provider.ts";
 import { type AdministratorDeps, requireManager } from "./administrator.ts";
 
 export interface TestProviderDeps extends AdministratorDeps, Pick<TryOptions, "version" | "packages"> {
@@ -53,7 +53,7 @@ const isRunning = (): Fault =>
     retryAfterMs: 1_000,
   });
 
-const responseOf = ({ upstream_model, latency_ms, usage, cause, ...tried }: Tried): TestProviderResponse =>
+const responseOf = ({ upstream_model, latency_ms, usage, cause, ...tried }: TrialResult): TestProviderResponse =>
   create(TestProviderResponseSchema, {
     ...tried,
     upstreamModel: upstream_model,

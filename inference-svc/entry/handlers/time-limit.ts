@@ -15,4 +15,4 @@ export const deadlineExceeded = (): Fault =>
   new Fault(FaultReason.DEADLINE_EXCEEDED, "", { origin: FaultOrigin.INFERENCE });
 
 /** Abort reason of a turn's signal at its end. Preallocated: aborting without a reason builds a DOMException with a stack. */
-export const turnOver = new Error("turn over");
+export const turnEndedReason = new Error("turn over");

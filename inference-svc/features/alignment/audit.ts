@@ -1,14 +1,14 @@
 /** Audit mode: the stream passes unchanged; the evaluation runs after the last delta and delays only the end event. */
-import { generated } from "../../turn/answer-kinds.ts";
+import { toGeneratedAnswer } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch, OutputItem, Turn } from "../../turn/turn.ts";
-import { messageOf } from "./message.ts";
-import { note, reportOf, buildAlignmentStage } from "./report.ts";
+import { toMessage } from "./message.ts";
+import { recordEvaluation, toAlignmentReport, buildAlignmentStage } from "./report.ts";
 import type { AlignedTurn } from "./turn.ts";
 
-export const audited =
+export const auditLayer =
   (next: Turn) =>
   (turn: AlignedTurn): Answer =>
-    generated(watched(next(turn.request, turn.scope), turn));
+    toGeneratedAnswer(watched(next(turn.request, turn.scope), turn));
 
 async function* watched(batches: Answer, { evaluator, evaluated, request, scope }: AlignedTurn): AsyncGenerator<Batch> {
   const { trace } = scope;
@@ -22,8 +22,8 @@ async function* watched(batches: Answer, { evaluator, evaluated, request, scope 
     }
     if (batch.length > 1) yield batch.slice(0, -1);
     const from = trace.aligned.length;
-    note(trace, await evaluator.evaluate(messageOf(items), { request, scope }));
+    recordEvaluation(trace, await evaluator.evaluate(toMessage(items), { request, scope }));
     trace.stages.push(buildAlignmentStage(trace.aligned.slice(from), evaluated()));
-    yield [{ type: "end", outcome: { ...last.outcome, alignment: reportOf(trace) } }];
+    yield [{ type: "end", outcome: { ...last.outcome, alignment: toAlignmentReport(trace) } }];
   }
 }

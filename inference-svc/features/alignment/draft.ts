@@ -1,7 +1,7 @@
 /** Builds the message of an unfinished answer from its events. */
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
-import { type Message, messageOf } from "./message.ts";
+import { type Message, toMessage } from "./message.ts";
 
 /** Growth before the next evaluation, in UTF-16 units and as a fraction (1/16) of the text so far: rules read the message from its start each time. */
 const minGrowth = 16;
@@ -48,6 +48,6 @@ export class Draft {
     if (!this.#hasNews) return undefined;
     this.#hasNews = false;
     this.#nextLength = this.#textLength + Math.max(minGrowth, Math.floor(this.#textLength / growthShare));
-    return messageOf(this.items);
+    return toMessage(this.items);
   }
 }

@@ -2,10 +2,10 @@
  * Delivers nothing of an answer before its evaluation. A rejected answer is withheld and the same endpoint is called again with the reasons; when the
  * retries are used up, the turn fails.
  */
-import { onlyItems } from "../../turn/scan-added.ts";
+import { requestWithItems } from "../../turn/scan-added.ts";
 import type { Evaluation } from "../../turn/alignment.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
-import { generated, holdUntilCommit } from "../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, holdUntilCommit } from "../../turn/answer-kinds.ts";
 import {
   type Answer,
   type Batch,
@@ -18,8 +18,15 @@ import {
 import { StoppableAnswer } from "../../turn/layer-builders.ts";
 import { Draft } from "./draft.ts";
 import type { Evaluator } from "./evaluator.ts";
-import { messageOf } from "./message.ts";
-import { blocked, brokenOf, note, reportOf, buildAlignmentStage, unevaluated } from "./report.ts";
+import { toMessage } from "./message.ts";
+import {
+  alignmentBlockedFault,
+  brokenRules,
+  recordEvaluation,
+  toAlignmentReport,
+  buildAlignmentStage,
+  unevaluatedFault,
+} from "./report.ts";
 import { rewriteItem } from "./instructions.ts";
 import type { AlignedTurn } from "./turn.ts";
 
@@ -27,11 +34,11 @@ import type { AlignedTurn } from "./turn.ts";
 const failed = new Error("cannot be allowed by the alignment plugin");
 
 /** @param guards layers for the items added by a retry */
-export const enforced =
+export const enforceLayer =
   (next: Turn, guards: readonly Layer[]) =>
   (turn: AlignedTurn): Answer => {
     const first = new StoppableAnswer((scope) => next(turn.request, scope), turn.scope);
-    const batches = generated(withheld(first, turn, again(next, guards, turn)));
+    const batches = toGeneratedAnswer(withheld(first, turn, again(next, guards, turn)));
     // A stream begins with the first answer and is kept alive until the verdict; a request without a stream gets nothing before the verdict.
     return turn.request.stream ? batches : holdUntilCommit(batches);
   };
@@ -48,19 +55,19 @@ async function* withheld(
   for (let retries = settings.maxRetries; ; retries--) {
     const held = new Held();
     const begun = yield* held.read(answer, evaluator, answer === first);
-    const message = messageOf(held.items);
+    const message = toMessage(held.items);
     const evaluation = begun ?? (await evaluator.evaluate(message, { request, scope }));
     throwIfAborted(scope.signal);
-    note(trace, evaluation);
+    recordEvaluation(trace, evaluation);
     const isLast = evaluation.outcome !== "blocked" || retries === 0;
     if (isLast) trace.stages.push(buildAlignmentStage(trace.aligned.slice(from), evaluated()));
-    if (evaluation.outcome === "unavailable") throw unevaluated(trace, evaluation);
+    if (evaluation.outcome === "unavailable") throw unevaluatedFault(trace, evaluation);
     if (evaluation.outcome === "allowed") {
-      yield* held.released(reportOf(trace));
+      yield* held.released(toAlignmentReport(trace));
       return;
     }
-    if (isLast) throw blocked(trace, evaluation, held.items);
-    answer = ask(rewriteItem(message, settings.rules, brokenOf(evaluation)));
+    if (isLast) throw alignmentBlockedFault(trace, evaluation, held.items);
+    answer = ask(rewriteItem(message, settings.rules, brokenRules(evaluation)));
   }
 }
 
@@ -73,7 +80,7 @@ function again(next: Turn, guards: readonly Layer[], { request, scope }: Aligned
     ),
   );
   return (item: ReturnType<typeof rewriteItem>) =>
-    new StoppableAnswer((inner) => guarded(onlyItems(request, [item]), inner), scope);
+    new StoppableAnswer((inner) => guarded(requestWithItems(request, [item]), inner), scope);
 }
 
 /** An answer under evaluation, not delivered yet. */
@@ -128,7 +135,7 @@ class Held {
     return batch.filter(isOpening);
   }
 
-  *released(alignment: ReturnType<typeof reportOf>): Iterable<Batch> {
+  *released(alignment: ReturnType<typeof toAlignmentReport>): Iterable<Batch> {
     for (const batch of this.#batches) {
       const last = batch.at(-1);
       yield last?.type === "end"

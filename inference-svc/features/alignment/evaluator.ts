@@ -1,6 +1,6 @@
 /** Evaluates messages against each rule of a request: in this process where possible, by a judge model otherwise. */
 import type { CallContext } from "../../models/internal-calls/internal-call.ts";
-import { normalizeForm } from "../../content/signs/signs.ts";
+import { normalizeCharacters } from "../../content/signs/signs.ts";
 import { type FailureKind, JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
 import type { Judge } from "../../models/internal-calls/judge.ts";
 import { Spending } from "../../models/internal-calls/internal-spending.ts";
@@ -94,7 +94,7 @@ function shownTo(message: Message): string {
   let changed = false;
   const json = JSON.stringify(message, (_, value: unknown) => {
     if (typeof value !== "string") return value;
-    const plain = normalizeForm(value);
+    const plain = normalizeCharacters(value);
     changed ||= plain !== value;
     return plain;
   });

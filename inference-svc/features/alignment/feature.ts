@@ -7,25 +7,25 @@ import { Spending } from "../../models/internal-calls/internal-spending.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { audited } from "./audit.ts";
-import { enforced } from "./enforce.ts";
+import { auditLayer } from "./audit.ts";
+import { enforceLayer } from "./enforce.ts";
 import { Evaluator, type Rule, judgeTask } from "./evaluator.ts";
 import { type Evaluated, buildAlignmentStage } from "./report.ts";
-import { compile } from "./rules/compile.ts";
+import { compileRule } from "./rules/compile.ts";
 import { type Alignment, alignmentOf } from "./settings.ts";
-import { instructed } from "./instructions.ts";
-import type { AskingFeature, DryKit } from "../kit.ts";
+import { withRuleInstructions } from "./instructions.ts";
+import type { CallingFeature, DryKit } from "../kit.ts";
 import { applies } from "../applies.ts";
 
-export const alignment: AskingFeature = {
+export const alignment: CallingFeature = {
   id: "alignment",
   applies: applies.alignment,
   layer(kit) {
     const role = kit.roles.alignment_judge;
     const judge = role && kit.judge(role, judgeOptions);
     return (next) => {
-      const enforce = enforced(next, kit.guards);
-      const audit = audited(next);
+      const enforce = enforceLayer(next, kit.guards);
+      const audit = auditLayer(next);
       return underRules(kit, judge, next, ({ settings, rules, evaluatedBy }, request, scope) => {
         const evaluator = new Evaluator(rules, judge, settings.threshold);
         const turn = { settings, evaluator, evaluated: () => evaluatedBy(evaluator), request, scope };
@@ -78,7 +78,7 @@ const underRules =
     const settings = alignmentOf(plugin);
     const rules = rulesOf(settings, request, kit.alignment);
     check(settings, rules, judge, kit, { request, scope });
-    const sent = settings.instruct ? instructed(request, settings.rules) : request;
+    const sent = settings.instruct ? withRuleInstructions(request, settings.rules) : request;
     return run({ settings, rules, evaluatedBy: (spent) => evaluatedOf(settings, rules, judge, spent) }, sent, scope);
   };
 
@@ -86,7 +86,7 @@ function rulesOf({ rules }: Alignment, { tools }: TurnRequest, { local_rules: is
   const names = new Set(
     tools.flatMap((tool) => (tool.type === "function" || tool.type === "custom" ? [tool.name] : [])),
   );
-  return rules.map((text) => ({ text, local: isLocal ? compile(text, names) : undefined }));
+  return rules.map((text) => ({ text, local: isLocal ? compileRule(text, names) : undefined }));
 }
 
 /** @throws Fault INVALID_REQUEST */

@@ -5,7 +5,7 @@ import type { Message } from "./message.ts";
 const opening = "Every reply of yours is checked before it is delivered. It must keep each of these rules:";
 
 /** Inserts the rules after the leading system items. Equal rules give equal text, to keep the prefix in a provider's prompt cache. */
-export function instructed(request: TurnRequest, rules: readonly string[]): TurnRequest {
+export function withRuleInstructions(request: TurnRequest, rules: readonly string[]): TurnRequest {
   const { input } = request;
   const first = input.findIndex(({ role }) => role !== "system" && role !== "developer");
   const at = first === -1 ? input.length : first;

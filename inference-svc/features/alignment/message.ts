@@ -33,7 +33,7 @@ interface Part {
   readonly transcript?: unknown;
 }
 
-export function messageOf(items: readonly OutputItem[]): Message {
+export function toMessage(items: readonly OutputItem[]): Message {
   const parts = items.flatMap(({ type, content }) =>
     type === "message" && Array.isArray(content) ? (content as readonly Part[]) : [],
   );

@@ -6,14 +6,14 @@ import type { Stage, Trace } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
 
 /** Records the evaluation as the turn's next call. */
-export function note(trace: Trace, evaluation: Evaluation): void {
+export function recordEvaluation(trace: Trace, evaluation: Evaluation): void {
   trace.aligned.push({ call: trace.aligned.length + 1, ...evaluation });
 }
 
-export const reportOf = ({ aligned }: Trace): AlignmentReport => ({ calls: [...aligned] });
+export const toAlignmentReport = ({ aligned }: Trace): AlignmentReport => ({ calls: [...aligned] });
 
 /** Indices of rules. */
-export const brokenOf = (evaluation: Evaluation): readonly number[] =>
+export const brokenRules = (evaluation: Evaluation): readonly number[] =>
   evaluation.outcome === "unavailable" ? [] : evaluation.rules.flatMap(({ broken }, index) => (broken ? [index] : []));
 
 const listed = (indices: readonly number[]): string =>
@@ -23,11 +23,11 @@ const listed = (indices: readonly number[]): string =>
 const isBilled = { shouldRetry: false } as const;
 
 /** @param withheld the last answer */
-export const blocked = (trace: Trace, evaluation: Evaluation, withheld: readonly OutputItem[]): Fault =>
-  new Fault(FaultReason.ALIGNMENT_BLOCKED, `Alignment plugin: the reply broke ${listed(brokenOf(evaluation))}`, {
+export const alignmentBlockedFault = (trace: Trace, evaluation: Evaluation, withheld: readonly OutputItem[]): Fault =>
+  new Fault(FaultReason.ALIGNMENT_BLOCKED, `Alignment plugin: the reply broke ${listed(brokenRules(evaluation))}`, {
     origin: FaultOrigin.CLIENT,
     metadata: {
-      alignment: { ...reportOf(trace), rejected: withheld.filter(({ type }) => type !== "reasoning") },
+      alignment: { ...toAlignmentReport(trace), rejected: withheld.filter(({ type }) => type !== "reasoning") },
     },
     ...isBilled,
   });
@@ -39,10 +39,10 @@ const why: Readonly<Record<(Evaluation & { outcome: "unavailable" })["reason"], 
   time_limit: "the evaluator took too long",
 };
 
-export const unevaluated = (trace: Trace, { reason }: Evaluation & { outcome: "unavailable" }): Fault =>
+export const unevaluatedFault = (trace: Trace, { reason }: Evaluation & { outcome: "unavailable" }): Fault =>
   new Fault(FaultReason.UNAVAILABLE, `Alignment plugin: the reply could not be evaluated: ${why[reason]}`, {
     origin: FaultOrigin.INFERENCE,
-    metadata: { error_type: "provider_unavailable", alignment: reportOf(trace) },
+    metadata: { error_type: "provider_unavailable", alignment: toAlignmentReport(trace) },
     ...isBilled,
   });
 
@@ -69,7 +69,7 @@ export function buildAlignmentStage(calls: readonly AlignedCall[], evaluated: Ev
     ...(last && { cost_usd: costPico === undefined ? null : toDollars(costPico) }),
     data: {
       action: last === undefined ? "not_run" : actions[last.outcome],
-      detected: calls.some((call) => brokenOf(call).length > 0),
+      detected: calls.some((call) => brokenRules(call).length > 0),
       engines,
       mode,
       rules,
@@ -90,6 +90,6 @@ function summaryOf(calls: readonly AlignedCall[], { mode, rules, localRules }: E
   const tries = calls.length === 1 ? "" : ` after ${calls.length} calls`;
   if (last.outcome === "unavailable") return `Error${tries}: ${why[last.reason]}`;
   if (last.outcome === "allowed") return `Allowed${tries}`;
-  const what = listed(brokenOf(last));
+  const what = listed(brokenRules(last));
   return mode === "audit" ? `Would have blocked${tries}: ${what}` : `Blocked${tries}: ${what}`;
 }

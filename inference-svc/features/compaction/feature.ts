@@ -8,10 +8,10 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { StateSeal } from "../../content/sealed-state.ts";
-import { generated, readToEnd } from "../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, readToEnd } from "../../turn/answer-kinds.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Answer, Batch, TurnEvent } from "../../turn/turn.ts";
-import { askForSummary, readKept, wordsOfUser, summaryItem } from "./summary.ts";
+import { toSummaryRequest, parseCompactedState, userMessageTexts, summaryItem } from "./summary.ts";
 import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
@@ -31,9 +31,9 @@ export const compaction: Feature = {
       const input = beforeTrigger(told.input);
       if (input === undefined) return next(told, scope);
       const maxOutputTokens = compactor?.max_output_tokens ?? defaultMaxOutputTokens;
-      const asking = askForSummary({ ...told, input }, compactor?.model, maxOutputTokens);
-      const sealed = (summary: string) => seal.seal({ summary, said: wordsOfUser(input) }, owner);
-      return generated(compacted(next(asking, scope), sealed));
+      const asking = toSummaryRequest({ ...told, input }, compactor?.model, maxOutputTokens);
+      const sealed = (summary: string) => seal.seal({ summary, said: userMessageTexts(input) }, owner);
+      return toGeneratedAnswer(compacted(next(asking, scope), sealed));
     },
 };
 
@@ -51,7 +51,7 @@ function withSummaries(request: TurnRequest, seal: StateSeal, owner: string): Tu
   const input = request.input.map((item, index) => {
     const { type, encrypted_content: sealed } = item;
     if (type !== "compaction" || !seal.isOwn(sealed)) return item;
-    const kept = readKept(seal.open(sealed, owner));
+    const kept = parseCompactedState(seal.open(sealed, owner));
     if (kept) return summaryItem(kept);
     throw invalid(`input.${index}.encrypted_content`, "was changed, or made for another workspace");
   });

@@ -5,7 +5,7 @@ import { bareRequest } from "../../turn/bare-request.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 
 /** The content of a compacted conversation. */
-export interface Kept {
+export interface CompactedState {
   readonly summary: string;
   /** The user's messages, oldest first. */
   readonly said: readonly string[];
@@ -22,7 +22,11 @@ const maxSaidLength = 40_000;
  * The request for a summary. The conversation is one text, because models reject calls of tools missing from the request.
  * @param model of the summary; undefined for the request's models
  */
-export function askForSummary(request: TurnRequest, model: string | undefined, maxOutputTokens: number): TurnRequest {
+export function toSummaryRequest(
+  request: TurnRequest,
+  model: string | undefined,
+  maxOutputTokens: number,
+): TurnRequest {
   const transcript = writeTranscript(request, request.input);
   const { sessionId, provider, identityHash, identityField, door, echoUpstreamBody, serviceMetadata } = request;
   return {
@@ -40,7 +44,7 @@ export function askForSummary(request: TurnRequest, model: string | undefined, m
 }
 
 /** The user messages kept verbatim next to the summary. */
-export function wordsOfUser(input: readonly InputItem[]): string[] {
+export function userMessageTexts(input: readonly InputItem[]): string[] {
   const said: string[] = [];
   let left = maxSaidLength;
   for (const { type, role, content } of input.toReversed()) {
@@ -63,7 +67,7 @@ function textOf(content: unknown): string {
 }
 
 /** The item that replaces the conversation in a later turn. */
-export const summaryItem = ({ summary, said }: Kept): InputItem => ({
+export const summaryItem = ({ summary, said }: CompactedState): InputItem => ({
   type: "message",
   role: "user",
   content: [
@@ -77,7 +81,7 @@ export const summaryItem = ({ summary, said }: Kept): InputItem => ({
 });
 
 /** Reads unsealed state; undefined for any other value. */
-export function readKept(state: unknown): Kept | undefined {
+export function parseCompactedState(state: unknown): CompactedState | undefined {
   if (!isObject(state)) return undefined;
   const { summary, said } = state;
   return typeof summary === "string" && Array.isArray(said) ? { summary, said: said.map(String) } : undefined;

@@ -8,7 +8,7 @@ import { State, type StepName, stepNames } from "./state.ts";
 import { steps } from "./steps.ts";
 import type { Unit } from "./units.ts";
 
-export interface Measure {
+export interface CompressionTarget {
   /** Tokens of instructions, tools and the answer format. */
   readonly fixedTokens: number;
   /** Maximum tokens after compression, including `fixedTokens`. */
@@ -28,7 +28,7 @@ export interface Compressed {
 const leftShare = 0.8;
 
 /** Undefined when it fits. */
-export function* compress(input: readonly InputItem[], measure: Measure): Yielding<Compressed | undefined> {
+export function* compress(input: readonly InputItem[], measure: CompressionTarget): Yielding<Compressed | undefined> {
   const { fixedTokens, target, tokensOf } = measure;
   const sum = (items: readonly InputItem[]) => items.reduce((tokens, item) => tokens + tokensOf(item), fixedTokens);
   const before = sum(input);

@@ -2,7 +2,7 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "../../models/ask.ts";
 import type { Endpoint } from "../../models/routing/catalog.ts";
-import { deferred } from "../../turn/answer-kinds.ts";
+import { toDeferredAnswer } from "../../turn/answer-kinds.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import { estimateInputTokens, measureSettings, measureItems, estimateTokens } from "../../models/estimate/tokens.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
@@ -22,7 +22,7 @@ export const contextCompression: EndpointFeature = {
   layer: (endpoint) => (next) => (request, scope) =>
     // Internal calls by the operator's roles already have an input that fits.
     isCompressed(request, endpoint) && !hasPurpose(scope)
-      ? deferred(asked(request, endpoint, scope, next))
+      ? toDeferredAnswer(asked(request, endpoint, scope, next))
       : next(request, scope),
 };
 

@@ -1,7 +1,7 @@
 /** An input on its way to fewer tokens. */
-import { signs, withBrokenSeal } from "../../turn/parse/broken-seals.ts";
+import { isSignedBy, withBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
-import { type Grouped, type Unit, unitsOf } from "./units.ts";
+import { type GroupedUnits, type Unit, groupUnits } from "./units.ts";
 
 /** In the order of their use. */
 export const stepNames = ["tool_outputs", "media", "duplicates", "reasoning", "units", "texts"] as const;
@@ -14,7 +14,7 @@ export class State {
   readonly #tokensOf: (item: InputItem) => number;
   /** Number of items removed with their unit. */
   readonly #omitted = new Set<number>();
-  readonly grouped: Grouped;
+  readonly grouped: GroupedUnits;
   readonly steps = new Set<StepName>();
   /** Tokens of the items taken in so far. */
   total: number;
@@ -24,7 +24,7 @@ export class State {
     this.#items = [...input];
     this.#tokensOf = tokensOf;
     this.#tokens = input.map(tokensOf);
-    this.grouped = unitsOf(input);
+    this.grouped = groupUnits(input);
     this.total = this.grouped.pinned.reduce((sum, index) => sum + this.#at(index), fixedTokens);
   }
 
@@ -47,7 +47,7 @@ export class State {
     this.#tokens[index] = tokens;
     this.#items[index] = item;
     const before = this.#items[index - 1];
-    if (item && before && signs(before, item)) this.#items[index - 1] = withBrokenSeal(before);
+    if (item && before && isSignedBy(before, item)) this.#items[index - 1] = withBrokenSeal(before);
     this.steps.add(step);
   }
 

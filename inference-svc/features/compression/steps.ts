@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import type { State } from "./state.ts";
-import { type Place, isOutput, textsOf, replaceText, withoutMedia } from "./texts.ts";
+import { type ItemTextPosition, isOutput, textsOf, replaceText, withoutMedia } from "./texts.ts";
 import type { Unit } from "./units.ts";
 
 /** The items and units taken in so far. */
@@ -113,7 +113,7 @@ const units: Step = function* (state, { free, goal }) {
 
 /** Shortens the longest texts first, the current turn included. */
 const texts: Step = function* (state, { cuttable, goal }) {
-  const long: { readonly index: number; readonly place: Place; readonly text: string }[] = [];
+  const long: { readonly index: number; readonly place: ItemTextPosition; readonly text: string }[] = [];
   for (const index of indicesOf(cuttable)) {
     for (const [place, text] of textsOrNone(state, index)) if (text.length > minText) long.push({ index, place, text });
   }

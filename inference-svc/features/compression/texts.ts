@@ -3,7 +3,7 @@ import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
 /** Place of a text in an item: a field, or a part in a field's list. */
-export interface Place {
+export interface ItemTextPosition {
   readonly field: "content" | "output";
   /** Absent when the field itself is the text. */
   readonly part?: number;
@@ -18,7 +18,7 @@ const outputs: ReadonlySet<string> = new Set([
 
 export const isOutput = ({ type }: InputItem): boolean => outputs.has(type);
 
-const fieldOf = (item: InputItem): Place["field"] | undefined => {
+const fieldOf = (item: InputItem): ItemTextPosition["field"] | undefined => {
   if (item.type === "message") return "content";
   return isOutput(item) ? "output" : undefined;
 };
@@ -30,7 +30,7 @@ const media: Readonly<Record<string, string>> = {
   input_video: "video",
 };
 
-export function textsOf(item: InputItem): readonly (readonly [place: Place, text: string])[] {
+export function textsOf(item: InputItem): readonly (readonly [place: ItemTextPosition, text: string])[] {
   const field = fieldOf(item);
   const value = field && item[field];
   if (field === undefined) return [];
@@ -41,7 +41,7 @@ export function textsOf(item: InputItem): readonly (readonly [place: Place, text
   );
 }
 
-export function replaceText(item: InputItem, { field, part }: Place, text: string): InputItem {
+export function replaceText(item: InputItem, { field, part }: ItemTextPosition, text: string): InputItem {
   const value = item[field];
   if (part === undefined || !Array.isArray(value)) return { ...item, [field]: text };
   // Annotations point into the old text.

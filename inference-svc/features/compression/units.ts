@@ -9,7 +9,7 @@ export interface Unit {
   readonly isAsked: boolean;
 }
 
-export interface Grouped {
+export interface GroupedUnits {
   /** In the order of their first items. */
   readonly units: readonly Unit[];
   /** Indices of items outside of units that apply to everything after them. */
@@ -32,7 +32,7 @@ const calls: ReadonlySet<string> = new Set(callTypeByOutput.values());
 const isPinned = ({ type, role }: InputItem): boolean =>
   pinnedKinds.has(type) || (type === "message" && pinnedRoles.has(role));
 
-export function unitsOf(items: readonly InputItem[]): Grouped {
+export function groupUnits(items: readonly InputItem[]): GroupedUnits {
   const units: Unit[] = [];
   const pinned: number[] = [];
   /** Units by kind and id of their calls; references are found by the item's id. */

@@ -3,12 +3,12 @@ import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../content/files/parsing.ts";
 import { findFiles, replaceParts, fileUrlOf, isNamedByUrl } from "../../content/files/part.ts";
 import type { FilePart } from "../../turn/file-text.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
-import type { Fetched, Downloads } from "../../content/downloads.ts";
-import type { AskingFeature, DryKit } from "../kit.ts";
+import type { DownloadedFile, Downloads } from "../../content/downloads.ts";
+import type { CallingFeature, DryKit } from "../kit.ts";
 import { applies } from "../applies.ts";
 
 /** Maximum number and total bytes of a request's downloaded files; `file_data` has the same byte limit. */
@@ -17,7 +17,7 @@ const maxBytes = 25_165_824;
 /** Copies in memory: the file's bytes, their base64 text here and in the body for the provider. */
 const copiesOfFile = 4;
 
-export const fileDownloads: AskingFeature = {
+export const fileDownloads: CallingFeature = {
   id: "file-downloads",
   applies: applies.fileDownloads,
   layer: (kit) => downloading(kit, (file, request, scope) => fetchFile(file, kit.web, scope)),
@@ -39,7 +39,7 @@ interface Download {
 type Fetch = (file: FilePart, request: TurnRequest, scope: Scope) => Download | Promise<Download>;
 
 const downloading = (kit: DryKit, fetch: Fetch) =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     const files = findFiles(request.input).filter(isNamedByUrl);
     if (!parsesFiles(request) || (!wantsPdfText(request) && isServed(request, scope, kit))) return request;
     const [tooMany] = files.slice(maxFiles);
@@ -83,10 +83,10 @@ async function fetchFile(file: FilePart, web: Downloads, { signal, held, trace }
 const stageOf = ({ path }: FilePart, summary: string, data: object) =>
   ({ type: "plugin", name: "file-parser", summary, data: { engine: "fetch", path, ...data } }) as const;
 
-const mediaTypeOf = ({ type }: Fetched): string =>
+const mediaTypeOf = ({ type }: DownloadedFile): string =>
   /^[\w.+-]{1,100}\/[\w.+-]{1,100}/.exec(type)?.[0].toLowerCase() ?? "application/octet-stream";
 
-function toDataUrl(fetched: Fetched): string {
+function toDataUrl(fetched: DownloadedFile): string {
   const charset = /;\s*charset="?([\w-]{1,40})/i.exec(fetched.type)?.[1];
   const settings = charset === undefined ? "" : `;charset=${charset}`;
   return `data:${mediaTypeOf(fetched)}${settings};base64,${fetched.body.toString("base64")}`;

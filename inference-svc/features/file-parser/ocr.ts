@@ -11,30 +11,30 @@ import { findPdfEngine } from "../../content/files/parsing.ts";
 import { findFileKind, findFiles } from "../../content/files/part.ts";
 import { FileProblem, FileReadUnavailable } from "../../content/files/problem.ts";
 import { TextCache } from "../../content/files/text-cache.ts";
-import { rewrite } from "../../content/files/texts.ts";
+import { replaceWithRedacted } from "../../content/files/texts.ts";
 import { findFilesSentAsText } from "../../models/routing/choose/files.ts";
 import { type FilePart, type FileReading, FileText } from "../../turn/file-text.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import { serviceRetryMs } from "../../models/internal-calls/retry-hint.ts";
-import type { AskingFeature, DryKit, Kit } from "../kit.ts";
+import type { CallingFeature, DryKit, Kit } from "../kit.ts";
 import { applies } from "../applies.ts";
 
 /** Adds the texts of scanned PDFs. */
-export const scannedPages: AskingFeature = {
+export const scannedPages: CallingFeature = {
   id: "scanned-pages",
   applies: applies.scannedPages,
   layer(kit) {
     const role = kit.roles.ocr;
-    if (role === undefined) return onRequest((request) => request);
+    if (role === undefined) return requestLayer((request) => request);
     const transcriber = new Transcriber(role, kit);
     return reading(kit, (file, request, scope) => transcriber.read(file, request, scope));
   },
   dryRun: (kit) =>
     kit.roles.ocr === undefined
-      ? onRequest((request) => request)
+      ? requestLayer((request) => request)
       : reading(kit, (file, _, { trace }) => {
           const data = { engine: "ocr", path: file.path, action: "not_run" };
           trace.stages.push({
@@ -50,7 +50,7 @@ export const scannedPages: AskingFeature = {
 type Transcribe = (file: FilePart, request: TurnRequest, scope: Scope) => FileText | Promise<FileText>;
 
 const reading = (kit: DryKit, transcribe: Transcribe) =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     const scanned = await findScanned(request, scope, kit);
     if (scanned.length === 0) return request;
     const files = new Map(request.files);
@@ -147,7 +147,7 @@ class Transcriber {
     const scanned = item?.["content"];
     read.text = typeof scanned === "string" ? scanned : "";
     // A PDF with redacted text must not be sent to an endpoint that accepts files.
-    if (read.isRedacted) await new TimeSlice(scope.signal).run(rewrite(read));
+    if (read.isRedacted) await new TimeSlice(scope.signal).run(replaceWithRedacted(read));
     return read;
   }
 

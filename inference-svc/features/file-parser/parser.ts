@@ -15,9 +15,9 @@ import { type FilePart, FileText } from "../../turn/file-text.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
-import { deferred, explained } from "../../turn/answer-kinds.ts";
+import { toDeferredAnswer, withExplainedFailure } from "../../turn/answer-kinds.ts";
 import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
@@ -26,7 +26,7 @@ export const parserEngines: Feature = {
   id: "file-parser",
   applies: applies.parserEngines,
   layer: ({ roles }) =>
-    onRequest((request) => {
+    requestLayer((request) => {
       if (roles.ocr || findPdfEngine(request) !== "ocr") return request;
       throw invalid(
         "plugins",
@@ -42,7 +42,7 @@ export const fileParser: EndpointFeature = {
     (next) =>
     (request, scope) =>
       hasParsedFiles(request)
-        ? deferred(asked(request, endpoint, { reader, telling, scope }, next))
+        ? toDeferredAnswer(asked(request, endpoint, { reader, telling, scope }, next))
         : next(request, scope),
 };
 
@@ -56,7 +56,7 @@ async function asked(request: TurnRequest, endpoint: Endpoint, parsing: Parsing,
         name === stage.name && data?.["path"] === stage.data?.["path"] && data?.["engine"] === stage.data?.["engine"],
     );
   trace.stages.push(...stages.filter(isNew));
-  return explained(
+  return withExplainedFailure(
     () => next(told, parsing.scope),
     (error) => annotated(error, texts),
   );

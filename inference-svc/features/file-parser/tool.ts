@@ -10,12 +10,12 @@ import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { truncate } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../content/wrapped-data.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   errorOutput,
-  notKept,
+  resultNotStored,
 } from "../../agent-loop/tool.ts";
 
 /** Maximum UTF-16 units read per call. */
@@ -180,10 +180,10 @@ function placesOf(query: string, text: string, most: number): readonly number[] 
 
 const wrapped = (intro: string, text: string): string => wrapAsData(intro, [text], deriveMark(intro, text));
 
-function recall({ operation, file_id: id, error }: InputItem): RecalledCall {
+function recall({ operation, file_id: id, error }: InputItem): RestoredCall {
   const said = {
     operation: typeof operation === "string" ? operation : "list",
     ...(typeof id === "string" && { file_id: id }),
   };
-  return { args: said, output: typeof error === "string" ? errorOutput(error) : notKept };
+  return { args: said, output: typeof error === "string" ? errorOutput(error) : resultNotStored };
 }

@@ -2,12 +2,12 @@
  * Turns with possible further calls: agent loops, panels, judged answers. From their first admitted call on, budgets reserve an amount for the others: many
  * such turns at once must not all begin, be paid for, and then fail for lack of budget.
  */
-import { PassedAnswer } from "../../turn/answer-kinds.ts";
+import { ForwardedAnswer } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch } from "../../turn/turn.ts";
-import type { AskingFeature } from "../kit.ts";
+import type { CallingFeature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
-export const furtherCalls: AskingFeature = {
+export const furtherCalls: CallingFeature = {
   id: "further-calls",
   applies: applies.furtherCalls,
   layer:
@@ -26,7 +26,7 @@ export const furtherCalls: AskingFeature = {
 };
 
 /** Ends the turn's budget reserve with its answer. */
-class WatchedAnswer extends PassedAnswer {
+class WatchedAnswer extends ForwardedAnswer {
   readonly #end: () => void;
 
   constructor(answer: Answer, end: () => void) {

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { fusionAnalysis } from "@sluice/proto/contract/items/service-items.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { quoteEvidence } from "../../content/quoted-data.ts";
-import { objectIn } from "../../models/internal-calls/judge-verdict.ts";
+import { findObject } from "../../models/internal-calls/judge-verdict.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import type { InputItem, TextFormat, TurnRequest } from "../../turn/request.ts";
 import { type PartCaller, PartCall, partRequest } from "../model-tools/part-call.ts";
-import type { Answered, PanelParts } from "./panel.ts";
+import type { PanelAnswer, PanelParts } from "./panel.ts";
 
 export interface Analysis {
   readonly consensus: readonly string[];
@@ -63,8 +63,8 @@ export type AnalystParts = PanelParts & {
 };
 
 /** Undefined when there is none: the answers are then used without it. @throws Fault when the turn is over */
-export async function analysisOf(
-  answers: readonly Answered[],
+export async function analyseAnswers(
+  answers: readonly PanelAnswer[],
   asker: PartCaller,
   parts: AnalystParts,
 ): Promise<Analysis | undefined> {
@@ -101,10 +101,10 @@ export async function analysisOf(
   return undefined;
 }
 
-type Labelled = ReadonlyMap<string, Answered>;
+type Labelled = ReadonlyMap<string, PanelAnswer>;
 
 /** Labels in random order: places and names would bias a comparison. Equal for the same seed. */
-function labelsOf(answers: readonly Answered[], seed: string): Labelled {
+function labelsOf(answers: readonly PanelAnswer[], seed: string): Labelled {
   const keyed = answers.map((answer, index) => ({
     answer,
     key: createHash("sha256").update(`${seed} ${index}`).digest("hex"),
@@ -141,7 +141,7 @@ function wordsIn(content: unknown): string {
 
 /** Replaces the labels of the answers with models. Undefined for another form; labels without an answer are left out. */
 function read(answer: string, labelled: Labelled): Analysis | undefined {
-  const value = objectIn(answer);
+  const value = findObject(answer);
   const problems = new Problems();
   fusionAnalysis.check(value, "", problems);
   if (value === undefined || !problems.empty) return undefined;

@@ -5,7 +5,7 @@ import { panelTimeouts } from "./panel.ts";
 import type { RunParts } from "./run.ts";
 import type { SettingsParts } from "./settings.ts";
 import type { Catalog } from "../../models/routing/catalog.ts";
-import { canHave } from "../../agent-loop/opened-tools.ts";
+import { canOfferTool } from "../../agent-loop/opened-tools.ts";
 import type { ToolParts } from "../../agent-loop/tool.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 
@@ -18,7 +18,7 @@ export interface SettingsSources {
 export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): SettingsParts => ({
   presets: { ...defaultPresets(catalog), ...presets },
   hasModel: (slug) => catalog.find(slug) !== undefined,
-  hasTool: (tool, models, scope) => canHave(tool, models, scope, tools),
+  hasTool: (tool, models, scope) => canOfferTool(tool, models, scope, tools),
 });
 
 export const fusionRuns = (settings: SettingsParts, models: CalledModels): RunParts => ({

@@ -2,20 +2,20 @@
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import { ending, fused } from "./run.ts";
+import { toEndEvents, runFusion } from "./run.ts";
 import { type FusionSettings, type SettingsParts, settingsOf } from "./settings.ts";
 import { pluginOptions } from "./fusion-options.ts";
 import type { AnalystParts } from "./analyst.ts";
-import { findTextPlaces } from "../../content/text-places.ts";
-import { blockedEnd, irrevocable } from "../../agent-loop/loop/final-failure.ts";
-import { checkedOutputs, shownItem } from "../../agent-loop/loop/scanned-results.ts";
-import { CollectedAnswer, generated, holdUntilCommit } from "../../turn/answer-kinds.ts";
+import { findTextPositions } from "../../content/text-places.ts";
+import { blockedEndEvent, toFinalFault } from "../../agent-loop/loop/final-failure.ts";
+import { scanOutputs, scanItem } from "../../agent-loop/loop/scanned-results.ts";
+import { CollectedAnswer, toGeneratedAnswer, holdUntilCommit } from "../../turn/answer-kinds.ts";
 import { ProgressBuffer, toNativeEvent } from "../../turn/progress-buffer.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Answer, Batch, Layer, OutputItem, Turn, TurnEvent } from "../../turn/turn.ts";
-import type { AskingFeature, Feature, Kit } from "../kit.ts";
+import type { CallingFeature, Feature, Kit } from "../kit.ts";
 import { fusionSlug, namesFusion } from "../slugs.ts";
 import { applies } from "../applies.ts";
 
@@ -24,7 +24,7 @@ export const fusionModel: Feature = {
   id: "fusion",
   applies: applies.fusionModel,
   layer: ({ fusionSettings }) =>
-    onRequest((request, scope) => {
+    requestLayer((request, scope) => {
       if (!namesFusion(request)) return request;
       const [first = "", ...others] = request.models;
       const found = fusionSlug.exec(first);
@@ -39,12 +39,12 @@ export const fusionModel: Feature = {
 };
 
 /** Runs the panel before the model answers. */
-export const fusionPanel: AskingFeature = {
+export const fusionPanel: CallingFeature = {
   id: "fusion",
   applies: applies.fusionPanel,
   layer: ({ fusion, guards, gates }) =>
     panel(fusion.settings, (settings, next, request, scope) => {
-      const answer = generated(answeredAfter({ ...fusion, guards, gates, settings }, next, request, scope));
+      const answer = toGeneratedAnswer(answeredAfter({ ...fusion, guards, gates, settings }, next, request, scope));
       return request.stream ? holdUntilCommit(answer) : new CollectedAnswer(answer);
     }),
   dryRun: ({ fusionSettings }) =>
@@ -58,7 +58,7 @@ export const fusionPanel: AskingFeature = {
 function toolTexts({ toolsJson }: FusionPlugin): readonly string[] {
   if (toolsJson.length === 0) return [];
   const tools = JSON.parse(Buffer.from(toolsJson).toString()) as readonly InputItem[];
-  return tools.flatMap((tool) => [...findTextPlaces(tool)].map(({ text }) => text));
+  return tools.flatMap((tool) => [...findTextPositions(tool)].map(({ text }) => text));
 }
 
 type RunPanel = (settings: FusionSettings, next: Turn, request: TurnRequest, scope: Scope) => ReturnType<Turn>;
@@ -102,19 +102,19 @@ async function* answeredAfter(
       : []),
   ];
   try {
-    const running = fused({ request, scope }, parts, (event) => {
+    const running = runFusion({ request, scope }, parts, (event) => {
       if (stream) relay.push(event);
     });
     yield* relay.drainUntil(running, place);
     const { item, told: answers, sources, failed } = await running;
     const whole: OutputItem = { type: itemType, id, status: failed ? "incomplete" : "completed", ...item };
-    const shown = await shownItem(whole, parts.gates, { request, scope });
+    const shown = await scanItem(whole, parts.gates, { request, scope });
     yield [
-      ...(stream ? ending(shown).map((event) => toNativeEvent(place, event)) : []),
+      ...(stream ? toEndEvents(shown).map((event) => toNativeEvent(place, event)) : []),
       { type: "item.end" as const, index: place, item: shown },
     ];
     const added: InputItem[] = [toldItem(answers, failed)];
-    await checkedOutputs(added, parts.guards, { request, scope });
+    await scanOutputs(added, parts.guards, { request, scope });
     const answering = {
       ...request,
       input: [...request.input, ...added],
@@ -123,8 +123,8 @@ async function* answeredAfter(
     yield* behind(next(answering, scope), model);
   } catch (error) {
     // The panel is already paid for, and a retry would pay for another.
-    const fault = irrevocable(error);
-    const end = stream ? blockedEnd(fault, scope.trace.usage) : undefined;
+    const fault = toFinalFault(error);
+    const end = stream ? blockedEndEvent(fault, scope.trace.usage) : undefined;
     if (end === undefined) throw fault;
     yield [end];
   }

@@ -4,7 +4,13 @@ import { throwIfAborted } from "../../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Trace } from "../../turn/trace.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { type PartCaller, PartCall, type WordListener, type Source, partRequest } from "../model-tools/part-call.ts";
+import {
+  type PartCaller,
+  PartCall,
+  type TextListener,
+  type WebSourceLink,
+  partRequest,
+} from "../model-tools/part-call.ts";
 import type { FusionSettings } from "./settings.ts";
 
 /** Milliseconds. */
@@ -37,15 +43,15 @@ export interface PanelParts {
   readonly timeouts: PanelTimeouts;
 }
 
-export interface Answered {
+export interface PanelAnswer {
   readonly model: string;
   readonly content: string;
-  readonly sources: readonly Source[];
+  readonly sources: readonly WebSourceLink[];
   readonly ms: number;
   readonly toolCalls: number;
 }
 
-export interface Failed {
+export interface PanelFailure {
   readonly model: string;
   readonly error: string;
   readonly status: number;
@@ -53,18 +59,18 @@ export interface Failed {
   readonly toolCalls: number;
 }
 
-export type PanelOutcome = Answered | Failed;
+export type PanelOutcome = PanelAnswer | PanelFailure;
 
-export const isAnswered = (outcome: PanelOutcome): outcome is Answered => "content" in outcome;
+export const isAnswered = (outcome: PanelOutcome): outcome is PanelAnswer => "content" in outcome;
 
 /** Receives each model's deltas and its final outcome. */
 export interface PanelListener {
-  readonly said: (model: string, ...heard: Parameters<WordListener>) => void;
+  readonly said: (model: string, ...heard: Parameters<TextListener>) => void;
   readonly over: (outcome: PanelOutcome) => void;
 }
 
 /** In the order of the panel. @throws Fault when the turn is over */
-export async function answersOf(
+export async function collectAnswers(
   asker: PartCaller,
   parts: PanelParts,
   hears: PanelListener,
@@ -107,7 +113,7 @@ async function outcomeOf(
   model: string,
   { request }: PartCaller,
   { settings, ask, room }: PanelParts,
-  hears: WordListener,
+  hears: TextListener,
 ): Promise<PanelOutcome> {
   const startedAt = performance.now();
   const figures = () => ({
@@ -135,7 +141,7 @@ async function outcomeOf(
 }
 
 /** A guardrail's block after a tool call truncates the answer instead of refusing it; possibly nothing is left. */
-function silenceOf({ stages }: Trace): Pick<Failed, "error" | "status"> {
+function silenceOf({ stages }: Trace): Pick<PanelFailure, "error" | "status"> {
   const blocked = stages.find(
     ({ type, data }) => type === "guardrail" && data?.["action"] === "blocked" && data["mode"] !== "audit",
   );

@@ -7,10 +7,10 @@ import type { TurnRequest } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
 import type { Stage } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
-import { type Analysis, type AnalystParts, analysisOf } from "./analyst.ts";
-import { type PartCaller, type Source, showsParts } from "../model-tools/part-call.ts";
+import { type Analysis, type AnalystParts, analyseAnswers } from "./analyst.ts";
+import { type PartCaller, type WebSourceLink, showsParts } from "../model-tools/part-call.ts";
 import type { SettingsParts } from "./settings.ts";
-import { type Answered, type Failed, type PanelOutcome, answersOf, isAnswered } from "./panel.ts";
+import { type PanelAnswer, type PanelFailure, type PanelOutcome, collectAnswers, isAnswered } from "./panel.ts";
 
 /** Receives progress events of the run. */
 type EventListener = (event: ItemEvent) => void;
@@ -18,13 +18,13 @@ type EventListener = (event: ItemEvent) => void;
 /** Dependencies of a fusion run. */
 export type RunParts = Omit<AnalystParts, "settings"> & { readonly settings: SettingsParts };
 
-export interface Fused {
+export interface FusionResult {
   /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;
   /** Quoted data for the answering model. */
   readonly told: string;
   /** Source pages of the answers. */
-  readonly sources: readonly Source[];
+  readonly sources: readonly WebSourceLink[];
   readonly failed: boolean;
 }
 
@@ -40,34 +40,34 @@ const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
 export const panelState = new StateKey(() => ({ isAsked: false }));
 
 /** @throws Fault when the turn is over */
-export async function fused(asker: PartCaller, parts: AnalystParts, hears: EventListener): Promise<Fused> {
+export async function runFusion(asker: PartCaller, parts: AnalystParts, hears: EventListener): Promise<FusionResult> {
   const { panel, model } = parts.settings;
   const shows = showsParts(asker.request);
   const progress = (...step: Parameters<typeof event>) => hears(event(...step));
   asker.scope.state.get(panelState).isAsked = true;
   progress("in_progress");
   for (const member of panel) progress("panel.added", { model: member });
-  const outcomes = await answersOf(asker, parts, {
+  const outcomes = await collectAnswers(asker, parts, {
     said(member, kind, delta) {
       if (shows) progress(kind === "text" ? "panel.delta" : "panel.reasoning.delta", { model: member, delta });
     },
     over: (outcome) => progress(...ended(outcome, shows)),
   });
   const answers = outcomes.filter(isAnswered);
-  const failures = outcomes.filter((outcome): outcome is Failed => !isAnswered(outcome));
+  const failures = outcomes.filter((outcome): outcome is PanelFailure => !isAnswered(outcome));
   if (answers.length === 0) {
     asker.scope.trace.stages.push(stageOf(parts, outcomes, "skipped"));
     return noAnswers(failures);
   }
   progress("analysis.in_progress", { analyst_model: model, judge_model: model });
-  const analysis = await analysisOf(answers, asker, parts);
+  const analysis = await analyseAnswers(answers, asker, parts);
   const last = asker.scope.trace.partNotes.findLast(({ part }) => part === "analyst");
   asker.scope.trace.stages.push(stageOf(parts, outcomes, last?.outcome ?? "failed"));
   return together(answers, failures, analysis, { shows, room: roomOf(asker.request, parts) });
 }
 
 /** The last progress events of an item, built from the client's version of it. */
-export function ending({ status, analysis }: OutputItem): readonly ItemEvent[] {
+export function toEndEvents({ status, analysis }: OutputItem): readonly ItemEvent[] {
   if (status !== "completed") return [];
   return [...(analysis === undefined ? [] : [event("analysis.completed", { analysis })]), event("completed")];
 }
@@ -82,14 +82,14 @@ function ended(outcome: PanelOutcome, shows: boolean): Parameters<typeof event> 
   return ["panel.completed", { model, content: shows ? outcome.content : "" }];
 }
 
-const failureOf = ({ model, error, status }: Failed) => ({ model, error, status_code: status });
+const failureOf = ({ model, error, status }: PanelFailure) => ({ model, error, status_code: status });
 
 function together(
-  answers: readonly Answered[],
-  failures: readonly Failed[],
+  answers: readonly PanelAnswer[],
+  failures: readonly PanelFailure[],
   analysis: Analysis | undefined,
   { shows, room }: { readonly shows: boolean; readonly room: number },
-): Fused {
+): FusionResult {
   const sources = distinct(answers.flatMap((answer) => answer.sources));
   const failed_models = failures.map(failureOf);
   const responses = answers.map(({ model, content }) => ({ model, content }));
@@ -118,21 +118,25 @@ function telling({ responses, ...rest }: JsonObject & { readonly responses: read
 }
 
 /** The text of an earlier response's run for the answering model. */
-export function retold(item: JsonObject, request: TurnRequest, parts: Pick<AnalystParts, "window">): string {
+export function describeEarlierRun(
+  item: JsonObject,
+  request: TurnRequest,
+  parts: Pick<AnalystParts, "window">,
+): string {
   const { analysis, responses, failed_models, sources, error, failure_reason } = item;
   if (typeof error === "string") return quoteData(JSON.stringify({ error, failure_reason, failed_models }));
   const known = Array.isArray(responses) ? responses.filter(isObject) : [];
   return telling({ analysis, responses: known, failed_models, sources }, roomOf(request, parts));
 }
 
-const distinct = (sources: readonly Source[]): readonly Source[] => [
+const distinct = (sources: readonly WebSourceLink[]): readonly WebSourceLink[] => [
   ...new Map(sources.map((source) => [source.url, source])).values(),
 ];
 
 /** 402 and 429: the reasons a client can act on. */
 const reasons: Readonly<Record<number, string>> = { 402: "insufficient_credits", 429: "rate_limited" };
 
-function noAnswers(failures: readonly Failed[]): Fused {
+function noAnswers(failures: readonly PanelFailure[]): FusionResult {
   const [first] = failures;
   const isAlike = failures.every(({ status }) => status === first?.status);
   const reason = (isAlike ? reasons[first?.status ?? 0] : undefined) ?? "all_panels_failed";

@@ -1,7 +1,7 @@
 /** service:fusion: several models answer concurrently, an analyst compares the answers, and the calling model answers with the result. */
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { runMs } from "./panel.ts";
-import { type RunParts, ending, fused, panelState, retold } from "./run.ts";
+import { type RunParts, toEndEvents, runFusion, panelState, describeEarlierRun } from "./run.ts";
 import { settingsOf } from "./settings.ts";
 import { pluginOptions, toolOptions } from "./fusion-options.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
 
 const args = object(
@@ -33,16 +33,16 @@ export const fusion = (parts: RunParts): ServerTool => ({
   hasEffect: true,
   open(settings) {
     const { request } = settings;
-    const run = isRecalled(settings) ? undefined : runOf(settings, parts);
+    const run = isForRestoredCalls(settings) ? undefined : runOf(settings, parts);
     return {
       description,
       arguments: args,
       blank: { failure_reason: "unexpected_error" },
       limitMs: runMs(parts.timeouts),
-      ending,
+      ending: toEndEvents,
       run: async ({ prompt }, call) =>
         run === undefined || call.scope.state.get(panelState).isAsked ? capped : run(prompt, call),
-      recall: (item) => ({ args: {}, output: retold(item, request, parts) }),
+      recall: (item) => ({ args: {}, output: describeEarlierRun(item, request, parts) }),
     };
   },
 });
@@ -55,7 +55,7 @@ function runOf({ parameters, path, request, scope }: ToolSettings, parts: RunPar
     const asked = typeof prompt === "string" ? { input: [{ type: "message", role: "user", content: prompt }] } : {};
     const asker = { request: { ...request, ...asked }, scope: call.scope.with({ signal: call.signal }) };
     const hears = request.stream ? call.tell : () => {};
-    const { item, told, sources, failed } = await fused(asker, { ...parts, settings }, hears);
+    const { item, told, sources, failed } = await runFusion(asker, { ...parts, settings }, hears);
     return { output: told, item, sources, ...(failed && { failed }) };
   };
 }

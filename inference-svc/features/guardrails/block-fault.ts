@@ -1,9 +1,9 @@
 /** The 403 of a blocked request or answer. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { Applied } from "../../turn/applied-guardrails.ts";
+import type { AppliedGuardrail } from "../../turn/applied-guardrails.ts";
 
 /** A matched block rule and the key's guardrail it belongs to. */
-export interface BlockRule extends Applied {
+export interface BlockRule extends AppliedGuardrail {
   readonly name: string;
 }
 

@@ -1,7 +1,7 @@
 /** The guardrails as features of the stack. A layer is left out only if no guardrail of the caller could need it. */
 import type { FileReader } from "../../content/files/texts.ts";
 import type { Judge, JudgeProfile } from "../../models/internal-calls/judge.ts";
-import type { AskingFeatureOf, FeatureOf, PluginTexts } from "../../turn/feature.ts";
+import type { CallingFeatureOf, FeatureOf, PluginTexts } from "../../turn/feature.ts";
 import { type DryDetectorMap, type DetectorMap } from "./detected/rules.ts";
 import { detectedInput, dryDetectedInput } from "./detected/input.ts";
 import { detectedOutput, dryDetectedOutput } from "./detected/output.ts";
@@ -27,7 +27,7 @@ interface Needs extends DryNeeds {
 }
 
 type GuardrailFeature = FeatureOf<Needs, DryNeeds>;
-type AskingGuardrail = AskingFeatureOf<Needs, DryNeeds>;
+type AskingGuardrail = CallingFeatureOf<Needs, DryNeeds>;
 
 export const fileTexts: GuardrailFeature = {
   id: "guardrail-files",

@@ -9,7 +9,7 @@ import {
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
-import { type Applied, isAudit } from "../../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, isAudit } from "../../turn/applied-guardrails.ts";
 import type { BuiltinDetector } from "./detectors/detector.ts";
 import { builtinDetectors } from "./detectors/registry.ts";
 import { injectionScorer } from "./detectors/scorer/index.ts";
@@ -17,7 +17,7 @@ import { compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { guardrailUnavailable } from "./not-applicable.ts";
 
 /** A pattern or built-in detector to scan for, and the action to take. */
-export interface FilterRule extends Applied {
+export interface FilterRule extends AppliedGuardrail {
   /** The rule's name in answers and receipts: its label, or else the pattern or the detector's slug. */
   readonly name: string;
   readonly action: FilterActionWord;
@@ -40,7 +40,7 @@ export interface FilterRule extends Applied {
 export type ReadMode = "words" | "wholes";
 
 /** A guardrail, or one of its rules, that could not scan. */
-export type ScanFailure = Applied & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
+export type ScanFailure = AppliedGuardrail & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
 
 /** Whether unscanned text passes and the failure is recorded. A report-only detector rule always fails open. */
 export const failsOpen = (failed: ScanFailure): boolean =>
@@ -77,11 +77,11 @@ export class RuleMemo<Key, Rules extends readonly object[]> {
   }
 }
 
-const knownRules = new RuleMemo<Applied, readonly FilterRule[]>();
+const knownRules = new RuleMemo<AppliedGuardrail, readonly FilterRule[]>();
 const noFailures: readonly unknown[] = [];
 
 /** A rule from a newer admin-svc, unknown here, is an error, never skipped. */
-export function buildRules(applied: Applied): BuiltRules {
+export function buildRules(applied: AppliedGuardrail): BuiltRules {
   const known = knownRules.get(applied);
   if (known) return { rules: known, failures: noFailures };
   const built = build(applied);
@@ -89,7 +89,7 @@ export function buildRules(applied: Applied): BuiltRules {
   return built;
 }
 
-function build(applied: Applied): BuiltRules {
+function build(applied: AppliedGuardrail): BuiltRules {
   const rules: FilterRule[] = [];
   const failures: unknown[] = [];
   const add = (make: () => FilterRule) => {
@@ -107,7 +107,7 @@ function build(applied: Applied): BuiltRules {
   return { rules, failures };
 }
 
-const buildPatternRule = (applied: Applied, { pattern, label, action }: ContentFilter): FilterRule => ({
+const buildPatternRule = (applied: AppliedGuardrail, { pattern, label, action }: ContentFilter): FilterRule => ({
   name: label || pattern,
   action: toActionWord(action),
   placeholder: label || "[REDACTED]",
@@ -122,7 +122,7 @@ const detectorsBySlug: ReadonlyMap<string, BuiltinDetector> = new Map(
   builtinDetectors.map((detector) => [detector.slug, detector]),
 );
 
-function buildBuiltinRule(applied: Applied, { slug, action, scanScope }: BuiltinFilter): FilterRule {
+function buildBuiltinRule(applied: AppliedGuardrail, { slug, action, scanScope }: BuiltinFilter): FilterRule {
   const detector = detectorsBySlug.get(slug);
   const placeholder = builtinPlaceholders[slug];
   if (detector === undefined || placeholder === undefined) throw new Error(`built-in filter ${slug}`);
@@ -140,7 +140,7 @@ function buildBuiltinRule(applied: Applied, { slug, action, scanScope }: Builtin
 }
 
 /** The scorer only flags, whatever the filter's action: 1 % of harmless texts reach its threshold. */
-const buildScorerRule = (applied: Applied, builtin: BuiltinFilter): FilterRule => ({
+const buildScorerRule = (applied: AppliedGuardrail, builtin: BuiltinFilter): FilterRule => ({
   ...buildBuiltinRule(applied, builtin),
   name: "prompt-injection-score",
   action: "flag",

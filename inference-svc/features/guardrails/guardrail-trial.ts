@@ -1,14 +1,14 @@
 /** Tries a guardrail on a text: runs the layers of every turn around a turn whose request or answer is that text. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { generated, WholeAnswer } from "../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, WholeAnswer } from "../../turn/answer-kinds.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { RuleMatch, Stage } from "../../turn/trace.ts";
 import { type Batch, type Layer, type Turn, compose } from "../../turn/turn.ts";
-import type { Side } from "../../turn/applied-guardrails.ts";
+import type { ScannedSide } from "../../turn/applied-guardrails.ts";
 
 export interface TrialText {
-  readonly side: Side;
+  readonly side: ScannedSide;
   /** The deltas of an answer; the text of a request is their join. */
   readonly pieces: readonly string[];
 }
@@ -98,7 +98,7 @@ const answering = (pieces: readonly string[]): Turn => {
       { type: "end", outcome: { status: "completed", serviceTier: "default" } },
     ];
   }
-  return () => generated(batches());
+  return () => toGeneratedAnswer(batches());
 };
 
 function decide(stages: readonly Stage[], fault: Fault | undefined, isCut = false): string {

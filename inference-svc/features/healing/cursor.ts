@@ -8,7 +8,7 @@ const comment = /\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)|#[^\n]*/y;
 const fence = "```";
 
 /** Thrown and caught by the reader: most apparent beginnings are not JSON. */
-export class Stop extends Error {
+export class NotJson extends Error {
   readonly why: "truncated" | "broken";
 
   constructor(why: "truncated" | "broken") {

@@ -3,12 +3,12 @@ import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { generated, readToEnd } from "../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, readToEnd } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { answerIn, textOf, replaceAnswerText } from "./answer.ts";
-import { type Verdict, type WantedJson, heal } from "./ladder.ts";
-import { Uncheckable } from "../../content/json-schema/schema.ts";
-import { wantedOf } from "./wanted.ts";
+import { type Verdict, type WantedJson, healJson } from "./ladder.ts";
+import { UncheckableSchema } from "../../content/json-schema/schema.ts";
+import { findWantedJson } from "./wanted.ts";
 import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
@@ -16,9 +16,9 @@ import { applies } from "../applies.ts";
 const maxTextLength = 1024 * 1024;
 
 export const healAnswers: Layer = (next) => (request, scope) => {
-  const wanted = request.plugins?.responseHealing && !request.stream ? wantedOf(request) : undefined;
+  const wanted = request.plugins?.responseHealing && !request.stream ? findWantedJson(request) : undefined;
   const answer = next(request, scope);
-  return wanted === undefined ? answer : generated(healed(answer, wanted, scope));
+  return wanted === undefined ? answer : toGeneratedAnswer(healed(answer, wanted, scope));
 };
 
 export const responseHealing: Feature = {
@@ -53,9 +53,9 @@ const truncated: Told = { is: "left", why: "truncated" };
 async function judged(text: string, wanted: WantedJson, timeSlice: TimeSlice): Promise<Told> {
   if (text.length > maxTextLength) return { is: "left", why: "too long" };
   try {
-    return await timeSlice.run(heal(text, wanted));
+    return await timeSlice.run(healJson(text, wanted));
   } catch (error) {
-    if (error instanceof Uncheckable) return { is: "left", why: "schema" };
+    if (error instanceof UncheckableSchema) return { is: "left", why: "schema" };
     throw error;
   }
 }

@@ -22,19 +22,19 @@ export const anyObject: WantedJson = {
 };
 
 /** extracted: it stood among other words; repaired: its syntax was wrong; unwrapped: it was inside a string; opened: its first bracket was missing. */
-export type How = "extracted" | "repaired" | "unwrapped" | "opened" | "unescaped";
+export type HealingMethod = "extracted" | "repaired" | "unwrapped" | "opened" | "unescaped";
 
 export type Verdict =
   /** Correct without changes. */
   | { readonly is: "right" }
-  | { readonly is: "healed"; readonly text: string; readonly regions: readonly Region[]; readonly how: How }
+  | { readonly is: "healed"; readonly text: string; readonly regions: readonly Region[]; readonly how: HealingMethod }
   | { readonly is: "left"; readonly why: "truncated" | "unfit" | "unrepairable" };
 
 /** Maximum nesting of JSON within strings; deeper nesting is never a mistake. */
 const maxWrappings = 2;
 
 /** @throws Uncheckable */
-export function* heal(text: string, wanted: WantedJson, wrappings = 0): Yielding<Verdict> {
+export function* healJson(text: string, wanted: WantedJson, wrappings = 0): Yielding<Verdict> {
   const value = parsed(text);
   if (value !== undefined && (yield* wanted.fits(value))) return { is: "right" };
   if (typeof value === "string" && wrappings < maxWrappings)
@@ -75,7 +75,7 @@ const entityStart = /[[{,]\s*&(?:quot|#34|#x22);/;
 const keyStart = /^\s*(?:"[^"\n]{1,512}"|'[^'\n]{1,512}')\s*:/;
 
 /** Rarer errors whose repair changes the whole text. */
-function otherText(text: string): { readonly text: string; readonly how: How } | undefined {
+function otherText(text: string): { readonly text: string; readonly how: HealingMethod } | undefined {
   if (escapedStart.test(text)) {
     const inner = parsed(`"${text.trim().replaceAll(/\r?\n/g, String.raw`\n`)}"`);
     return typeof inner === "string" ? { text: inner, how: "unwrapped" } : undefined;
@@ -85,8 +85,14 @@ function otherText(text: string): { readonly text: string; readonly how: How } |
 }
 
 /** The verdict on a text derived from the answer. */
-function* within(text: string, inner: string, how: How, wanted: WantedJson, wrappings: number): Yielding<Verdict> {
-  const verdict = yield* heal(inner, wanted, wrappings + 1);
+function* within(
+  text: string,
+  inner: string,
+  how: HealingMethod,
+  wanted: WantedJson,
+  wrappings: number,
+): Yielding<Verdict> {
+  const verdict = yield* healJson(inner, wanted, wrappings + 1);
   if (verdict.is === "left") return verdict;
   const healed = verdict.is === "right" ? inner : verdict.text;
   return { is: "healed", text: healed, regions: [{ start: 0, end: text.length, placeholder: healed }], how };

@@ -37,10 +37,10 @@ const ends = (pattern: RegExp, text: string, at: number): number => {
 const isKeyAt = (text: string, at: number): boolean => ends(key, text, at) !== -1;
 
 /** Role of a string; it decides what may follow. */
-export type Role = "key" | "member" | "element";
+export type StringRole = "key" | "member" | "element";
 
 /** Whether a quote ends its string rather than being part of it. @param at place after the quote */
-export function isEndOf(role: Role, text: string, at: number): boolean {
+export function isClosingQuote(role: StringRole, text: string, at: number): boolean {
   if (role === "key") return ends(colon, text, at) !== -1 || ends(uncoloned, text, at) !== -1;
   if (ends(closing, text, at) !== -1) return true;
   const next = ends(comma, text, at);
@@ -57,7 +57,7 @@ export function isEndOf(role: Role, text: string, at: number): boolean {
 const isSpace = (character: string | undefined): boolean => character !== undefined && /\s/.test(character);
 
 /** End of a string without a closing quote, found from the next quote: the comma or line break before it. */
-export function lostEnd(role: Role, text: string, start: number, at: number): number | undefined {
+export function findLostEnd(role: StringRole, text: string, start: number, at: number): number | undefined {
   if (role === "key") return lostKeyEnd(text, start, at);
   if (role === "element" || !isKeyAt(text, at)) return undefined;
   let end = at;

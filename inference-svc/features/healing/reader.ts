@@ -4,8 +4,8 @@
  */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
-import { Cursor, Stop } from "./cursor.ts";
-import { type Role, closersOf } from "./quotes.ts";
+import { Cursor, NotJson } from "./cursor.ts";
+import { type StringRole, closersOf } from "./quotes.ts";
 import { readString } from "./strings.ts";
 import { tokenAt } from "./tokens.ts";
 
@@ -61,7 +61,7 @@ export class Reader {
         else this.#step(this.#cursor.character);
       }
     } catch (error) {
-      if (!(error instanceof Stop)) throw error;
+      if (!(error instanceof NotJson)) throw error;
       return this.#isLikely ? error.why : "no JSON";
     }
     return { end: this.#end, regions: this.#cursor.regions, isQuoted: this.#isQuoted, isEmpty: this.#isFirst };
@@ -79,7 +79,7 @@ export class Reader {
     const isWord = closersOf(character) === undefined && character !== "{" && character !== "[";
     const isApart =
       this.#isFirst || this.#comma !== -1 || this.#cursor.text.slice(this.#end, this.#cursor.at).includes("\n");
-    if (isWord && !isApart) throw new Stop("broken");
+    if (isWord && !isApart) throw new NotJson("broken");
     this.#entry();
     this.#value("element");
   }
@@ -111,17 +111,17 @@ export class Reader {
     const isQuoted = this.#key();
     const keyEnd = cursor.at;
     cursor.skip();
-    if (cursor.isOver) throw new Stop("truncated");
+    if (cursor.isOver) throw new NotJson("truncated");
     separator.lastIndex = cursor.at;
     if (separator.test(cursor.text)) {
       if (cursor.character !== ":") cursor.replace(cursor.at, separator.lastIndex, ":");
       cursor.at = separator.lastIndex;
     } else if (isQuoted) cursor.replace(keyEnd, keyEnd, ":");
-    else throw new Stop("broken");
+    else throw new NotJson("broken");
     this.#isLikely = true;
     this.#isQuoted ||= isQuoted;
     cursor.skip();
-    if (cursor.isOver) throw new Stop("truncated");
+    if (cursor.isOver) throw new NotJson("truncated");
     this.#value("member");
   }
 
@@ -133,14 +133,14 @@ export class Reader {
       return true;
     }
     identifier.lastIndex = cursor.at;
-    if (!identifier.test(cursor.text)) throw new Stop("broken");
+    if (!identifier.test(cursor.text)) throw new NotJson("broken");
     const end = identifier.lastIndex;
     cursor.replace(cursor.at, end, JSON.stringify(cursor.text.slice(cursor.at, end)));
     cursor.at = end;
     return false;
   }
 
-  #value(role: Role): void {
+  #value(role: StringRole): void {
     const cursor = this.#cursor;
     const { character } = cursor;
     this.#mayGoOn = false;
@@ -157,7 +157,7 @@ export class Reader {
     const cursor = this.#cursor;
     const token = tokenAt(cursor.text, cursor.at);
     if (token === undefined || (token.isBare && this.#open.length === 1 && this.#open[0] === "["))
-      throw new Stop("broken");
+      throw new NotJson("broken");
     if (token.json !== cursor.text.slice(cursor.at, token.end)) cursor.replace(cursor.at, token.end, token.json);
     else this.#isLikely = true;
     this.#mayGoOn = token.open;
@@ -165,7 +165,7 @@ export class Reader {
   }
 
   #push(bracket: Bracket): void {
-    if (this.#open.length === maxDepth) throw new Stop("broken");
+    if (this.#open.length === maxDepth) throw new NotJson("broken");
     if (this.#open.length > 0) this.#isLikely = true;
     this.#open.push(bracket);
     this.#cursor.at++;
@@ -190,7 +190,7 @@ export class Reader {
 
   /** Gives up unless only closing brackets are missing at the end. */
   #closeAll(): void {
-    if (this.#comma !== -1 || this.#isFirst || this.#mayGoOn) throw new Stop("truncated");
+    if (this.#comma !== -1 || this.#isFirst || this.#mayGoOn) throw new NotJson("truncated");
     this.#cursor.replace(this.#end, this.#end, this.#missing());
     this.#open.length = 0;
   }

@@ -1,6 +1,6 @@
 /** Reads a string with missing, doubled or foreign quotes, and escapes its content as JSON requires. */
-import { type Cursor, Stop } from "./cursor.ts";
-import { type Role, closersOf, isEndOf, lostEnd } from "./quotes.ts";
+import { type Cursor, NotJson } from "./cursor.ts";
+import { type StringRole, closersOf, isClosingQuote, findLostEnd } from "./quotes.ts";
 
 /** Maximum quotes within one string: some thirty milliseconds. */
 const maxInnerQuotes = 10_000;
@@ -14,7 +14,7 @@ const triple = '"""';
  * @param closing the brackets needed to close all open ones
  * @throws Stop for a string with an ambiguous end or meaning
  */
-export function readString(cursor: Cursor, role: Role, closing: () => string): void {
+export function readString(cursor: Cursor, role: StringRole, closing: () => string): void {
   if (cursor.text.startsWith(triple, cursor.at) && readTriple(cursor, role)) return;
   const { text } = cursor;
   const start = cursor.at + 1;
@@ -29,7 +29,7 @@ export function readString(cursor: Cursor, role: Role, closing: () => string): v
     const { character } = cursor;
     if (closers.includes(character)) {
       if (hasEnded(cursor, role, start)) return;
-      if (++quotes > maxInnerQuotes) throw new Stop("broken");
+      if (++quotes > maxInnerQuotes) throw new NotJson("broken");
     }
     readWithin(cursor, character);
   }
@@ -37,25 +37,25 @@ export function readString(cursor: Cursor, role: Role, closing: () => string): v
 }
 
 /** Reads a triple-quoted multi-line string, as in Python. False when there is none. */
-function readTriple(cursor: Cursor, role: Role): boolean {
+function readTriple(cursor: Cursor, role: StringRole): boolean {
   const { text, at } = cursor;
   const start = at + triple.length;
   const end = text.indexOf(triple, start);
-  if (end === -1 || !isEndOf(role, text, end + triple.length)) return false;
+  if (end === -1 || !isClosingQuote(role, text, end + triple.length)) return false;
   cursor.replace(at, end + triple.length, JSON.stringify(text.slice(start, end)));
   cursor.at = end + triple.length;
   return true;
 }
 
 /** Whether the string ends at this quote, or ended before it. */
-function hasEnded(cursor: Cursor, role: Role, start: number): boolean {
+function hasEnded(cursor: Cursor, role: StringRole, start: number): boolean {
   const { text, at } = cursor;
-  if (isEndOf(role, text, at + 1)) {
+  if (isClosingQuote(role, text, at + 1)) {
     if (cursor.character !== '"') cursor.replace(at, at + 1, '"');
     cursor.at++;
     return true;
   }
-  const lost = lostEnd(role, text, start, at);
+  const lost = findLostEnd(role, text, start, at);
   if (lost === undefined) return false;
   endAt(cursor, lost);
   return true;
@@ -67,12 +67,12 @@ function endAt(cursor: Cursor, end: number): void {
 }
 
 /** The string ends if only closing brackets follow. */
-function endLost(cursor: Cursor, role: Role, start: number, missing: string): void {
+function endLost(cursor: Cursor, role: StringRole, start: number, missing: string): void {
   const { text } = cursor;
   let end = text.length;
   while (end > start && isTail(text[end - 1] as string)) end--;
   const isClosed = text.slice(end).replaceAll(/\s/g, "") === missing;
-  if (role === "key" || !isClosed) throw new Stop("truncated");
+  if (role === "key" || !isClosed) throw new NotJson("truncated");
   endAt(cursor, end);
 }
 
@@ -91,7 +91,7 @@ function readEscape(cursor: Cursor): void {
   const { text, at } = cursor;
   const next = text[at + 1];
   unicodeEscape.lastIndex = at;
-  if (next === undefined) throw new Stop("truncated");
+  if (next === undefined) throw new NotJson("truncated");
   if ('"\\/bfnrt'.includes(next) || (next === "u" && unicodeEscape.test(text))) cursor.at += 2;
   else if (next === "'" || next === "`") {
     cursor.replace(at, at + 1, "");

@@ -1,10 +1,10 @@
 /** The form of the answer required by the request. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type WantedJson, anyObject } from "./ladder.ts";
-import { Check } from "../../content/json-schema/schema.ts";
+import { SchemaChecker } from "../../content/json-schema/schema.ts";
 
 /** Undefined when any text is allowed. */
-export function wantedOf({ textFormat }: TurnRequest): WantedJson | undefined {
+export function findWantedJson({ textFormat }: TurnRequest): WantedJson | undefined {
   if (textFormat?.type === "json_object") return anyObject;
   return textFormat?.type === "json_schema" ? ofSchema(JSON.parse(textFormat.schemaJson)) : undefined;
 }
@@ -12,5 +12,5 @@ export function wantedOf({ textFormat }: TurnRequest): WantedJson | undefined {
 const ofSchema = (schema: unknown): WantedJson => ({
   mode: "json_schema",
   pick: "last",
-  fits: (value) => new Check(schema).fits(schema, value),
+  fits: (value) => new SchemaChecker(schema).fits(schema, value),
 });

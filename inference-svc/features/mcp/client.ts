@@ -1,7 +1,7 @@
 /** The MCP servers available to requests: the operator's by name, and addresses allowed by the configuration file. */
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { type OnServiceEnd, watched } from "../../services/guarded-service.ts";
+import { type OnServiceEnd, observeCall } from "../../services/guarded-service.ts";
 import type { Meter, OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import { anyDomain } from "../../services/public-web/domains.ts";
@@ -106,7 +106,7 @@ export class McpServers {
 
   /** Counts a request, and logs the reason of a failure. */
   #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, work: () => Promise<Result>) {
-    return watched(this.#parts.watch(kind), signal, async () => {
+    return observeCall(this.#parts.watch(kind), signal, async () => {
       try {
         return await work();
       } catch (error) {

@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { type Dispatcher, Pool } from "undici";
-import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { CallAbandoned } from "../../models/ledger/service-meter.ts";
 import { measureParsed } from "../../models/estimate/memory.ts";
 import { EventScanner } from "../../models/upstream/transport/sse.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import { pinnedConnector } from "../../services/public-web/pinned-connector.ts";
 import type { FetchTarget } from "../../services/public-web/fetch-target.ts";
 import { McpFailure } from "./failure.ts";
-import { answers, failureOf, isRequest, readMessages, writeReply } from "./messages.ts";
+import { isAnswerTo, toMcpFailure, isRequest, readMessages, writeReply } from "./messages.ts";
 
 /** Maximum bytes of an answer. Its text is in memory twice while it is read. */
 export const maxAnswerBytes = 4 * 1024 * 1024;
@@ -123,7 +123,7 @@ export class McpConnection {
     const scanner = new EventScanner((_, data) => {
       if (data.trim() === "") return;
       for (const message of this.#messagesIn(data)) {
-        if (answers(message, post.id as number)) found ??= message;
+        if (isAnswerTo(message, post.id as number)) found ??= message;
         else if (isRequest(message) && replies++ < maxReplies) this.#reply(message, post);
       }
     });
@@ -157,7 +157,7 @@ export class McpConnection {
 }
 
 function awaited(messages: readonly JsonObject[], id: number): JsonObject {
-  const found = messages.find((message) => answers(message, id));
+  const found = messages.find((message) => isAnswerTo(message, id));
   if (found === undefined) throw noAnswer();
   return found;
 }
@@ -166,7 +166,7 @@ const noAnswer = (): McpFailure => new McpFailure("the server ended without an a
 
 function tooLong(): McpFailure {
   const message = `the answer is longer than ${maxAnswerBytes / 1024 / 1024} MiB`;
-  return new McpFailure(message, { cause: new CallGivenUp(message, 502) });
+  return new McpFailure(message, { cause: new CallAbandoned(message, 502) });
 }
 
 /** @throws McpFailure for a longer text */
@@ -187,7 +187,7 @@ async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<M
   try {
     const error = readMessages(await textOf(body, maxErrorBytes)).find((message) => "error" in message)?.["error"];
     if (error === undefined) return plain;
-    const { message, isQuoted } = failureOf(error);
+    const { message, isQuoted } = toMcpFailure(error);
     return new McpFailure(`HTTP ${status}: ${message}`, { status, isQuoted });
   } catch {
     return plain;

@@ -14,7 +14,7 @@ const byClient = /^(?:message|additional_tools|item_reference|configuration_upda
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** A server's tool list from the history. */
-export const listedBefore = (input: readonly InputItem[], label: string): readonly unknown[] | undefined => {
+export const findListedTools = (input: readonly InputItem[], label: string): readonly unknown[] | undefined => {
   const item = input.findLast(
     ({ type, server_label: of, error }) => type === "mcp_list_tools" && of === label && !error,
   );

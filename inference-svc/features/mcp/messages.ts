@@ -39,20 +39,20 @@ export function readMessages(text: string): readonly JsonObject[] {
 export const isRequest = ({ id, method }: JsonObject): boolean =>
   typeof method === "string" && id !== undefined && id !== null;
 
-export const answers = (message: JsonObject, id: number): boolean =>
+export const isAnswerTo = (message: JsonObject, id: number): boolean =>
   message["id"] === id && ("result" in message || "error" in message);
 
 /** @throws McpFailure for an error, and for a result other than an object */
 export function readResult(message: JsonObject): JsonObject {
   const { result, error } = message;
-  if (error !== undefined) throw failureOf(error);
+  if (error !== undefined) throw toMcpFailure(error);
   if (!isObject(result)) throw new McpFailure("the answer has no result");
   if (result["resultType"] === "input_required")
     throw new McpFailure("the server asks for more input, which Sluice does not give");
   return result;
 }
 
-export function failureOf(error: unknown, status?: number): McpFailure {
+export function toMcpFailure(error: unknown, status?: number): McpFailure {
   const { code, message } = isObject(error) ? error : {};
   const words = typeof message === "string" ? `: ${truncate(message, maxQuoted)}` : "";
   return new McpFailure(`JSON-RPC error ${Number(code)}${words}`, {

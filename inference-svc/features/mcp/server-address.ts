@@ -9,7 +9,7 @@ import type { ToolSettings } from "../../agent-loop/tool.ts";
 const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
 /** Name of the operator's server, for an entry without an address. */
-export function nameIn(entry: JsonObject): string | undefined {
+export function serverNameOf(entry: JsonObject): string | undefined {
   if (textIn(entry["server_url"]) !== undefined || textIn(entry["tunnel_id"]) !== undefined) return undefined;
   return textIn(entry["connector_id"]) ?? textIn(entry["server_label"]);
 }
@@ -19,7 +19,7 @@ export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">
   const url = textIn(entry["server_url"]);
   if (url !== undefined)
     return { url: allowedUrl(url, path, servers), fields: ownFields(entry, path), isOperators: false };
-  const name = nameIn(entry);
+  const name = serverNameOf(entry);
   const known = name === undefined ? undefined : servers.find(name);
   if (name === undefined || known === undefined) throw unknownServer(entry, path);
   if (isObject(entry["headers"]))

@@ -10,10 +10,10 @@ import type { Stage } from "../../turn/trace.ts";
 import { type OpenTool, type ToolCall, type ToolResult, errorOutput } from "../../agent-loop/tool.ts";
 import type { SourceList, SourceTool } from "../../agent-loop/tool-source.ts";
 import { type McpTool, readTools, toListed } from "./tool-definitions.ts";
-import { listedBefore } from "./earlier-calls.ts";
+import { findListedTools } from "./earlier-calls.ts";
 import { modelName } from "./tool-names.ts";
 import { failureForModel, resultForModel, textOfResult } from "./tool-results.ts";
-import { allowedBy, approvalBy } from "./tool-selection.ts";
+import { parseAllowedTools, parseApproval } from "./tool-selection.ts";
 import { openObjectShape } from "./argument-shape.ts";
 
 const listMs = 20_000;
@@ -49,9 +49,9 @@ export class McpServer {
     this.#servers = servers;
     this.#address = address;
     this.#session = servers.open(address);
-    this.#known = listedBefore(input, label);
-    this.#isAllowed = allowedBy(allowed);
-    this.#waits = approvalBy(approval);
+    this.#known = findListedTools(input, label);
+    this.#isAllowed = parseAllowedTools(allowed);
+    this.#waits = parseApproval(approval);
   }
 
   /** Whether the history contains its tools. */

@@ -3,7 +3,7 @@
  * session, opened first and deleted at the end.
  */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { CallAbandoned } from "../../models/ledger/service-meter.ts";
 import { abortFault } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { FieldMap, McpConnection } from "./connection.ts";
@@ -215,7 +215,7 @@ function sessionIdIn(field: string | string[] | undefined): string | undefined {
 
 function lateAnswer(limitMs: number): McpFailure {
   const message = `no answer in ${limitMs / 1_000} s`;
-  return new McpFailure(message, { cause: new CallGivenUp(message, 524) });
+  return new McpFailure(message, { cause: new CallAbandoned(message, 524) });
 }
 
 /** Runs work bounded by the turn and its time limit. @throws McpFailure after its time; Fault when the turn is over */

@@ -5,7 +5,7 @@ import type { McpTool } from "./tool-definitions.ts";
 type Matches = (tool: McpTool) => boolean;
 
 /** @param value names, or an object of names and `read_only`; absent means all tools */
-export function allowedBy(value: unknown): Matches {
+export function parseAllowedTools(value: unknown): Matches {
   if (Array.isArray(value)) return isNamedIn(value);
   return isObject(value) ? filter(value) : () => true;
 }
@@ -14,7 +14,7 @@ export function allowedBy(value: unknown): Matches {
  * Whether a call of the tool needs approval. Every call does unless the entry says never: a server may do harm in the name of the user.
  * @param value always, never, or filters under these names; a tool in both filters needs approval
  */
-export function approvalBy(value: unknown): Matches {
+export function parseApproval(value: unknown): Matches {
   if (value === "never") return () => false;
   if (!isObject(value)) return () => true;
   const { always, never } = value;

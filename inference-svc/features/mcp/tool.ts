@@ -6,7 +6,7 @@ import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import type { ToolReference } from "../../turn/request.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
 import type { OpenSource, SourceTool, ToolSource } from "../../agent-loop/tool-source.ts";
-import { findServer, nameIn } from "./server-address.ts";
+import { findServer, serverNameOf } from "./server-address.ts";
 import { restoreMcpItems } from "./earlier-calls.ts";
 import { modelName } from "./tool-names.ts";
 import { McpServer } from "./server-tools.ts";
@@ -26,7 +26,7 @@ export const mcp = (servers: McpServers): ToolSource => ({
 });
 
 function isOperators(entry: JsonObject, servers: McpServers): boolean {
-  const name = nameIn(entry);
+  const name = serverNameOf(entry);
   return name !== undefined && (servers.find(name) !== undefined || typeof entry["connector_id"] !== "string");
 }
 

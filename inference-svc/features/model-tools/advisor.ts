@@ -11,15 +11,15 @@ import { truncateMiddle } from "../../turn/truncate.ts";
 import type { OutputItem } from "../../turn/turn.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPart, partToolMs, unknownModel } from "./tool-call.ts";
+import { callPartModel, partToolMs, unknownModel } from "./tool-call.ts";
 import { writeTranscript } from "../../content/transcript.ts";
 import { readToolReasoning } from "./reasoning-field.ts";
 
@@ -66,7 +66,7 @@ export const advisor = (parts: AdvisorParts): ServerTool => ({
   hasEffect: true,
   open(settings) {
     const wanted: Wanted = settings.parameters;
-    const advice = isRecalled(settings) ? undefined : new Advice(settings, parts);
+    const advice = isForRestoredCalls(settings) ? undefined : new Advice(settings, parts);
     const isStreamed = wanted.stream === true && settings.request.stream && showsParts(settings.request);
     return {
       description: descriptionOf(wanted),
@@ -137,7 +137,7 @@ class Advice {
     if (refused !== undefined) return this.#failed(asked, slug, refused);
     made.count++;
     const { request } = this.#settings;
-    const result = await callPart(
+    const result = await callPartModel(
       this.#models,
       { part: "advisor", request, own: this.#own(asked, slug, call) },
       call,
@@ -203,7 +203,7 @@ function exchangeOf(item: InputItem, name: string | undefined): Exchange | undef
   return typeof asked === "string" && typeof advice === "string" ? { prompt: asked, advice } : undefined;
 }
 
-function recall({ prompt: asked, advice, error }: InputItem): RecalledCall {
+function recall({ prompt: asked, advice, error }: InputItem): RestoredCall {
   const args = { prompt: typeof asked === "string" ? asked : "" };
   if (typeof error === "string") return { args, output: errorOutput(error) };
   return {

@@ -11,15 +11,15 @@ import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
   type OpenTool,
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPart, partToolMs, unknownModel } from "./tool-call.ts";
+import { callPartModel, partToolMs, unknownModel } from "./tool-call.ts";
 
 /** Maximum images per response: each costs as much as a long answer. */
 const maxCalls = 8;
@@ -71,7 +71,7 @@ export const hostedImageGeneration = (parts: ImageParts): ServerTool => ({
 
 /** @param path of the settings */
 function opened(settings: ToolSettings, path: string, given: JsonObject, parts: ImageParts): OpenTool {
-  const run = isRecalled(settings) ? undefined : runOf(settings, path, given, parts);
+  const run = isForRestoredCalls(settings) ? undefined : runOf(settings, path, given, parts);
   return {
     description,
     arguments: args,
@@ -114,7 +114,7 @@ function runOf(
     if (made.count >= maxCalls) return failed(prompt, `the limit of ${maxCalls} images is reached`);
     made.count++;
     const input = [{ type: "message", role: "user", content: prompt }];
-    const result = await callPart(models, { part: "image", request, own: { ...own, input } }, call);
+    const result = await callPartModel(models, { part: "image", request, own: { ...own, input } }, call);
     if ("error" in result) return failed(prompt, result.error);
     const [image] = result.heard.images;
     const why = image === undefined ? "the model gave no image" : await refusalOf(image, call);
@@ -144,7 +144,7 @@ const failed = (prompt: string, error: string): ToolResult => ({
   failed: true,
 });
 
-function recall({ prompt, result, error }: InputItem): RecalledCall {
+function recall({ prompt, result, error }: InputItem): RestoredCall {
   const said = { prompt: typeof prompt === "string" ? prompt : "" };
   if (typeof error === "string") return { args: said, output: errorOutput(error) };
   const made = typeof result === "string" ? "The user was shown the image." : "The image is not kept.";

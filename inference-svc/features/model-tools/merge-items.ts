@@ -1,10 +1,10 @@
 /** Merges an answer's messages into one, and its reasoning into one: clients see them joined, and a rule's match may span two of them. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { append } from "@sluice/proto/lib/text/append.js";
-import { onBatch } from "../../turn/layer-builders.ts";
+import { batchLayer } from "../../turn/layer-builders.ts";
 import type { Layer, OutputItem, TurnEvent } from "../../turn/turn.ts";
 
-export const mergeItems: Layer = onBatch(() => {
+export const mergeItems: Layer = batchLayer(() => {
   const merged = new MergedItems();
   return (batch) => batch.flatMap((event) => merged.take(event));
 });

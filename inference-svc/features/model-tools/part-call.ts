@@ -22,15 +22,15 @@ export interface PartCaller {
   readonly scope: Scope;
 }
 
-export interface Source {
+export interface WebSourceLink {
   readonly title: string;
   readonly url: string;
 }
 
-export interface Heard {
+export interface PartAnswer {
   /** All its text, including text between tool calls. */
   readonly text: string;
-  readonly sources: readonly Source[];
+  readonly sources: readonly WebSourceLink[];
   /** Images it made, each as base64 or as the provider's URL. */
   readonly images: readonly string[];
   /** Calls of the client's functions. */
@@ -43,7 +43,7 @@ export interface Heard {
 const maxSaidLength = 1_000_000;
 
 /** Receives text while it streams. */
-export type WordListener = (kind: "text" | "reasoning", delta: string) => void;
+export type TextListener = (kind: "text" | "reasoning", delta: string) => void;
 
 export class PartCall {
   readonly #abort = new TurnAbort();
@@ -74,7 +74,7 @@ export class PartCall {
   }
 
   /** @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
-  async said(turn: Turn, request: TurnRequest, hears: WordListener = () => {}): Promise<Heard> {
+  async said(turn: Turn, request: TurnRequest, hears: TextListener = () => {}): Promise<PartAnswer> {
     const { signal } = this.#outer;
     const stop = () => this.#abort.abort(signal.reason);
     const timer = setTimeout(() => this.giveUp(), this.#limitMs);
@@ -110,17 +110,17 @@ const together = (turn: Turn): Turn => compose([enforcedGuardrails, mergeItems],
 
 /** The texts and images of an answer. */
 class Collected {
-  readonly #hears: WordListener;
+  readonly #hears: TextListener;
   #text = "";
-  readonly #sources = new Map<string, Source>();
+  readonly #sources = new Map<string, WebSourceLink>();
   readonly #images: string[] = [];
   readonly #calls: OutputItem[] = [];
 
-  constructor(hears: WordListener) {
+  constructor(hears: TextListener) {
     this.#hears = hears;
   }
 
-  get said(): Omit<Heard, "conversation"> {
+  get said(): Omit<PartAnswer, "conversation"> {
     return { text: this.#text, sources: [...this.#sources.values()], images: this.#images, calls: this.#calls };
   }
 

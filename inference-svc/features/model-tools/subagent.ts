@@ -2,24 +2,24 @@
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
-import { type Heard, showsParts } from "./part-call.ts";
+import { type PartAnswer, showsParts } from "./part-call.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
 import { canonicalJson } from "../../agent-loop/call-arguments.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ResumedCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPart } from "./tool-call.ts";
+import { callPartModel } from "./tool-call.ts";
 import type { StateSeal } from "../../content/sealed-state.ts";
-import { type WorkerSettings, type WorkerWishes, readWorkerSettings, workerRequest } from "./subagent-settings.ts";
+import { type WorkerSettings, type WorkerParameters, readWorkerSettings, workerRequest } from "./subagent-settings.ts";
 
 /** Maximum tasks per response: each costs as much as a separate response. */
 const maxTasks = 8;
@@ -62,10 +62,10 @@ export const subagent = (parts: SubagentParts): ServerTool => ({
   kinds: [kind],
   hasEffect: true,
   open(settings) {
-    const wishes: WorkerWishes = settings.parameters;
+    const wishes: WorkerParameters = settings.parameters;
     const named = wishes.name === undefined ? {} : { instance_name: wishes.name };
     const blank = { ...named, status: "failed" };
-    if (isRecalled(settings)) {
+    if (isForRestoredCalls(settings)) {
       return { description: "", arguments: args, blank, run: () => Promise.resolve(failure(named, "")), recall };
     }
     const worker = new Subagent(settings, parts);
@@ -142,7 +142,7 @@ class Subagent {
     const own = workerRequest(this.#worker, state, request, call.scope.trace.usage);
     if (own === undefined) return this.#failed(state, call, "the request has reached its limit of cost or tokens");
     const question = { part: "subagent", request, own, limitMs: taskMs } as const;
-    const result = await callPart({ ask: this.#models.askWorker }, question, call);
+    const result = await callPartModel({ ask: this.#models.askWorker }, question, call);
     if ("error" in result) return this.#failed(state, call, result.error);
     const { text, calls } = result.heard;
     if (calls.length > 0) return this.#suspended(state, result.heard, call);
@@ -152,7 +152,7 @@ class Subagent {
   }
 
   /** The result of a worker waiting for functions of the client, within the limit of calls. */
-  #suspended(state: WorkerState, { calls, conversation }: Heard, call: ToolCall): ToolResult {
+  #suspended(state: WorkerState, { calls, conversation }: PartAnswer, call: ToolCall): ToolResult {
     const { maxToolCalls, name } = this.#worker;
     const room = maxToolCalls - (countCalls(conversation) - calls.length);
     const admitted = calls.slice(0, Math.max(0, room));
@@ -223,7 +223,7 @@ function withNewIds(items: readonly InputItem[], ids: ReadonlyMap<unknown, strin
 
 const wordsIn = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function recall({ task_name: name, task_description: task, outcome, error }: InputItem): RecalledCall {
+function recall({ task_name: name, task_description: task, outcome, error }: InputItem): RestoredCall {
   const said = { task_name: wordsIn(name), task_description: wordsIn(task) };
   if (typeof error === "string") return { args: said, output: errorOutput(error) };
   const known = typeof outcome === "string" ? { outcome } : { note: "What came of it is not kept." };

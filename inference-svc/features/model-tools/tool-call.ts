@@ -1,6 +1,6 @@
 /** Calls a model on behalf of a tool. A failed call gives an error result, and the response goes on. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { type Heard, PartCall, type PartSettings, type WordListener, partRequest } from "./part-call.ts";
+import { type PartAnswer, PartCall, type PartSettings, type TextListener, partRequest } from "./part-call.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestPart } from "../../turn/trace.ts";
@@ -12,7 +12,7 @@ export const partMs = 120_000;
 /** Time limit in milliseconds of a tool around such a call, with reserve for a busy process. */
 export const partToolMs = partMs + 5_000;
 
-export interface PartQuestion {
+export interface PartCallRequest {
   readonly part: RequestPart;
   /** The client's request; its data policy and price limit apply to the call. */
   readonly request: TurnRequest;
@@ -21,14 +21,14 @@ export interface PartQuestion {
   readonly limitMs?: number;
 }
 
-export type PartResult = { readonly heard: Heard } | { readonly error: string };
+export type PartResult = { readonly heard: PartAnswer } | { readonly error: string };
 
 /** @throws Fault when the turn is over */
-export async function callPart(
+export async function callPartModel(
   { ask }: Pick<CalledModels, "ask">,
-  { part, request, own, limitMs = partMs }: PartQuestion,
+  { part, request, own, limitMs = partMs }: PartCallRequest,
   { scope, signal }: ToolCall,
-  hears?: WordListener,
+  hears?: TextListener,
 ): Promise<PartResult> {
   const startedAt = performance.now();
   const outer = scope.with({ signal });

@@ -10,19 +10,19 @@ import { Spending } from "../../models/internal-calls/internal-spending.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Layer } from "../../turn/turn.ts";
 import {
-  type Flagged,
+  type FlaggedText,
   type Moderator,
   type ModeratorProfile,
   type UserInput,
-  Unmoderated,
+  ModerationFailed,
   buildModerator,
   moderatorProfile,
 } from "./moderator.ts";
 import { serviceRetryMs } from "../../models/internal-calls/retry-hint.ts";
-import type { AskingFeature, Feature } from "../kit.ts";
+import type { CallingFeature, Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
 /** Refuses early when moderation is requested and cannot run. */
@@ -31,7 +31,7 @@ export const moderationAvailable: Feature = {
   applies: applies.moderationAvailable,
   layer(kit) {
     const moderator = moderatorProfile(kit);
-    return onRequest((request, scope) => {
+    return requestLayer((request, scope) => {
       if (!request.plugins?.moderation) return request;
       if (moderator === undefined) {
         throw invalid(
@@ -48,7 +48,7 @@ export const moderationAvailable: Feature = {
 };
 
 /** Refuses flagged requests. A request without a verdict is refused too, unless the operator configured otherwise. */
-export const moderation: AskingFeature = {
+export const moderation: CallingFeature = {
   id: "moderation",
   applies: applies.moderation,
   layer(kit) {
@@ -67,7 +67,7 @@ export const moderation: AskingFeature = {
 type Moderate = (said: UserInput, context: CallContext) => void | Promise<void>;
 
 const moderating = (moderator: ModeratorProfile | undefined, moderate: Moderate): Layer =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     if (moderator === undefined || !request.plugins?.moderation) return request;
     const messages = saidNow(request.input);
     const texts = messages.map(({ content }) => textOf(content)).filter((text) => text.trim() !== "");
@@ -89,7 +89,7 @@ async function moderated(said: UserInput, moderator: Moderator, request: TurnReq
     note(`Blocked: ${reasons.join(", ")}`, { action: "blocked", detected: true, patterns: reasons });
     throw blocked(reasons, flagged, scope);
   } catch (error) {
-    if (!(error instanceof Unmoderated)) throw error;
+    if (!(error instanceof ModerationFailed)) throw error;
     const open = moderator.fail === "open";
     const summary = `Error: not moderated, ${open ? "let through" : "refused"}`;
     note(summary, { action: "error", detected: false, fail_mode: moderator.fail });
@@ -148,13 +148,13 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-function blocked(reasons: readonly string[], [first]: readonly Flagged[], { trace }: Scope): Fault {
+function blocked(reasons: readonly string[], [first]: readonly FlaggedText[], { trace }: Scope): Fault {
   const [asked] = trace.candidates;
   return new Fault(FaultReason.GUARDRAIL_BLOCKED, `Request blocked by moderation: ${reasons.join(", ")}`, {
     origin: FaultOrigin.CLIENT,
     metadata: {
       reasons,
-      flagged_input: elided(first?.text ?? ""),
+      flagged_input: elideMiddle(first?.text ?? ""),
       ...(asked && { provider_name: asked.provider, model_slug: asked.model }),
     },
   });
@@ -166,7 +166,7 @@ const head = 50;
 const tail = 49;
 
 /** Leaves out the middle of a long text. */
-export function elided(text: string): string {
+export function elideMiddle(text: string): string {
   const characters = Array.from(text);
   if (characters.length <= maxShown) return text;
   return `${characters.slice(0, head).join("")}\u2026${characters.slice(-tail).join("")}`;

@@ -1,7 +1,11 @@
 /** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
 import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { model } from "@sluice/proto/config/model.js";
-import { type CallContext, type Route, forbidden } from "../../models/internal-calls/internal-call.ts";
+import {
+  type CallContext,
+  type RouteRequest,
+  findForbiddingReasons,
+} from "../../models/internal-calls/internal-call.ts";
 import type { Detector } from "../../services/detection/detector.ts";
 import { DetectorUnavailable } from "../../services/detection/wire.ts";
 import { JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
@@ -10,12 +14,12 @@ import { splitIntoWindows } from "../../content/text-windows.ts";
 import { findCandidates } from "../../models/routing/choose/candidates.ts";
 import { Catalog } from "../../models/routing/catalog.ts";
 import { policyFilters } from "../../models/routing/choose/policies.ts";
-import { appliedTo } from "../../turn/applied-guardrails.ts";
+import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import type { ModerationDetectors } from "./client.ts";
 import type { DryKit, Kit } from "../kit.ts";
 
 /** A flagged text and its category. */
-export interface Flagged {
+export interface FlaggedText {
   readonly category: string;
   /** The flagged part of the text. */
   readonly text: string;
@@ -41,11 +45,11 @@ export interface UserInput {
 
 export interface Moderator extends ModeratorProfile {
   /** Empty when nothing is flagged. @throws Unmoderated; Fault when the turn is over */
-  flagged(said: UserInput, context: CallContext): Promise<readonly Flagged[]>;
+  flagged(said: UserInput, context: CallContext): Promise<readonly FlaggedText[]>;
 }
 
 /** The moderation model gave no answer, which never counts as passed. */
-export class Unmoderated extends Error {}
+export class ModerationFailed extends Error {}
 
 type ProfileKit = Pick<DryKit, "roles" | "router" | "dialects" | "hasModerationService">;
 
@@ -72,15 +76,15 @@ function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit):
     providers: [...router.catalog.providers.values()],
     models: [model.parse({ id: slug, endpoints })],
   });
-  const route: Route = (request, { caller, trace }) => {
+  const route: RouteRequest = (request, { caller, trace }) => {
     const excluded = (trace.excluded = new Map<string, number>());
-    return findCandidates(catalog, request, dialects, { excluded, policies: policyFilters(appliedTo(caller)) });
+    return findCandidates(catalog, request, dialects, { excluded, policies: policyFilters(guardrailsFor(caller)) });
   };
   return {
     model: slug,
     fail: role.fail,
     readsImages: moderatesImages(role),
-    forbidden: (context) => forbidden(route, { ...policyQuestion, model: slug }, context),
+    forbidden: (context) => findForbiddingReasons(route, { ...policyQuestion, model: slug }, context),
   };
 }
 
@@ -99,12 +103,12 @@ const serviceModerator = (
       return [...flaggedIn(inTexts), ...flaggedIn(inImages ?? new Map()).map((flag) => ({ ...flag, text: "[image]" }))];
     } catch (cause) {
       if (!(cause instanceof DetectorUnavailable)) throw cause;
-      throw new Unmoderated("the moderation service gave no answer", { cause });
+      throw new ModerationFailed("the moderation service gave no answer", { cause });
     }
   },
 });
 
-const flaggedIn = (found: Awaited<ReturnType<Detector["find"]>>): readonly Flagged[] =>
+const flaggedIn = (found: Awaited<ReturnType<Detector["find"]>>): readonly FlaggedText[] =>
   [...found].flatMap(([text, marks]) =>
     marks.map(({ category, start, end }) => ({ category, text: text.slice(start, end) })),
   );
@@ -135,7 +139,8 @@ function modelModerator(role: ModerationRole, judge: Judge, kit: ProfileKit): Mo
     ...modelProfile(role, judge, kit),
     async flagged({ texts }, context) {
       const windows = texts.flatMap((text) => [...splitIntoWindows(text, windowLength)]);
-      if (windows.length * rules.length > maxQuestions) throw new Unmoderated(`${windows.length} stretches of text`);
+      if (windows.length * rules.length > maxQuestions)
+        throw new ModerationFailed(`${windows.length} stretches of text`);
       const questions = windows.flatMap(({ text }) => rules.map(([category, rule]) => ({ category, rule, text })));
       const answers = await Promise.allSettled(
         questions.map(({ rule, text }) => judge.probability(rule, text, context)),
@@ -148,7 +153,7 @@ function modelModerator(role: ModerationRole, judge: Judge, kit: ProfileKit): Mo
       if (flagged.length > 0 || failed === undefined) return flagged;
       const cause: unknown = failed.reason;
       throw cause instanceof JudgeUnavailable
-        ? new Unmoderated("the moderation model gave no verdict", { cause })
+        ? new ModerationFailed("the moderation model gave no verdict", { cause })
         : cause;
     },
   };

@@ -10,7 +10,7 @@ interface Needs {
 }
 
 /** Lists the possible endpoints. */
-export const candidates: FeatureOf<Needs> = {
+export const candidatesFeature: FeatureOf<Needs> = {
   id: "candidates",
   applies: applies.candidates,
   layer: ({ router, told }) => noteCandidates(router, told),

@@ -3,15 +3,15 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { type SandboxPlace, type SandboxParts, findPlace } from "./container.ts";
-import { describeOutputs, heldOutput } from "./run-output.ts";
+import { type SandboxTarget, type SandboxParts, findSandbox } from "./container.ts";
+import { describeOutputs, parseEarlierOutput } from "./run-output.ts";
 import { describeProgram, maxProgramLength, runProgram } from "./run-call.ts";
 
 const args = object(
@@ -35,14 +35,14 @@ export const bashTool = (parts: SandboxParts): ServerTool => ({
     return engine === "service" || (engine !== "native" && !isNative());
   },
   open(settings) {
-    const place = isRecalled(settings) ? undefined : placeOf(settings, parts);
+    const place = isForRestoredCalls(settings) ? undefined : placeOf(settings, parts);
     return {
       description: describeProgram("Runs a command with sh"),
       arguments: args,
       async run({ command, timeout_ms: timeoutMs }, call): Promise<ToolResult> {
         const said = { command, container_id: place?.container.id };
         const wish = { language: "shell", command: String(command), timeoutMs } as const;
-        const output = await runProgram(place as SandboxPlace, wish, call);
+        const output = await runProgram(place as SandboxTarget, wish, call);
         if (typeof output === "string") return failed(said, output);
         const { stdout, stderr, outcome } = output;
         const item = { ...said, stdout, stderr };
@@ -55,10 +55,10 @@ export const bashTool = (parts: SandboxParts): ServerTool => ({
   },
 });
 
-function placeOf(settings: ToolSettings, parts: SandboxParts): SandboxPlace {
+function placeOf(settings: ToolSettings, parts: SandboxParts): SandboxTarget {
   const within = settings.entry["type"] === "bash" ? settings.path : `${settings.path}.parameters`;
   const { environment: container } = settingsOf(settings);
-  return findPlace(settings, { container, path: `${within}.environment` }, parts);
+  return findSandbox(settings, { container, path: `${within}.environment` }, parts);
 }
 
 const failed = (said: JsonObject, error: string): ToolResult => ({
@@ -67,9 +67,9 @@ const failed = (said: JsonObject, error: string): ToolResult => ({
   failed: true,
 });
 
-function recall(item: InputItem): RecalledCall {
+function recall(item: InputItem): RestoredCall {
   const { command, error, stdout } = item;
   const said = { command: typeof command === "string" ? command : "" };
   if (typeof error === "string" && typeof stdout !== "string") return { args: said, output: errorOutput(error) };
-  return { args: said, output: describeOutputs([heldOutput(item)]) };
+  return { args: said, output: describeOutputs([parseEarlierOutput(item)]) };
 }

@@ -1,7 +1,7 @@
 /** The operator's sandbox: an HTTP adapter that runs commands and code in containers (docs/tools/sandbox.md). Nothing runs in Sluice. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { SandboxSettings } from "@sluice/proto/config/sandbox.js";
-import { GuardedService, type OnServiceEnd, watched } from "../../services/guarded-service.ts";
+import { GuardedService, type OnServiceEnd, observeCall } from "../../services/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import { MeteredClient } from "../../services/metered-client.ts";
@@ -86,7 +86,7 @@ export class Sandbox {
   async run(container: Container, run: Run, { scope, signal }: ServiceCaller): Promise<readonly CommandOutput[]> {
     throwIfAborted(signal);
     const limits = { scope, signal, timeoutMs: run.timeoutMs + overheadMs };
-    return watched(this.#watch(), signal, async () => {
+    return observeCall(this.#watch(), signal, async () => {
       this.#service.check();
       return this.#service.ask(signal, async () =>
         readRun(await this.#client.post("/v1/runs", bodyOf(container, run), limits), run.commands.length),

@@ -5,23 +5,23 @@ import type { InputItem } from "../../turn/request.ts";
 import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import {
   type OpenTool,
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   errorOutput,
-  isRecalled,
-  notKept,
+  isForRestoredCalls,
+  resultNotStored,
 } from "../../agent-loop/tool.ts";
 import type { CommandOutput } from "./sandbox-answer.ts";
 import {
   type ContainerSettings,
-  type SandboxPlace,
+  type SandboxTarget,
   type SandboxParts,
-  findPlace,
-  findPlaceOrReason,
+  findSandbox,
+  findSandboxOrReason,
 } from "./container.ts";
-import { describeOutputs, heldOutput } from "./run-output.ts";
+import { describeOutputs, parseEarlierOutput } from "./run-output.ts";
 import { describeProgram, maxProgramLength, runProgram } from "./run-call.ts";
 
 const args = object(
@@ -38,11 +38,11 @@ export const codeInterpreter = (parts: SandboxParts): ServerTool => ({
   open(settings) {
     const { environment: container, sleep_after_seconds: sleepAfterSeconds } = settings.parameters;
     const given = { container, sleepAfterSeconds, path: `${settings.path}.parameters.environment` };
-    const place = isRecalled(settings) ? undefined : findPlace(settings, given, parts);
+    const place = isForRestoredCalls(settings) ? undefined : findSandbox(settings, given, parts);
     return {
       description,
       arguments: args,
-      run: ({ code }, call) => runCode(String(code), place as SandboxPlace, call, ownFields),
+      run: ({ code }, call) => runCode(String(code), place as SandboxTarget, call, ownFields),
       recall: recallOwn,
     };
   },
@@ -55,7 +55,7 @@ export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
   hasEffect: true,
   open(settings) {
     const given: ContainerSettings = { container: settings.entry["container"], path: `${settings.path}.container` };
-    const place = isRecalled(settings) ? undefined : findPlaceOrReason(settings, given, parts);
+    const place = isForRestoredCalls(settings) ? undefined : findSandboxOrReason(settings, given, parts);
     const containerId = typeof place === "object" ? place.container.id : "";
     const hasOutputs = settings.request.include.includes("code_interpreter_call.outputs");
     const fields: DescribeRun = ({ stdout, stderr }) => ({ outputs: hasOutputs ? logsOf(stdout, stderr) : null });
@@ -67,7 +67,7 @@ export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
       async run({ code }, call) {
         for (const step of ["in_progress", "interpreting"]) call.tell(event(step));
         if (typeof place === "string") return failedRun(String(code), "", place, fields);
-        return runCode(String(code), place as SandboxPlace, call, fields);
+        return runCode(String(code), place as SandboxTarget, call, fields);
       },
       recall: recallHosted,
     } satisfies OpenTool;
@@ -79,7 +79,7 @@ const event = (step: string): ItemEvent => ({ name: `response.code_interpreter_c
 /** Converts a run's output to fields of its item. */
 type DescribeRun = (output: CommandOutput) => JsonObject;
 
-async function runCode(code: string, place: SandboxPlace, call: ToolCall, describe: DescribeRun): Promise<ToolResult> {
+async function runCode(code: string, place: SandboxTarget, call: ToolCall, describe: DescribeRun): Promise<ToolResult> {
   const { id } = place.container;
   const output = await runProgram(place, { language: "python", command: code }, call);
   if (typeof output === "string") return failedRun(code, id, output, describe);
@@ -105,17 +105,17 @@ const logsOf = (...texts: readonly string[]): readonly JsonObject[] =>
 
 const codeOf = ({ code }: InputItem): JsonObject => ({ code: typeof code === "string" ? code : "" });
 
-function recallOwn(item: InputItem): RecalledCall {
+function recallOwn(item: InputItem): RestoredCall {
   const { error, stdout = "" } = item;
   if (typeof error === "string" && stdout === "") return { args: codeOf(item), output: errorOutput(error) };
-  return { args: codeOf(item), output: describeOutputs([heldOutput(item)]) };
+  return { args: codeOf(item), output: describeOutputs([parseEarlierOutput(item)]) };
 }
 
 /** Items contain outputs only if the client requested them. */
-function recallHosted(item: InputItem): RecalledCall {
+function recallHosted(item: InputItem): RestoredCall {
   const { outputs, error } = item;
   if (typeof error === "string") return { args: codeOf(item), output: errorOutput(error) };
-  if (!Array.isArray(outputs)) return { args: codeOf(item), output: notKept };
+  if (!Array.isArray(outputs)) return { args: codeOf(item), output: resultNotStored };
   const logs = (outputs as readonly JsonObject[]).map(({ logs: text }) => (typeof text === "string" ? text : ""));
   const outcome = { type: "exit", exit_code: item["status"] === "failed" ? 1 : 0 } as const;
   return { args: codeOf(item), output: describeOutputs([{ stdout: logs.join("\n"), stderr: "", outcome }]) };

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { StateKey } from "../../turn/turn-state.ts";
-import { type ToolSettings, failsByCall } from "../../agent-loop/tool.ts";
+import { type ToolSettings, failsOnCall } from "../../agent-loop/tool.ts";
 import type { Container, Sandbox } from "./client.ts";
 
 export interface SandboxParts {
@@ -14,7 +14,7 @@ export interface SandboxParts {
 }
 
 /** The sandbox and container of a tool. */
-export interface SandboxPlace {
+export interface SandboxTarget {
   readonly sandbox: Sandbox;
   readonly container: Container;
 }
@@ -41,19 +41,21 @@ const missing = (settings: ToolSettings): string =>
   `${String(settings.entry["type"])} needs a sandbox, and this service has none; its operator sets sandbox.base_url`;
 
 /** Returns a sentence for the model when no sandbox is configured and calls must fail instead of the request. @throws Fault INVALID_REQUEST */
-export const findPlaceOrReason = (
+export const findSandboxOrReason = (
   settings: ToolSettings,
   given: ContainerSettings,
   parts: SandboxParts,
-): SandboxPlace | string =>
-  parts.sandbox === undefined && failsByCall(settings.request) ? missing(settings) : findPlace(settings, given, parts);
+): SandboxTarget | string =>
+  parts.sandbox === undefined && failsOnCall(settings.request)
+    ? missing(settings)
+    : findSandbox(settings, given, parts);
 
 /** @throws Fault INVALID_REQUEST when no sandbox is configured, and for settings no sandbox supports */
-export function findPlace(
+export function findSandbox(
   settings: ToolSettings,
   given: ContainerSettings,
   { sandbox, secret }: SandboxParts,
-): SandboxPlace {
+): SandboxTarget {
   if (sandbox === undefined) throw invalid(settings.path, missing(settings));
   const { container, path, sleepAfterSeconds: sleep } = given;
   const wanted: JsonObject = isObject(container) ? container : {};

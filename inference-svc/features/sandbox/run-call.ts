@@ -1,8 +1,8 @@
 /** Runs the command of a tool call within the time left of the call and the turn. */
 import type { ToolCall } from "../../agent-loop/tool.ts";
 import type { CommandOutput } from "./sandbox-answer.ts";
-import type { SandboxPlace } from "./container.ts";
-import { shortened } from "./run-output.ts";
+import type { SandboxTarget } from "./container.ts";
+import { shortenOutputs } from "./run-output.ts";
 import { type Run, SandboxUnavailable, maxRunMs } from "./client.ts";
 
 /** Maximum characters of a program: at four bytes each, below Linux's limit of 128 KiB per process argument. */
@@ -24,7 +24,7 @@ export interface RequestedRun extends Pick<Run, "language" | "commands"> {
 
 /** @returns the outputs, or the reason why there are none @throws Fault when the turn is over */
 export async function runCall(
-  { sandbox, container }: SandboxPlace,
+  { sandbox, container }: SandboxTarget,
   { language, commands, timeoutMs, maxLength }: RequestedRun,
   call: ToolCall,
 ): Promise<readonly CommandOutput[] | string> {
@@ -32,7 +32,7 @@ export async function runCall(
   const wanted = typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : maxRunMs;
   const run = { language, commands, timeoutMs: Math.min(wanted, maxRunMs, left) };
   try {
-    return shortened(await sandbox.run(container, run, call), maxLength);
+    return shortenOutputs(await sandbox.run(container, run, call), maxLength);
   } catch (error) {
     if (error instanceof SandboxUnavailable) return error.message;
     throw error;
@@ -41,7 +41,7 @@ export async function runCall(
 
 /** The same for a single program. */
 export async function runProgram(
-  place: SandboxPlace,
+  place: SandboxTarget,
   { command, ...wish }: Omit<RequestedRun, "commands"> & { readonly command: string },
   call: ToolCall,
 ): Promise<CommandOutput | string> {

@@ -12,7 +12,7 @@ const maxLength = 100_000;
 const maxTotal = 200_000;
 
 /** @param wanted `max_output_length` of the call */
-export function shortened(outputs: readonly CommandOutput[], wanted: unknown): readonly CommandOutput[] {
+export function shortenOutputs(outputs: readonly CommandOutput[], wanted: unknown): readonly CommandOutput[] {
   const limit = Math.min(typeof wanted === "number" ? wanted : standardLength, maxLength);
   let room = maxTotal;
   const cut = (text: string): string => {
@@ -39,7 +39,7 @@ export function describeOutputs(outputs: readonly CommandOutput[]): string {
 }
 
 /** The outputs of an earlier item. */
-export const heldOutputs = (outputs: unknown): readonly CommandOutput[] =>
+export const parseEarlierOutputs = (outputs: unknown): readonly CommandOutput[] =>
   (Array.isArray(outputs) ? outputs : []).filter(isObject).map(({ stdout, stderr, outcome }) => ({
     stdout: textOf(stdout),
     stderr: textOf(stderr),
@@ -47,7 +47,7 @@ export const heldOutputs = (outputs: unknown): readonly CommandOutput[] =>
   }));
 
 /** The output of an earlier item with a single command. */
-export const heldOutput = ({ stdout, stderr, exitCode }: JsonObject): CommandOutput => ({
+export const parseEarlierOutput = ({ stdout, stderr, exitCode }: JsonObject): CommandOutput => ({
   stdout: textOf(stdout),
   stderr: textOf(stderr),
   outcome: heldOutcome(exitCode),

@@ -1,8 +1,8 @@
 /** Reads the adapter's answer to a run. Everything in it may be hostile: programs inside the sandbox control their output. */
 import { stripVTControlCharacters } from "node:util";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
-import type { Posted } from "../../services/detection/wire.ts";
-import { wellFormed } from "../../content/page-charset.ts";
+import type { PostedAnswer } from "../../services/detection/wire.ts";
+import { removeInvalidCharacters } from "../../content/page-charset.ts";
 
 export type RunOutcome = { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
 
@@ -32,7 +32,7 @@ const refusals: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** @param count number of commands @throws SandboxRefused; Error for every other answer without a run's result */
-export function readRun({ status, body }: Posted, count: number): readonly CommandOutput[] {
+export function readRun({ status, body }: PostedAnswer, count: number): readonly CommandOutput[] {
   const refusal = refusals.get(status);
   if (refusal !== undefined) throw new SandboxRefused(status, refusal);
   if (status !== 200) throw new Error(`status ${status}`);
@@ -70,6 +70,6 @@ function readOutcome(outcome: unknown): RunOutcome {
 
 /** The text without escape sequences, since they could control a terminal. */
 const printable = (text: string): string =>
-  stripVTControlCharacters(wellFormed(text))
+  stripVTControlCharacters(removeInvalidCharacters(text))
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(/[^\P{Cc}\n\t]/gu, "");

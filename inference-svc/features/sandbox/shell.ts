@@ -2,10 +2,16 @@
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { array, described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
-import { type OpenTool, type ServerTool, type ToolCall, errorOutput, isRecalled } from "../../agent-loop/tool.ts";
+import {
+  type OpenTool,
+  type ServerTool,
+  type ToolCall,
+  errorOutput,
+  isForRestoredCalls,
+} from "../../agent-loop/tool.ts";
 import type { CommandOutput } from "./sandbox-answer.ts";
-import { type ContainerSettings, type SandboxPlace, type SandboxParts, findPlace } from "./container.ts";
-import { describeOutputs, heldOutputs } from "./run-output.ts";
+import { type ContainerSettings, type SandboxTarget, type SandboxParts, findSandbox } from "./container.ts";
+import { describeOutputs, parseEarlierOutputs } from "./run-output.ts";
 import { describeProgram, maxProgramLength, runCall } from "./run-call.ts";
 
 /** Maximum commands per call: each may print up to the call's output limit. */
@@ -38,12 +44,12 @@ export const shellTool = (parts: SandboxParts): ServerTool => ({
   open(settings) {
     const { environment: container, sleep_after_seconds: sleepAfterSeconds } = settings.parameters;
     const given = { container, sleepAfterSeconds, path: `${settings.path}.parameters.environment` };
-    const place = isRecalled(settings) ? undefined : findPlace(settings, given, parts);
+    const place = isForRestoredCalls(settings) ? undefined : findSandbox(settings, given, parts);
     return {
       description,
       arguments: args,
       async run(asked, call) {
-        const { error, outputs } = await runCommands(asked, place as SandboxPlace, call);
+        const { error, outputs } = await runCommands(asked, place as SandboxTarget, call);
         const item = { action: actionOf(asked), output: outputs, container_id: place?.container.id };
         if (error === undefined) return { output: describeOutputs(outputs), item };
         return { output: errorOutput(error), item: { ...item, error }, failed: true };
@@ -71,7 +77,7 @@ export const hostedShell = (parts: SandboxParts): ServerTool => ({
     const { environment } = settings.entry;
     if (!isContainer(environment)) return undefined;
     const given: ContainerSettings = { container: environment, path: `${settings.path}.environment` };
-    const place = findPlace(settings, given, parts);
+    const place = findSandbox(settings, given, parts);
     return {
       description,
       arguments: args,
@@ -95,7 +101,7 @@ interface ShellOutputs {
   readonly error?: string;
 }
 
-async function runCommands(asked: JsonObject, place: SandboxPlace, call: ToolCall): Promise<ShellOutputs> {
+async function runCommands(asked: JsonObject, place: SandboxTarget, call: ToolCall): Promise<ShellOutputs> {
   const { commands, timeout_ms: timeoutMs, max_output_length: maxLength } = asked;
   const wish = { language: "shell", commands: commands as readonly string[], timeoutMs, maxLength } as const;
   const outputs = await runCall(place, wish, call);
@@ -114,4 +120,4 @@ const argsOf = ({ action }: InputItem): JsonObject => {
 };
 
 const outputOf = ({ output, error }: InputItem): string =>
-  typeof error === "string" ? errorOutput(error) : describeOutputs(heldOutputs(output));
+  typeof error === "string" ? errorOutput(error) : describeOutputs(parseEarlierOutputs(output));

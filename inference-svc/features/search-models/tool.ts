@@ -5,11 +5,17 @@ import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { CatalogModel } from "../../models/routing/catalog.ts";
 import { cheapestPricing } from "../../models/routing/records/listing.ts";
 import { policyFilters } from "../../models/routing/choose/policies.ts";
-import { appliedTo } from "../../turn/applied-guardrails.ts";
+import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import type { InputItem } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type Fields, Index } from "../../content/ranking.ts";
-import { type RecalledCall, type ServerTool, errorOutput, notKept, repeatedSearches } from "../../agent-loop/tool.ts";
+import {
+  type RestoredCall,
+  type ServerTool,
+  errorOutput,
+  resultNotStored,
+  repeatedSearches,
+} from "../../agent-loop/tool.ts";
 
 /** Default of the contract. */
 const standardResults = 5;
@@ -66,10 +72,10 @@ export const searchModels = (models: readonly CatalogModel[]): ServerTool => ({
 });
 
 /** Repeats the search of an earlier response, since items do not contain results. @param search by the arguments as JSON */
-function recall({ arguments: json, error }: InputItem, search: (json: string) => string | undefined): RecalledCall {
+function recall({ arguments: json, error }: InputItem, search: (json: string) => string | undefined): RestoredCall {
   const said = argumentsOf(json);
   if (typeof error === "string") return { args: said, output: errorOutput(error) };
-  return { args: said, output: search(JSON.stringify(said)) ?? notKept };
+  return { args: said, output: search(JSON.stringify(said)) ?? resultNotStored };
 }
 
 /** Arguments of an item sent back by a client; empty when they cannot be the model's. */
@@ -84,7 +90,7 @@ function argumentsOf(json: unknown): JsonObject {
 }
 
 function allowed(models: readonly CatalogModel[], { caller }: Scope): readonly CatalogModel[] {
-  const filters = policyFilters(appliedTo(caller));
+  const filters = policyFilters(guardrailsFor(caller));
   return models.filter(({ settings, endpoints }) =>
     endpoints.some((endpoint) => filters.every((filter) => filter.admits(endpoint, settings))),
   );

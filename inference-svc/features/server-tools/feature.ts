@@ -1,9 +1,9 @@
 /** The agent loop as a feature of the stack. */
-import type { AskingFeatureOf } from "../../turn/feature.ts";
+import type { CallingFeatureOf } from "../../turn/feature.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type LoopParts, serverTools } from "../../agent-loop/loop/loop.ts";
-import { type OfferedTools, noteNotSent, notRun } from "../../agent-loop/loop/stage.ts";
+import { type OfferedTools, recordUnsentTools, toolsNotRunStage } from "../../agent-loop/loop/stage.ts";
 import { applies } from "../applies.ts";
 
 /** The tools of a request for a dry run: as sent to the model, but nothing to run. */
@@ -21,7 +21,7 @@ interface Needs {
   readonly loop: LoopParts;
 }
 
-export const agentLoop: AskingFeatureOf<Needs & DryNeeds, DryNeeds> = {
+export const agentLoop: CallingFeatureOf<Needs & DryNeeds, DryNeeds> = {
   id: "server-tools",
   applies: applies.agentLoop,
   layer: ({ loop }) => serverTools(loop),
@@ -32,8 +32,8 @@ export const agentLoop: AskingFeatureOf<Needs & DryNeeds, DryNeeds> = {
       const opened = openTools(request, scope);
       if (opened === undefined) return next(request, scope);
       if (opened.offers.size > 0) {
-        noteNotSent(opened.offers, scope);
-        scope.trace.stages.push(notRun(opened.offers));
+        recordUnsentTools(opened.offers, scope);
+        scope.trace.stages.push(toolsNotRunStage(opened.offers));
       }
       return next(opened.request, scope);
     },

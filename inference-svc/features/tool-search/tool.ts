@@ -5,15 +5,15 @@ import { described, object, string } from "@sluice/proto/lib/validation/shape.js
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
-import { type DeferredTool, descriptionOf, findDeferredTools } from "../../agent-loop/deferred-tools.ts";
+import { type DeferredTool, searchableFieldsOf, findDeferredTools } from "../../agent-loop/deferred-tools.ts";
 import { type Fields, Index } from "../../content/ranking.ts";
 import {
   type ServerTool,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
-  notKept,
+  isForRestoredCalls,
+  resultNotStored,
   repeatedSearches,
 } from "../../agent-loop/tool.ts";
 
@@ -39,7 +39,7 @@ export const toolSearch: ServerTool = {
   hasEffect: false,
   open(settings) {
     const { parameters, request } = settings;
-    if (!isRecalled(settings)) refuseSearchOfClient(settings);
+    if (!isForRestoredCalls(settings)) refuseSearchOfClient(settings);
     const deferred = findDeferredTools(request);
     if (deferred.length === 0) return undefined;
     const held = deferred.filter(({ brought }) => !brought);
@@ -79,7 +79,7 @@ export const toolSearch: ServerTool = {
           const found = held.filter((each) => references.includes(nameOf(each)));
           return { args: { query: said }, ...resultOf(found, held, found.length) };
         }
-        const { output = notKept, loads = [] } = again(said) ?? {};
+        const { output = resultNotStored, loads = [] } = again(said) ?? {};
         return { args: { query: said }, output, loads };
       },
     };
@@ -127,7 +127,7 @@ function groupsOf(held: readonly DeferredTool[]): readonly string[] {
 }
 
 function indexed(held: DeferredTool): Fields {
-  const { args: names, texts } = descriptionOf(held);
+  const { args: names, texts } = searchableFieldsOf(held);
   return [
     [nameOf(held), 3],
     [held.tool.description ?? "", 1],

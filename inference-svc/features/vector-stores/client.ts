@@ -2,13 +2,13 @@
 import type { FileSearchSettings, VectorStoreSettings } from "@sluice/proto/config/file-search.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { GuardedService, watched, type WebWatch } from "../../services/guarded-service.ts";
+import { GuardedService, observeCall, type WebWatch } from "../../services/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import { MeteredClient } from "../../services/metered-client.ts";
 import { ServiceClient } from "../../services/service-client.ts";
-import { resultsIn, SearchRefused, SearchUnavailable } from "../../services/search-answers.ts";
-import { type FileHit, hitIn } from "./file-hit.ts";
+import { parseResults, SearchRefused, SearchUnavailable } from "../../services/search-answers.ts";
+import { type FileHit, parseFileHit } from "./file-hit.ts";
 
 export interface FileQuery {
   readonly query: string;
@@ -66,7 +66,7 @@ export class VectorStores {
   async #searchOne(name: string, search: FileQuery, caller: ServiceCaller): Promise<readonly FileHit[]> {
     const store = this.#stores.get(name);
     if (store === undefined) throw new SearchUnavailable(`no store is called ${name}`);
-    return watched(this.#watch("file_search"), caller.signal, () => store.search(search, caller));
+    return observeCall(this.#watch("file_search"), caller.signal, () => store.search(search, caller));
   }
 
   /** Lets running calls finish and closes idle connections. */
@@ -119,8 +119,8 @@ class VectorStore {
     const body = JSON.stringify({ query, max_num_results: maxResults, ...wishes });
     const limits = { scope, signal, timeoutMs: this.#timeoutMs };
     const found = await this.#service.ask(signal, async () =>
-      resultsIn(await this.#client.post(this.#path, body, limits), ({ data }) => data),
+      parseResults(await this.#client.post(this.#path, body, limits), ({ data }) => data),
     );
-    return found.slice(0, maxResults).flatMap((result) => hitIn(result) ?? []);
+    return found.slice(0, maxResults).flatMap((result) => parseFileHit(result) ?? []);
   }
 }

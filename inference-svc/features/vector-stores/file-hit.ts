@@ -1,8 +1,8 @@
 /** Reads one result of a vector store, limited to the item's fields and the model's window. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
-import { wellFormed } from "../../content/page-charset.ts";
-import { lineOf } from "../../services/search-answers.ts";
+import { removeInvalidCharacters } from "../../content/page-charset.ts";
+import { toSingleLine } from "../../services/search-answers.ts";
 
 /** A place in a stored file. */
 export interface FileHit {
@@ -21,13 +21,13 @@ const maxAttributes = 16;
 const maxAttributeLength = 512;
 
 /** Undefined for a result without a file name or text. */
-export function hitIn({ file_id, filename, score, attributes, content }: JsonObject): FileHit | undefined {
-  const fileId = truncate(lineOf(file_id), maxNameLength);
+export function parseFileHit({ file_id, filename, score, attributes, content }: JsonObject): FileHit | undefined {
+  const fileId = truncate(toSingleLine(file_id), maxNameLength);
   const text = truncate(textsIn(content), maxTextLength);
   if (fileId === "" || text === "") return undefined;
   return {
     fileId,
-    filename: truncate(lineOf(filename), maxNameLength) || fileId,
+    filename: truncate(toSingleLine(filename), maxNameLength) || fileId,
     score: typeof score === "number" && Number.isFinite(score) ? score : 0,
     attributes: attributesIn(attributes),
     text,
@@ -36,7 +36,9 @@ export function hitIn({ file_id, filename, score, attributes, content }: JsonObj
 
 const textsIn = (content: unknown): string =>
   (Array.isArray(content) ? content : [])
-    .flatMap((part: unknown) => (isObject(part) && typeof part["text"] === "string" ? [wellFormed(part["text"])] : []))
+    .flatMap((part: unknown) =>
+      isObject(part) && typeof part["text"] === "string" ? [removeInvalidCharacters(part["text"])] : [],
+    )
     .join("\n")
     .trim();
 

@@ -7,13 +7,13 @@ import type { FileHit } from "./file-hit.ts";
 import type { FoundFiles, VectorStores } from "./client.ts";
 import { deriveMark, wrapAsData } from "../../content/wrapped-data.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolCall,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
 import { SearchUnavailable } from "../../services/search-answers.ts";
 
@@ -62,7 +62,7 @@ const namesIn = ({ vector_store_ids: ids }: JsonObject): readonly string[] =>
 
 /** @throws Fault INVALID_REQUEST naming what the operator can set; a restored search needs no store */
 function checkStores(settings: ToolSettings, stores: Pick<VectorStores, "has">): void {
-  if (isRecalled(settings)) return;
+  if (isForRestoredCalls(settings)) return;
   const problems = new Problems();
   const { vector_store_ids: ids } = settings.entry;
   for (const [index, name] of (Array.isArray(ids) ? ids : []).entries()) {
@@ -131,7 +131,7 @@ function fitting(entries: readonly string[]): readonly string[] {
 }
 
 /** An item keeps the queries, and passages only if the client requested them. */
-function recall({ queries, results, error, status }: InputItem): RecalledCall {
+function recall({ queries, results, error, status }: InputItem): RestoredCall {
   const query = (Array.isArray(queries) ? queries : []).filter((each: unknown) => typeof each === "string").join("; ");
   const problem = typeof error === "string" ? error : status === "failed" ? "the search failed" : undefined;
   if (problem !== undefined) return { args: { query }, output: errorOutput(problem) };

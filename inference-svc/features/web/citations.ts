@@ -3,8 +3,8 @@ import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { FoundFile, TurnRequest, WebSource } from "../../turn/request.ts";
 import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
-import { onBatch } from "../../turn/layer-builders.ts";
-import { canonical } from "./search-engine.ts";
+import { batchLayer } from "../../turn/layer-builders.ts";
+import { toCanonicalUrl } from "./search-engine.ts";
 
 /** A Markdown link or a bare URL; the URL may contain a pair of parentheses. */
 const link =
@@ -48,12 +48,12 @@ export function fileCitationsIn(text: string, files: readonly FoundFile[]): read
 
 /** The citation covers the whole Markdown link. */
 export function citationsIn(text: string, sources: readonly WebSource[]): readonly Citation[] {
-  const known = new Map(sources.map((source) => [canonical(source.url), source]));
+  const known = new Map(sources.map((source) => [toCanonicalUrl(source.url), source]));
   const found: Citation[] = [];
   let [units, points] = [0, 0];
   for (const { 0: whole, 1: target, index } of text.matchAll(link)) {
     const said = target === undefined ? whole.replace(trailing, "") : whole;
-    const source = known.get(canonical(target ?? said));
+    const source = known.get(toCanonicalUrl(target ?? said));
     if (source === undefined) continue;
     points += codePointLength(text.slice(units, index));
     units = index;
@@ -64,7 +64,7 @@ export function citationsIn(text: string, sources: readonly WebSource[]): readon
 }
 
 export const annotateCitations: Layer = (next) => {
-  const cited = onBatch((request) => (batch) => annotated(batch, request))(next);
+  const cited = batchLayer((request) => (batch) => annotated(batch, request))(next);
   return (request, scope) => (request.sources || request.foundFiles ? cited : next)(request, scope);
 };
 

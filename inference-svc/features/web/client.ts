@@ -1,7 +1,7 @@
 /** Web search and page fetches, within the limits of the configuration file. */
 import type { SearchSettings, WebFetchSettings } from "@sluice/proto/config/web.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { watched, type WebWatch } from "../../services/guarded-service.ts";
+import { observeCall, type WebWatch } from "../../services/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { DocumentReaders } from "../../content/files/documents/readers.ts";
@@ -17,7 +17,7 @@ import { openEngines } from "./engines/engines.ts";
 import type { Search, SearchEngine } from "./search-engine.ts";
 import type { Resolve } from "../../services/public-web/fetch-target.ts";
 import type { SearchHit } from "../../services/search-answers.ts";
-import type { Fetched } from "../../content/downloads.ts";
+import type { DownloadedFile } from "../../content/downloads.ts";
 
 export interface WebDependencies {
   /** Version of Sluice, for the user agent. */
@@ -73,17 +73,17 @@ export class Web {
 
   /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
   search(engine: SearchEngine, search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
-    return watched(this.#watch("search"), caller.signal, () => engine.search(search, caller));
+    return observeCall(this.#watch("search"), caller.signal, () => engine.search(search, caller));
   }
 
   /** @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page */
   read(url: string, limits: PageLimits, caller: ServiceCaller): Promise<Page> {
-    return watched(this.#watch("fetch"), caller.signal, () => this.#pages.read(url, limits, caller));
+    return observeCall(this.#watch("fetch"), caller.signal, () => this.#pages.read(url, limits, caller));
   }
 
   /** Fetches a file unchanged. @throws PageUnreadable; Fault when the turn is over */
-  download(url: string, signal: TurnSignal): Promise<Fetched> {
-    return watched(this.#watch("fetch"), signal, () => this.#pages.download(url, anyDomain, signal));
+  download(url: string, signal: TurnSignal): Promise<DownloadedFile> {
+    return observeCall(this.#watch("fetch"), signal, () => this.#pages.download(url, anyDomain, signal));
   }
 
   /** Lets running calls finish and closes idle connections. */

@@ -15,7 +15,7 @@ const maxRatio = 50;
 const ratioFromBytes = 256 * 1024;
 const headersLimitBytes = 32 * 1024;
 
-export interface Head {
+export interface ResponseHeader {
   readonly status: number;
   /** Empty when the response has no content-type. */
   readonly type: string;
@@ -30,7 +30,7 @@ export async function download<Result>(
   target: FetchTarget,
   userAgent: string,
   signal: AbortSignal,
-  read: (head: Head, body: () => Promise<Buffer>) => Promise<Result>,
+  read: (head: ResponseHeader, body: () => Promise<Buffer>) => Promise<Result>,
 ): Promise<Result> {
   const { url } = target;
   const client = new Client(url.origin, {

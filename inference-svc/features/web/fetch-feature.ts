@@ -4,14 +4,14 @@ import type { AddedScanner } from "../../turn/scan-added.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Layer } from "../../turn/turn.ts";
 import type { Page } from "./page.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { Web } from "./client.ts";
-import { dataItem, saidByUser, withData } from "./inserted-data.ts";
+import { dataItem, userMessages, insertData } from "./inserted-data.ts";
 import { urlsIn } from "./message-urls.ts";
-import type { AskingFeature } from "../kit.ts";
+import type { CallingFeature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
 const defaultUses = 5;
@@ -19,7 +19,7 @@ const defaultTokens = 20_000;
 /** Maximum number of unread URLs listed for the model. */
 const maxNamed = 20;
 
-export const webFetch: AskingFeature = {
+export const webFetch: CallingFeature = {
   id: "web-fetch",
   applies: applies.webFetch,
   layer: ({ web, scan }) =>
@@ -45,9 +45,9 @@ type Fetch = (
 ) => TurnRequest | Promise<TurnRequest>;
 
 const fetching = (fetch: Fetch): Layer =>
-  onRequest((request, scope) => {
+  requestLayer((request, scope) => {
     const settings = request.plugins?.webFetch;
-    const urls = settings ? urlsIn(saidByUser(request.input)) : [];
+    const urls = settings ? urlsIn(userMessages(request.input)) : [];
     return settings === undefined || urls.length === 0 ? request : fetch(urls, settings, request, scope);
   });
 
@@ -85,7 +85,7 @@ async function given(
   const items = await scan([dataItem(introOf(settings), all.map(entryOf))], request, scope);
   const pages = all.flatMap((read) => ("page" in read ? [read.page] : []));
   const sources = pages.map(({ url, title }) => ({ url, title }));
-  return { ...request, input: withData(request.input, items), sources: [...(request.sources ?? []), ...sources] };
+  return { ...request, input: insertData(request.input, items), sources: [...(request.sources ?? []), ...sources] };
 }
 
 function entryOf(read: Read): string {

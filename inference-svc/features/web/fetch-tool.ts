@@ -10,12 +10,12 @@ import type { PageLimits } from "./pages.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { Web } from "./client.ts";
 import {
-  type RecalledCall,
+  type RestoredCall,
   type ServerTool,
   type ToolResult,
   type ToolSettings,
   errorOutput,
-  isRecalled,
+  isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
 
 /** Maximum pages per request, even if the request sets a higher limit. */
@@ -79,7 +79,7 @@ const namesEngine = ({ engine = "" }: Wanted, web: Web): boolean => web.pageEngi
 function engineOf(settings: ToolSettings, web: Web): PageEngine | undefined {
   const { engine: name = "auto" }: Wanted = settings.parameters;
   const engine = web.pageEngine(name);
-  if (engine !== undefined || name === "auto" || name === "service" || isRecalled(settings)) return engine;
+  if (engine !== undefined || name === "auto" || name === "service" || isForRestoredCalls(settings)) return engine;
   const problems = new Problems();
   problems.add(
     `${settings.path}.parameters.engine`,
@@ -118,7 +118,7 @@ const failed = (url: string, error: string, status?: number): ToolResult => ({
   failed: true,
 });
 
-function recall({ url, title, content, error }: InputItem): RecalledCall {
+function recall({ url, title, content, error }: InputItem): RestoredCall {
   const [address, name, text] = [url, title, content].map((value) => (typeof value === "string" ? value : ""));
   const output = typeof error === "string" ? errorOutput(error) : outputOf(address ?? "", name ?? "", text ?? "");
   return { args: { url: address ?? "" }, output };

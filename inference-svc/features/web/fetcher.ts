@@ -5,10 +5,10 @@ import { abortFault } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { Domains } from "../../services/public-web/domains.ts";
 import { download } from "./download.ts";
-import type { HandedPage, PageEngine } from "./page-engine.ts";
+import type { VendorPage, PageEngine } from "./page-engine.ts";
 import { type Resolve, checkUrl, resolveTarget } from "../../services/public-web/fetch-target.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
-import type { Fetched } from "../../content/downloads.ts";
+import type { DownloadedFile } from "../../content/downloads.ts";
 
 const maxRedirects = 5;
 /** Time limit from the first DNS lookup to the last byte. */
@@ -46,7 +46,7 @@ export class Fetcher {
   }
 
   /** @throws PageUnreadable; Fault when the turn is over */
-  get(text: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
+  get(text: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
     return timed(this.#parts.totalMs ?? totalMs, signal, (ended) => this.#follow(text, domains, ended));
   }
 
@@ -54,7 +54,7 @@ export class Fetcher {
    * Lets a vendor read a page of the public internet. Origins that may have private addresses are never sent to a vendor.
    * @throws PageUnreadable; Fault when the turn is over
    */
-  hand(text: string, domains: Domains, engine: PageEngine, { scope, signal }: ServiceCaller): Promise<HandedPage> {
+  hand(text: string, domains: Domains, engine: PageEngine, { scope, signal }: ServiceCaller): Promise<VendorPage> {
     return timed(engine.timeoutMs, signal, async (ended) => {
       const url = checkUrl(text, domains, noOrigin);
       const page = await this.#politely(url.host, ended, async () => {
@@ -66,7 +66,7 @@ export class Fetcher {
     });
   }
 
-  async #follow(text: string, domains: Domains, signal: AbortSignal): Promise<Fetched> {
+  async #follow(text: string, domains: Domains, signal: AbortSignal): Promise<DownloadedFile> {
     let url = checkUrl(text, domains, this.#parts.trustedOrigins);
     for (let left = maxRedirects; ; left--) {
       const answer = await this.#once(url, signal);
@@ -76,7 +76,7 @@ export class Fetcher {
     }
   }
 
-  async #once(url: URL, signal: AbortSignal): Promise<Fetched | Redirect> {
+  async #once(url: URL, signal: AbortSignal): Promise<DownloadedFile | Redirect> {
     const { resolve, trustedOrigins: trusted, userAgent } = this.#parts;
     return this.#politely(url.host, signal, async () => {
       const target = await resolveTarget(url, resolve, trusted);

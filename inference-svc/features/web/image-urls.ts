@@ -8,7 +8,7 @@ import { replaceParts } from "../../content/files/part.ts";
 import type { Endpoint } from "../../models/routing/catalog.ts";
 import type { DialectSupport } from "../../models/routing/choose/candidates.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import { ListMemo } from "../../turn/parse/list-memo.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -49,7 +49,7 @@ export const imageDownloads = {
   id: "image-downloads",
   layer: (endpoint: Endpoint, { telling, web }: EndpointKit): Layer => {
     const takesUrls = remembered((each) => takesImageUrls(each, telling));
-    return onRequest((request, scope) => {
+    return requestLayer((request, scope) => {
       const images = namedImages.of(request.input);
       if (images.length === 0 || takesUrls(endpoint)) return request;
       return withBytes(request, images, scope, { endpoint, telling, web });

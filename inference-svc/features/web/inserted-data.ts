@@ -12,14 +12,14 @@ export const dataItem = (intro: string, entries: readonly string[]): InputItem =
 });
 
 /** Inserts an item before the last user message, or at the end if there is none. */
-export function withData(input: readonly InputItem[], items: readonly InputItem[]): readonly InputItem[] {
+export function insertData(input: readonly InputItem[], items: readonly InputItem[]): readonly InputItem[] {
   const last = input.findLastIndex(({ type, role }) => type === "message" && role === "user");
   const at = last === -1 ? input.length : last;
   return [...input.slice(0, at), ...items, ...input.slice(at)];
 }
 
 /** Texts of the user's messages, latest first; messages without text are left out. */
-export const saidByUser = (input: readonly InputItem[]): readonly string[] =>
+export const userMessages = (input: readonly InputItem[]): readonly string[] =>
   input
     .filter(({ type, role }) => type === "message" && role === "user")
     .map(({ content }) => textOf(content))

@@ -3,7 +3,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
 import type { MeteredLimits } from "../../services/metered-client.ts";
-import { wellFormed } from "../../content/page-charset.ts";
+import { removeInvalidCharacters } from "../../content/page-charset.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import { SearchRefused } from "../../services/search-answers.ts";
 
@@ -14,7 +14,7 @@ export const maxPageUnits = 500_000;
 const maxTitleUnits = 1_000;
 
 /** A page in the vendor's answer, not yet checked. */
-export interface GivenPage {
+export interface UncheckedPage {
   /** Address of the page after redirects, if the vendor returns it. */
   readonly url: unknown;
   readonly title: unknown;
@@ -22,7 +22,7 @@ export interface GivenPage {
 }
 
 /** A page read by a vendor. */
-export interface HandedPage {
+export interface VendorPage {
   readonly url: string;
   /** Empty when the page has none. */
   readonly title: string;
@@ -30,7 +30,7 @@ export interface HandedPage {
 }
 
 /** The vendor-specific part. @throws PageUnreadable; SearchRefused; Error without a readable response */
-export type ReadPage = (url: string, limits: MeteredLimits) => Promise<GivenPage>;
+export type ReadPage = (url: string, limits: MeteredLimits) => Promise<UncheckedPage>;
 
 export interface PageEngineParts {
   /** Time limit of a page. */
@@ -57,14 +57,18 @@ export class PageEngine {
    * @returns the page, with a `url` not yet checked
    * @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page
    */
-  async read(url: string, { scope, signal }: ServiceCaller): Promise<HandedPage> {
+  async read(url: string, { scope, signal }: ServiceCaller): Promise<VendorPage> {
     const page = await this.#read(url, { scope, signal, timeoutMs: this.timeoutMs }).catch((error: unknown) => {
       throw signal.aborted ? this.#failure(signal.reason, true) : this.#failure(error, false);
     });
     const text = textOf(page.text).slice(0, maxPageUnits);
     if (text.trim() === "") throw new PageUnreadable("a page without text");
     const title = textOf(page.title).slice(0, maxTitleUnits).replaceAll(/\s+/g, " ");
-    return { url: textOf(page.url) || url, title: wellFormed(title).trim(), text: wellFormed(text).trim() };
+    return {
+      url: textOf(page.url) || url,
+      title: removeInvalidCharacters(title).trim(),
+      text: removeInvalidCharacters(text).trim(),
+    };
   }
 
   #failure(error: unknown, isLate: boolean): unknown {

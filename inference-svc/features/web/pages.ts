@@ -6,7 +6,7 @@ import type { DocumentKind } from "../../turn/file-text.ts";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
-import { decodePage, wellFormed } from "../../content/page-charset.ts";
+import { decodePage, removeInvalidCharacters } from "../../content/page-charset.ts";
 import { truncateToTokens } from "./truncate-page.ts";
 import type { Domains } from "../../services/public-web/domains.ts";
 import type { PageCache } from "./page-cache.ts";
@@ -16,7 +16,7 @@ import type { PageReaders } from "./page-readers.ts";
 import type { PageEngine } from "./page-engine.ts";
 import type { Page } from "./page.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
-import type { Fetched } from "../../content/downloads.ts";
+import type { DownloadedFile } from "../../content/downloads.ts";
 
 export interface PageLimits {
   /** Hash of the caller's key, so that nobody can find out by timing which pages others have read. */
@@ -82,23 +82,23 @@ export class Pages {
   }
 
   /** @throws PageUnreadable, also for an error status; Fault when the turn is over */
-  async download(url: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
+  async download(url: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
     const fetched = await this.#fetcher.get(url, domains, signal);
     const { status } = fetched;
     if (status < 200 || status > 299) throw new PageUnreadable(`status ${status}`, { status });
     return fetched;
   }
 
-  async #readText({ url, type, body }: Fetched, signal: TurnSignal): Promise<ParsedPage> {
+  async #readText({ url, type, body }: DownloadedFile, signal: TurnSignal): Promise<ParsedPage> {
     const [before = ""] = type.toLowerCase().split(";", 1);
     const kind = before.trim();
     const document = findDocumentKind(body, kind);
     const parsed = isHtml(kind)
       ? await this.#whileWaiting(body, () => this.#readers.read({ html: body, type, url }))
       : { title: "", text: document ? await this.#readDocument(document, body, signal) : plainOf(kind, type, body) };
-    const text = wellFormed(parsed.text).trim();
+    const text = removeInvalidCharacters(parsed.text).trim();
     if (text === "") throw new PageUnreadable("a page without text");
-    return { title: wellFormed(parsed.title), text };
+    return { title: removeInvalidCharacters(parsed.title), text };
   }
 
   async #readDocument(kind: DocumentKind, bytes: Buffer, signal: TurnSignal): Promise<string> {

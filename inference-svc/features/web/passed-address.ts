@@ -8,7 +8,7 @@ import { isPublic } from "../../services/public-web/public-address.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 
 /** Purpose of an address: `stored` also allows objects in cloud stores, which are not hosts. */
-export type Kind = "stored" | "served";
+export type AddressPurpose = "stored" | "served";
 
 /** Google's and Amazon's bucket addresses, readable by their own models. */
 const storeAddress = /^(?:gs|s3):\/\/[\w.-]+\/[^\s\\]*$/i;
@@ -26,7 +26,11 @@ const privateEndings =
  * @returns the name that still needs a DNS lookup; undefined for an IP address, a store, and an origin of `trusted`
  * @throws PageUnreadable for an address that leads, or could lead, into a private network
  */
-export function checkPassedAddress(text: string, kind: Kind, trusted: ReadonlySet<string>): string | undefined {
+export function checkPassedAddress(
+  text: string,
+  kind: AddressPurpose,
+  trusted: ReadonlySet<string>,
+): string | undefined {
   if (kind === "stored" && storeAddress.test(text)) return undefined;
   const url = parseUrl(text);
   if (url === undefined) throw new PageUnreadable("not a valid URL");
@@ -39,11 +43,11 @@ export function checkPassedAddress(text: string, kind: Kind, trusted: ReadonlySe
   if (ipaddr.isValid(host)) {
     if (isPublic(host)) return undefined;
   } else if (host.includes(".") && !privateEndings.test(host)) return host;
-  throw new NotPublic();
+  throw new AddressNotPublic();
 }
 
 /** The same message as for an unknown name: private names cannot be probed. */
-export class NotPublic extends PageUnreadable {
+export class AddressNotPublic extends PageUnreadable {
   constructor() {
     super("a host that is not on the public internet");
   }

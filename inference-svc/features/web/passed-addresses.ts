@@ -3,12 +3,12 @@ import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { WebFetchSettings } from "@sluice/proto/config/web.js";
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
-import type { AskingFeatureOf } from "../../turn/feature.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import type { CallingFeatureOf } from "../../turn/feature.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import { isPublic } from "../../services/public-web/public-address.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
-import { type Kind, NotPublic, checkPassedAddress } from "./passed-address.ts";
+import { type AddressPurpose, AddressNotPublic, checkPassedAddress } from "./passed-address.ts";
 import type { Resolve } from "../../services/public-web/fetch-target.ts";
 import { type PassedAddress, findAddresses } from "../../content/request-addresses.ts";
 import { applies } from "../applies.ts";
@@ -58,7 +58,7 @@ export class PassedAddresses {
     for (const address of findAddresses(request)) {
       const { path, text, isMcp } = address;
       try {
-        const kind: Kind = isMcp ? "served" : "stored";
+        const kind: AddressPurpose = isMcp ? "served" : "stored";
         const name = checkPassedAddress(text, kind, isMcp ? this.#trustedServers : this.#trusted);
         if (name !== undefined && !names.has(name)) names.set(name, address);
       } catch (error) {
@@ -81,7 +81,7 @@ export class PassedAddresses {
   async lookUp(names: ReadonlyMap<string, PassedAddress>): Promise<void> {
     const problems = new Problems();
     const all = [...names].map(async ([name, { path, isMcp }]) => {
-      if (await this.#isPrivate(name)) problems.add(path, refusalOf(new NotPublic(), isMcp));
+      if (await this.#isPrivate(name)) problems.add(path, refusalOf(new AddressNotPublic(), isMcp));
     });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, lookupMs)));
@@ -119,7 +119,7 @@ export class PassedAddresses {
 
 function refusalOf(reason: PageUnreadable, isMcp: boolean): string {
   const says = `is not passed on: ${reason.message}`;
-  if (!(reason instanceof NotPublic)) return says;
+  if (!(reason instanceof AddressNotPublic)) return says;
   return `${says}; the operator allows its origin in ${isMcp ? "mcp.allow" : "fetch.allow_private_origins"}`;
 }
 
@@ -128,17 +128,17 @@ interface AddressKit {
   readonly addresses: PassedAddresses;
 }
 
-export const passedAddresses: AskingFeatureOf<AddressKit, AddressKit> = {
+export const passedAddresses: CallingFeatureOf<AddressKit, AddressKit> = {
   id: "passed-addresses",
   applies: applies.passedAddresses,
   layer: ({ addresses }) =>
-    onRequest(async (request) => {
+    requestLayer(async (request) => {
       const names = addresses.check(request);
       if (names.size > 0) await addresses.lookUp(names);
       return request;
     }),
   dryRun: ({ addresses }) =>
-    onRequest((request) => {
+    requestLayer((request) => {
       addresses.check(request);
       return request;
     }),

@@ -5,7 +5,7 @@ import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
 import type { MeteredLimits } from "../../services/metered-client.ts";
 import { type Domains, isAllowed } from "../../services/public-web/domains.ts";
 import { parseUrl } from "../../turn/url.ts";
-import { type KnownWishes, type SearchWishes, knownWishes } from "./search-options.ts";
+import { type SupportedSearchOptions, type SearchOptions, selectSupportedOptions } from "./search-options.ts";
 import { type SearchHit, SearchUnavailable, SearchRefused } from "../../services/search-answers.ts";
 
 export interface Search {
@@ -14,12 +14,12 @@ export interface Search {
   readonly domains: Domains;
   /** Maximum UTF-16 units of each result. */
   readonly contentLength: number;
-  readonly wishes: SearchWishes;
+  readonly wishes: SearchOptions;
 }
 
 /** The engine-specific part. */
 export interface SearchAdapter {
-  readonly knows: KnownWishes;
+  readonly knows: SupportedSearchOptions;
   /** Maximum result pages per search; each is paid for. */
   readonly maxPages: number;
   /**
@@ -39,7 +39,7 @@ export interface SearchEngineParts {
 
 export class SearchEngine {
   readonly id: string;
-  readonly knows: KnownWishes;
+  readonly knows: SupportedSearchOptions;
   readonly #adapter: SearchAdapter;
   readonly #timeoutMs: number;
   readonly #service: GuardedService;
@@ -67,13 +67,13 @@ export class SearchEngine {
   async search(search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
     this.#service.check();
     const until = performance.now() + this.#timeoutMs;
-    const told = { ...search, wishes: knownWishes(search.wishes, this.knows) };
+    const told = { ...search, wishes: selectSupportedOptions(search.wishes, this.knows) };
     const hits = new Map<string, SearchHit>();
     for (let number = 1; number <= this.#adapter.maxPages && hits.size < search.maxResults; number++) {
       const found = await this.#page(told, number, caller, until);
       if (found.length === 0) break;
       for (const hit of found) {
-        const url = canonical(hit.url);
+        const url = toCanonicalUrl(hit.url);
         if (url && isAllowed(search.domains, new URL(url)) && !hits.has(url)) hits.set(url, hit);
       }
     }
@@ -92,7 +92,7 @@ export class SearchEngine {
 }
 
 /** Normalizes URLs: all URLs of a page become equal; undefined for anything but http and https. */
-export function canonical(text: string): string | undefined {
+export function toCanonicalUrl(text: string): string | undefined {
   const url = parseUrl(text);
   if (url === undefined) return undefined;
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;

@@ -2,21 +2,21 @@
 import { create } from "@bufbuild/protobuf";
 import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { onlyItems } from "../../turn/scan-added.ts";
+import { requestWithItems } from "../../turn/scan-added.ts";
 import type { Endpoint } from "../../models/routing/catalog.ts";
 import { truncate } from "../../turn/truncate.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { onRequest } from "../../turn/layer-builders.ts";
+import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Layer } from "../../turn/turn.ts";
 import type { SearchEngine } from "./search-engine.ts";
 import { explainMissingEngine } from "./missing-engine.ts";
-import { type SearchWishes, unknownWishes } from "./search-options.ts";
+import { type SearchOptions, listUnsupportedOptions } from "./search-options.ts";
 import { annotateCitations } from "./citations.ts";
-import { dataItem, saidByUser, withData } from "./inserted-data.ts";
+import { dataItem, userMessages, insertData } from "./inserted-data.ts";
 import { nativeTool, withTool } from "./native-tool.ts";
 import { type SearchHit, SearchUnavailable } from "../../services/search-answers.ts";
-import type { AskingFeature, DryKit, Feature, Kit } from "../kit.ts";
+import type { CallingFeature, DryKit, Feature, Kit } from "../kit.ts";
 import { withoutOnline } from "../slugs.ts";
 import { applies } from "../applies.ts";
 
@@ -31,7 +31,7 @@ export const onlineVariant: Feature = {
   id: "web",
   applies: applies.onlineVariant,
   layer: ({ router: { catalog } }) =>
-    onRequest((request) => {
+    requestLayer((request) => {
       const models = request.models.map((model) => withoutOnline(model, catalog));
       if (models.every((model, index) => model === request.models[index])) return request;
       const plugins = { web: create(WebPluginSchema), ...request.plugins };
@@ -40,7 +40,7 @@ export const onlineVariant: Feature = {
 };
 
 /** Searches, or leaves the search to a provider with native search. */
-export const webSearch: AskingFeature = {
+export const webSearch: CallingFeature = {
   id: "web",
   applies: applies.webSearch,
   layer: (kit) => searching(kit, kit.web.engine.bind(kit.web), (query, found) => searched(query, found, kit)),
@@ -53,7 +53,7 @@ export const webSearch: AskingFeature = {
 };
 
 /** Converts citations to annotations of the answer. */
-export const citations: Feature = {
+export const citationsFeature: Feature = {
   id: "web",
   applies: applies.citations,
   layer: () => annotateCitations,
@@ -82,7 +82,7 @@ const searching = <Found extends Engine>(
   engineOf: (name: string) => Found | undefined,
   search: Search<Found>,
 ): Layer =>
-  onRequest((request, scope) => {
+  requestLayer((request, scope) => {
     const settings = request.plugins?.web;
     if (settings === undefined) return request;
     const searcher = findSearcher(settings, request, scope, {
@@ -92,7 +92,7 @@ const searching = <Found extends Engine>(
       dialects: kit.dialects,
     });
     if ("kind" in searcher) return withTool(request, searcher);
-    scope.trace.noteKeptBack(unknownWishes(wishesIn(settings), searcher, "plugins.web"));
+    scope.trace.noteKeptBack(listUnsupportedOptions(wishesIn(settings), searcher, "plugins.web"));
     const query = queryOf(request.input);
     if (query !== "") return search(query, { settings, engine: searcher, request, scope });
     noteSearch(scope, searcher, "Not searched: the user has said nothing", { queries: [], results: 0 });
@@ -120,7 +120,7 @@ function findSearcher<Found extends Engine>(
   const functions = prepared.tools.filter(({ type }) => type !== "hosted");
   const asked = {
     // Some formats reject a request without text.
-    ...onlyItems(request, [{ type: "message", role: "user", content: "Hello" }]),
+    ...requestWithItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
   const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, asked) === undefined && !isLost(endpoint);
@@ -167,11 +167,11 @@ async function searched(
   noteSearch(scope, engine, summary, { queries: [query], results: hits.length });
   if (hits.length === 0) return request;
   const found = await scan([dataItem(introOf(settings), hits.map(entryOf))], request, scope);
-  return { ...request, input: withData(request.input, found), sources: [...(request.sources ?? []), ...hits] };
+  return { ...request, input: insertData(request.input, found), sources: [...(request.sources ?? []), ...hits] };
 }
 
 /** Empty strings mean absent values. */
-function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchWishes {
+function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchOptions {
   const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
   const place = Object.entries({ city, country, region, timezone }).filter(([, value]) => value !== "");
   return {
@@ -182,7 +182,7 @@ function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchWishes 
 }
 
 function queryOf(input: readonly InputItem[]): string {
-  const [last = ""] = saidByUser(input);
+  const [last = ""] = userMessages(input);
   return Array.from(last.replaceAll(/\s+/g, " ").trim()).slice(0, maxQueryLength).join("");
 }
 

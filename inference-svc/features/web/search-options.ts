@@ -2,7 +2,7 @@
 import type { DroppedField } from "../../turn/trace.ts";
 
 /** Approximate location of the user. */
-export interface SearchPlace {
+export interface SearchLocation {
   readonly city?: string;
   readonly region?: string;
   /** A country by its code of two letters (ISO 3166-1). */
@@ -10,8 +10,8 @@ export interface SearchPlace {
   readonly timezone?: string;
 }
 
-export interface SearchWishes {
-  readonly place?: SearchPlace;
+export interface SearchOptions {
+  readonly place?: SearchLocation;
   /** How thoroughly to search, in the engine's own terms. */
   readonly mode?: string;
   /** Return only pages already cached by the engine, and fetch none for this search. */
@@ -21,11 +21,11 @@ export interface SearchWishes {
 }
 
 /** The wishes supported by an engine. */
-export interface KnownWishes {
+export interface SupportedSearchOptions {
   readonly modes?: readonly string[];
   readonly cachedOnly?: true;
   /** Supported fields of the place, each with a check of its values. */
-  readonly place?: { readonly [Field in keyof SearchPlace]?: (value: string) => boolean };
+  readonly place?: { readonly [Field in keyof SearchLocation]?: (value: string) => boolean };
 }
 
 export const isCountryCode = (value: string): boolean => /^[A-Za-z]{2}$/.test(value);
@@ -35,11 +35,17 @@ export const isPlainText = (value: string): boolean => /^[\x20-\x7e]{1,100}$/.te
 
 const placeFields = ["city", "region", "country", "timezone"] as const;
 
-const knowsField = ({ place: known }: KnownWishes, place: SearchPlace, field: keyof SearchPlace): boolean =>
-  known?.[field]?.(place[field] ?? "") === true;
+const knowsField = (
+  { place: known }: SupportedSearchOptions,
+  place: SearchLocation,
+  field: keyof SearchLocation,
+): boolean => known?.[field]?.(place[field] ?? "") === true;
 
 /** The wishes supported by the engine. */
-export function knownWishes({ place = {}, mode, cachedOnly }: SearchWishes, known: KnownWishes): SearchWishes {
+export function selectSupportedOptions(
+  { place = {}, mode, cachedOnly }: SearchOptions,
+  known: SupportedSearchOptions,
+): SearchOptions {
   const fields = placeFields.filter((field) => place[field] !== undefined && knowsField(known, place, field));
   return {
     ...(fields.length > 0 && { place: Object.fromEntries(fields.map((field) => [field, place[field]])) }),
@@ -52,13 +58,13 @@ export function knownWishes({ place = {}, mode, cachedOnly }: SearchWishes, know
  * Lists the settings unsupported by the engine.
  * @param path of the settings in the request, such as `tools.1`
  */
-export function unknownWishes(
-  wishes: SearchWishes,
-  { id, knows }: { readonly id: string; readonly knows: KnownWishes },
+export function listUnsupportedOptions(
+  wishes: SearchOptions,
+  { id, knows }: { readonly id: string; readonly knows: SupportedSearchOptions },
   path: string,
 ): readonly DroppedField[] {
   const { place = {}, mode, cachedOnly, others = [] } = wishes;
-  const told = knownWishes(wishes, knows);
+  const told = selectSupportedOptions(wishes, knows);
   const lost = placeFields.filter((field) => place[field] !== undefined && told.place?.[field] === undefined);
   const names = [
     ...(told.place === undefined && lost.length > 0

@@ -1,7 +1,7 @@
 /** Settings of web search tools: `service:web_search` has them in its parameters, `web_search` in the tool itself and in its filters. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Domains } from "../../services/public-web/domains.ts";
-import type { SearchPlace, SearchWishes } from "./search-options.ts";
+import type { SearchLocation, SearchOptions } from "./search-options.ts";
 
 const standardResults = 5;
 const standardTotal = 50;
@@ -17,7 +17,7 @@ export interface WebSearchSettings {
   /** UTF-16 units of a result. */
   readonly maxCharacters: number;
   readonly domains: Domains;
-  readonly wishes: SearchWishes;
+  readonly wishes: SearchOptions;
 }
 
 const keptHere: ReadonlySet<string> = new Set([
@@ -54,13 +54,13 @@ export function readSearchSettings(given: JsonObject): WebSearchSettings {
   };
 }
 
-function wishesOf(given: JsonObject): SearchWishes {
+function wishesOf(given: JsonObject): SearchOptions {
   const { user_location: location, mode, external_web_access: live } = given;
   const { city, region, country, timezone } = isObject(location) ? location : {};
   const named = Object.entries({ city, region, country, timezone }).filter(([, value]) => wordIn(value) !== undefined);
   const others = Object.keys(given).filter((name) => !keptHere.has(name) && given[name] !== null);
   return {
-    ...(named.length > 0 && { place: Object.fromEntries(named) as SearchPlace }),
+    ...(named.length > 0 && { place: Object.fromEntries(named) as SearchLocation }),
     ...(wordIn(mode) !== undefined && { mode: wordIn(mode) as string }),
     ...(live === false && { cachedOnly: true as const }),
     ...(others.length > 0 && { others }),

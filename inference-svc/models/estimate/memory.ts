@@ -16,7 +16,7 @@ export const measureRequest = (request: RunTurnRequest): number => copiesHeld * 
 export const measureReleased = (request: RunTurnRequest): number => (copiesHeld - copiesKept) * sizeOf(request);
 
 /** Maximum characters of an event that counts as one piece of text, as models send it. */
-export const smallEvent = 512;
+export const maxSmallEventLength = 512;
 /** Memory per piece of text, excluding its characters, which may take two bytes each. */
 const pieceBytes = 8;
 const bytesPerCharacter = 2;
@@ -36,7 +36,7 @@ const openBrace = 0x7b;
  * Memory used by a small event of a stream until its answer ends.
  * @param textUnits characters of text added to the answer; 0 for an event known only to the translator, or without text
  */
-export const measureSmall = ({ length }: string, textUnits: number): number =>
+export const measureSmallEvent = ({ length }: string, textUnits: number): number =>
   textUnits === 0
     ? copiesOfEvent * length
     : pieceBytes + bytesPerCharacter * textUnits + Math.max(0, length - textUnits - fieldsOfEvent);

@@ -91,14 +91,14 @@ export async function callModel(
 }
 
 /** Routes a request. @throws Fault when no endpoint may serve it */
-export type Route = (request: TurnRequest, scope: Scope) => unknown;
+export type RouteRequest = (request: TurnRequest, scope: Scope) => unknown;
 
 /** Exclusion reasons of data policies. */
 const ofPolicy = /^(?:allowed_providers|data_)/;
 
 /** The policy's reasons in the terms of `excluded_by`, if it leaves no endpoint; else empty. */
-export function forbidden(
-  route: Route,
+export function findForbiddingReasons(
+  route: RouteRequest,
   question: InternalQuestion,
   { request, scope }: CallContext,
 ): readonly string[] {

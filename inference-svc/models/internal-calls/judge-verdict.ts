@@ -7,7 +7,7 @@ const least = 1e-4;
 const minOnLetters = 0.5;
 
 /** The letter A means broken, B means followed. Undefined when neither is probable. */
-export function fromLetters(choices: readonly ReplyFormat[]): number | undefined {
+export function probabilityFromLetters(choices: readonly ReplyFormat[]): number | undefined {
   const on = (letter: string) =>
     choices
       .filter(({ token }) => token.trim().toUpperCase() === letter)
@@ -18,8 +18,8 @@ export function fromLetters(choices: readonly ReplyFormat[]): number | undefined
 }
 
 /** Undefined when the answer does not have the requested form, or contradicts itself. */
-export function fromWords(text: string): number | undefined {
-  const answer = objectIn(text);
+export function probabilityFromText(text: string): number | undefined {
+  const answer = findObject(text);
   const { verdict, probability } = answer ?? {};
   if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
   if (verdict !== "broken" && verdict !== "followed") return undefined;
@@ -28,7 +28,7 @@ export function fromWords(text: string): number | undefined {
 }
 
 /** The object in an answer, possibly after a word or within a code fence, as models like to add. */
-export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+export function findObject(text: string): Readonly<Record<string, unknown>> | undefined {
   const from = text.indexOf("{");
   const to = text.lastIndexOf("}");
   if (from === -1 || to < from) return undefined;
@@ -43,7 +43,7 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
  * Platt's scaling: sigmoid(a * logit(p) + b). Without a correction, the probability stays exact to the last digit: it is compared with a threshold of up to
  * 1.
  */
-export function calibrated(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
+export function calibrate(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
   if (a === 1 && b === 0) return probability;
   const uncertain = Math.min(1 - least, Math.max(least, probability));
   return 1 / (1 + Math.exp(-(a * Math.log(uncertain / (1 - uncertain)) + b)));

@@ -6,10 +6,16 @@ import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { TextFormat } from "../../turn/request.ts";
 import type { Purpose } from "../../turn/trace.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { type CallContext, type InternalQuestion, type Reply, type Route, forbidden } from "./internal-call.ts";
+import {
+  type CallContext,
+  type InternalQuestion,
+  type Reply,
+  type RouteRequest,
+  findForbiddingReasons,
+} from "./internal-call.ts";
 import { quoteEvidence } from "../../content/quoted-data.ts";
 import { JudgeClient } from "./judge-client.ts";
-import { calibrated, fromLetters, fromWords } from "./judge-verdict.ts";
+import { calibrate, probabilityFromLetters, probabilityFromText } from "./judge-verdict.ts";
 
 /** Part of the cache key; bump it when the prompt changes. */
 const promptVersion = "2";
@@ -75,8 +81,8 @@ export class JudgeProfile {
   }
 
   /** Why the request's data policy forbids the call to the judge, in the terms of `excluded_by`; empty when it is allowed. */
-  forbidden(route: Route, context: CallContext): readonly string[] {
-    return forbidden(route, this.question("", ""), context);
+  forbidden(route: RouteRequest, context: CallContext): readonly string[] {
+    return findForbiddingReasons(route, this.question("", ""), context);
   }
 
   protected question(rule: string, text: string): InternalQuestion {
@@ -102,8 +108,8 @@ export class Judge extends JudgeProfile {
     super(settings, options);
     const { now = () => performance.now() } = options;
     const read = ({ text, first }: Reply) => {
-      const found = settings.logprobs ? fromLetters(first) : fromWords(text);
-      return found === undefined ? undefined : calibrated(found, settings.calibration);
+      const found = settings.logprobs ? probabilityFromLetters(first) : probabilityFromText(text);
+      return found === undefined ? undefined : calibrate(found, settings.calibration);
     };
     this.#client = new JudgeClient({ turn, settings, read, now });
   }

@@ -11,10 +11,10 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { appliedTo } from "../../turn/applied-guardrails.ts";
+import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { HeldMoney } from "./held-money.ts";
+import { BudgetQueues } from "./held-money.ts";
 import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
 import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
 import { ConcurrencyLimit } from "./turnstile.ts";
@@ -53,7 +53,7 @@ interface Refusal {
 }
 
 /** Amount held by the budgets for one call until the record of the call is stored. */
-export interface Hold {
+export interface BudgetHold {
   /** Raises the hold to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
   raise(pico: bigint): Promise<void>;
   /**
@@ -69,7 +69,7 @@ export class Budgets {
   readonly #turnstile = new ConcurrencyLimit(maxConcurrentCalls, maxWaitMs);
   /** The last refusal of each key, kept while other calls wait. */
   readonly #refusals = new Map<string, Refusal>();
-  readonly #heldMoney = new HeldMoney<ReserveBudgetResponse>();
+  readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
   readonly #settlements: Settlements;
   readonly #longTurns = new LongTurns();
 
@@ -84,7 +84,7 @@ export class Budgets {
    * @throws Fault PAYMENT_REQUIRED when it exceeds the remaining budget, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when only
    * amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot be reached
    */
-  async reserve(scope: Spender, pico: bigint): Promise<Hold> {
+  async reserve(scope: Spender, pico: bigint): Promise<BudgetHold> {
     const { caller, trace, signal } = scope;
     const turn = this.#longTurns.find(scope.generationId ?? "");
     const held = callOf(scope);
@@ -117,7 +117,7 @@ export class Budgets {
     return this.#settlements.close();
   }
 
-  #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): Hold {
+  #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): BudgetHold {
     // If a second call of this size would not fit, the next call depends on the cost of this one.
     const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
     return {
@@ -271,7 +271,7 @@ function spentRefusal(owner: string, amounts: Amounts): Fault {
 
 function toStage(guardrailId: string, { caller }: Spender): Stage {
   // A guardrail assigned after the turn began is unknown here.
-  const applied = appliedTo(caller).find(({ guardrail }) => guardrail.id === guardrailId);
+  const applied = guardrailsFor(caller).find(({ guardrail }) => guardrail.id === guardrailId);
   return {
     type: "guardrail",
     name: "budget",

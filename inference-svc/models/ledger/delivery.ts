@@ -16,7 +16,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { callEncoded, codec, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { RecordBatch } from "./batch.ts";
-import type { Portion, SpoolReader } from "./reader.ts";
+import type { SpoolPortion, SpoolReader } from "./reader.ts";
 
 /** Maximum number of records per call to admin-svc. */
 const maxRecords = 500;
@@ -135,7 +135,7 @@ export class Delivery {
     else this.#isUrgent = false;
   }
 
-  async #deliverPortion(portion: Portion): Promise<void> {
+  async #deliverPortion(portion: SpoolPortion): Promise<void> {
     const { reader, onDelivered } = this.#parts;
     const { records, next } = portion;
     if (records.count > 0) await this.#send(records);

@@ -37,7 +37,7 @@ export class Group {
   };
 }
 
-export const unavailable = (cause: unknown): Fault =>
+export const ledgerUnavailable = (cause: unknown): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "Usage cannot be recorded at the moment", {
     origin: FaultOrigin.INFERENCE,
     retryAfterMs: 1_000,

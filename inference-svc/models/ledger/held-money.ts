@@ -20,12 +20,12 @@ interface Waiter {
   wake: () => void;
 }
 
-export interface Wait {
+export interface HoldWait {
   readonly isBegun: boolean;
   readonly signal: TurnSignal | undefined;
 }
 
-export class HeldMoney<Answer extends { readonly held: boolean }> {
+export class BudgetQueues<Answer extends { readonly held: boolean }> {
   readonly #lines = new Map<string, Waiter[]>();
 
   /** Lets the first calls of the queues at the budgets of this key and workspace retry at once. */
@@ -41,7 +41,12 @@ export class HeldMoney<Answer extends { readonly held: boolean }> {
    * @param ask decides about the call anew
    * @returns the last decision
    */
-  async wait(owner: string, { isBegun, signal }: Wait, refusal: Answer, ask: () => Promise<Answer>): Promise<Answer> {
+  async wait(
+    owner: string,
+    { isBegun, signal }: HoldWait,
+    refusal: Answer,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer> {
     const line = this.#lines.get(owner) ?? [];
     if (!isBegun && line.length >= maxNewTurns) return refusal;
     this.#lines.set(owner, line);

@@ -1,11 +1,11 @@
 /** Keeps the budgets' hold for a call in step with its cost while the call runs. */
 import type { Scope } from "../../turn/scope.ts";
 import type { Bill } from "../../turn/trace.ts";
-import { deferred } from "../../turn/answer-kinds.ts";
+import { toDeferredAnswer } from "../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../turn/request.ts";
-import { Answer, type Next, type Turn } from "../../turn/turn.ts";
+import { Answer, type NextBatch, type Turn } from "../../turn/turn.ts";
 import { totalCost } from "../../turn/usage.ts";
-import type { Budgets, Hold } from "./budget.ts";
+import type { Budgets, BudgetHold } from "./budget.ts";
 
 /** Interval for comparing the cost of a running stream with the held amount. */
 const lookMs = 250;
@@ -17,15 +17,15 @@ export interface CostBound {
 }
 
 /** Wraps a turn so that the budgets hold the maximum cost of its call. @param worst computes that cost; undefined when no price is known */
-export const budgeted =
+export const budgetLayer =
   (budgets: Pick<Budgets, "reserve">, worst: (request: TurnRequest) => CostBound | undefined, turn: Turn): Turn =>
   (request, scope) => {
-    if (!spends(scope)) return turn(request, scope);
+    if (!isBudgeted(scope)) return turn(request, scope);
     const bound = worst(request) ?? { request, pico: 0n };
-    return deferred(budgets.reserve(scope, bound.pico).then((hold) => held(hold, bound, turn, scope)));
+    return toDeferredAnswer(budgets.reserve(scope, bound.pico).then((hold) => held(hold, bound, turn, scope)));
   };
 
-async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope: Scope): Promise<Answer> {
+async function held(hold: BudgetHold, { request, pico }: CostBound, turn: Turn, scope: Scope): Promise<Answer> {
   const watch = new HoldWatch(hold, pico, scope, scope.trace.bills.length);
   try {
     // A turn cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
@@ -38,10 +38,10 @@ async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope:
 }
 
 /** Whether budgets hold amounts for calls. The operator pays for its own purposes, up to a number of calls for each request. */
-export const spends = ({ caller, payer }: Scope): boolean => caller.hasBudget && payer === "key";
+export const isBudgeted = ({ caller, payer }: Scope): boolean => caller.hasBudget && payer === "key";
 
 class HoldWatch {
-  readonly #hold: Hold;
+  readonly #hold: BudgetHold;
   readonly #scope: Scope;
   readonly #attempt: number;
   /** The held amount. */
@@ -51,7 +51,7 @@ class HoldWatch {
   #lookedAt = performance.now();
 
   /** @param attempt counted from 0 */
-  constructor(hold: Hold, pico: bigint, scope: Scope, attempt: number) {
+  constructor(hold: BudgetHold, pico: bigint, scope: Scope, attempt: number) {
     this.#hold = hold;
     this.#pico = pico;
     this.#scope = scope;
@@ -94,7 +94,7 @@ class HeldAnswer extends Answer {
   readonly #answer: Answer;
   readonly #watch: HoldWatch;
   /** Returns the batch or end held back until the budget knows the cost of the call. */
-  #held: (() => Next) | undefined;
+  #held: (() => NextBatch) | undefined;
   #isTelling = false;
   #wake = () => {};
 
@@ -104,7 +104,7 @@ class HeldAnswer extends Answer {
     this.#watch = watch;
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     this.#wake = wake;
     if (this.#isTelling) return "pending";
     const held = this.#held;
@@ -112,8 +112,8 @@ class HeldAnswer extends Answer {
     return held ? held() : this.#read(wake);
   }
 
-  #read(wake: () => void): Next {
-    let next: Next;
+  #read(wake: () => void): NextBatch {
+    let next: NextBatch;
     try {
       next = this.#answer.next(wake);
     } catch (error) {
@@ -128,7 +128,7 @@ class HeldAnswer extends Answer {
     return next;
   }
 
-  #afterEnd(give: () => Next): Next {
+  #afterEnd(give: () => NextBatch): NextBatch {
     const told = this.#watch.end();
     if (told === undefined) return give();
     this.#held = give;

@@ -18,10 +18,10 @@ import type { Scope } from "../../turn/scope.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
 import { EarlierStarts } from "./earlier-starts.ts";
 import { SpoolReader } from "./reader.ts";
-import { type Group, type UnwrittenCall, unavailable } from "./group.ts";
+import { type Group, type UnwrittenCall, ledgerUnavailable } from "./group.ts";
 import { callName, chargeLine, endLine, startLine } from "./line.ts";
-import { type CallCharge, type CallEnd, type CallStart, endLostCall } from "./record.ts";
-import { unfinished } from "./recovery.ts";
+import { type CallCharge, type CallEnd, type CallStart, toLostCallEnd } from "./record.ts";
+import { findUnfinishedCalls } from "./recovery.ts";
 import { endHolds } from "./settlements.ts";
 import { Spool } from "./spool.ts";
 import { turnLine } from "./turn-line.ts";
@@ -50,7 +50,7 @@ export interface CallLedger {
    * @param onStarted called once, and never during this call
    * @throws Fault UNAVAILABLE when the call cannot be recorded: then it must not be made
    */
-  open(opened: CallStart, scope: Scope, onStarted: OnStarted): Entry;
+  open(opened: CallStart, scope: Scope, onStarted: OnStarted): LedgerEntry;
 }
 
 /**
@@ -60,7 +60,7 @@ export interface CallLedger {
 export type OnStarted = (failure: Fault | undefined) => void;
 
 /** The entry of a call. */
-export interface Entry {
+export interface LedgerEntry {
   /** Span of the call; undefined when tracing is off. */
   readonly span: Span | undefined;
   /** Records the end of the call; only the first end counts. It is on the disk before the client receives anything more. */
@@ -149,8 +149,8 @@ export class Ledger implements CallLedger {
   }
 
   /** @throws Fault UNAVAILABLE when the call cannot be recorded: then it must not be made */
-  open(opened: CallStart, _: Scope, onStarted: OnStarted): Entry {
-    if (this.#spool.size >= limitBytes) throw unavailable(new Error("the spool is full"));
+  open(opened: CallStart, _: Scope, onStarted: OnStarted): LedgerEntry {
+    if (this.#spool.size >= limitBytes) throw ledgerUnavailable(new Error("the spool is full"));
     const call = new OpenCall(this.#writer, opened, onStarted, this.#end);
     this.#open++;
     this.#isHeld ||= opened.isHeld;
@@ -214,8 +214,8 @@ export class Ledger implements CallLedger {
   }
 
   #recover(): void {
-    const left = unfinished(this.#spool.segments.slice(0, -1));
-    for (const [call, noted] of left) this.#record(call, true, endLostCall(noted));
+    const left = findUnfinishedCalls(this.#spool.segments.slice(0, -1));
+    for (const [call, noted] of left) this.#record(call, true, toLostCallEnd(noted));
     this.#writer.flush();
     if (left.size > 0) this.#options.log.warn({ calls: left.size }, "calls of an earlier start are recorded as lost");
   }
@@ -231,7 +231,7 @@ const unwritable = (error: NodeJS.ErrnoException): HindranceFinding => ({
 /** @param closed undefined when the call could not begin */
 type OnEnded = (call: string, isHeld: boolean, closed: CallEnd | undefined) => void;
 
-class OpenCall implements Entry, UnwrittenCall {
+class OpenCall implements LedgerEntry, UnwrittenCall {
   readonly span = undefined;
   readonly #writer: RecordWriter;
   readonly #name: string;

@@ -104,10 +104,10 @@ const comma = 0x2c;
 export const nameEnd = (bytes: Buffer, at: number): number => bytes.indexOf(comma, bytes.indexOf(comma, at) + 1);
 
 /** The call that a line is about, in the format of `callName`. */
-export const calledIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));
+export const callNameIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));
 
 /** The charge in a line. */
-export function chargeIn(line: string): CallCharge {
+export function parseCharge(line: string): CallCharge {
   const { tokens, costUsd } = JSON.parse(line.slice(1)) as CallCharge;
   return { tokens, costUsd };
 }

@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { toDollars, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import {
-  CallGivenUp,
+  CallAbandoned,
   type Meter,
   type MeteredRequest,
   type OpenMeter,
@@ -14,8 +14,8 @@ import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { Trace } from "../../turn/trace.ts";
 import type { Usage } from "../../turn/usage.ts";
-import type { Budgets, Hold } from "./budget.ts";
-import { spends } from "./hold.ts";
+import type { Budgets, BudgetHold } from "./budget.ts";
+import { isBudgeted } from "./hold.ts";
 import type { CallLedger } from "./ledger.ts";
 import { type ServiceEnd, ServiceEntry, answeredCall, cancelledCall, failedCall } from "./recorded-service.ts";
 
@@ -43,7 +43,7 @@ class MeteredCall {
   /** Scope of this call only. The receipt of the turn shows what guardrails do to it. */
   readonly #scope: Scope;
   #entry: ServiceEntry | undefined;
-  #hold: Hold | undefined;
+  #hold: BudgetHold | undefined;
 
   /** @param price in 10^-12 USD */
   constructor(service: PricedService, price: bigint, caller: ServiceCaller) {
@@ -62,7 +62,7 @@ class MeteredCall {
   async begin({ ledger, budgets }: MeterParts): Promise<void> {
     const { model, provider, operation } = this.#service;
     throwIfAborted(this.#caller.signal);
-    if (this.#price > 0n && spends(this.#scope)) this.#hold = await budgets.reserve(this.#scope, this.#price);
+    if (this.#price > 0n && isBudgeted(this.#scope)) this.#hold = await budgets.reserve(this.#scope, this.#price);
     const callee = { model, provider, upstreamModel: operation };
     try {
       this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
@@ -147,8 +147,8 @@ function givenUp(error: unknown, { scope, signal }: ServiceCaller): ServiceEnd |
   const { aborted, reason } = scope.signal;
   if (aborted) return reason instanceof Fault ? late(reason.attemptStatus) : cancelledCall;
   if (signal.aborted) return late(524);
-  const cause = error instanceof Error && !(error instanceof CallGivenUp) ? error.cause : error;
-  return cause instanceof CallGivenUp ? late(cause.status) : undefined;
+  const cause = error instanceof Error && !(error instanceof CallAbandoned) ? error.cause : error;
+  return cause instanceof CallAbandoned ? late(cause.status) : undefined;
 }
 
 const late = (httpStatus: number): ServiceEnd => ({ status: "failed", httpStatus });

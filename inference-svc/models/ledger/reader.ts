@@ -2,20 +2,20 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { RecordBatch } from "./batch.ts";
 import { type LineFrame, lineEnd, readFrame } from "./frame.ts";
-import { calledIn, lineKind } from "./line.ts";
+import { callNameIn, lineKind } from "./line.ts";
 import type { Segment, Spool } from "./spool.ts";
 
 /** Size of the read buffer: enough for all calls of one delivery, and for the longest frame. */
 const readBytes = 1024 * 1024;
 
 /** A position in the spool. */
-export interface Position {
+export interface SpoolPosition {
   readonly segment: Segment;
   readonly offset: number;
 }
 
 /** Records and call starts between two positions of the spool. */
-export class Portion {
+export class SpoolPortion {
   /** Valid until the next portion is read: separate buffers would be freed by full collections only. */
   readonly records: RecordBatch;
   /** Lines of starts without an end in the portion, by call name. */
@@ -23,9 +23,9 @@ export class Portion {
   /** Names of calls whose start is in an earlier portion. */
   readonly ended: string[] = [];
   /** Start of the next portion, once this one is delivered. */
-  next: Position;
+  next: SpoolPosition;
 
-  constructor(next: Position, records: RecordBatch) {
+  constructor(next: SpoolPosition, records: RecordBatch) {
     this.next = next;
     this.records = records;
   }
@@ -52,7 +52,7 @@ export class SpoolReader {
   readonly #starts = new Map<string, Start>();
   /** Lines of the last frame. */
   readonly #lines: Line[] = [];
-  #position: Position;
+  #position: SpoolPosition;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
 
   /** @param onBroken called when a file continues with damaged bytes: the rest of it cannot be read */
@@ -81,8 +81,8 @@ export class SpoolReader {
    * Reads the next records; undefined when there are none. Returns the same portion again until it is marked as delivered.
    * @param maxRecords largest number of records
    */
-  async read(maxRecords: number): Promise<Portion | undefined> {
-    for (let at: Position | undefined = this.#position; at; at = this.#after(at.segment)) {
+  async read(maxRecords: number): Promise<SpoolPortion | undefined> {
+    for (let at: SpoolPosition | undefined = this.#position; at; at = this.#after(at.segment)) {
       const bytes = await this.#bytes(at);
       const portion = bytes ? this.#portion(at, bytes, maxRecords) : this.#skip(at.segment, at.offset);
       if (portion.next.offset > at.offset) return portion;
@@ -91,7 +91,7 @@ export class SpoolReader {
   }
 
   /** Marks a portion and everything before it as delivered. */
-  advance({ opened, ended, next }: Portion): void {
+  advance({ opened, ended, next }: SpoolPortion): void {
     const { segment } = next;
     for (const [call, line] of opened) this.#starts.set(call, { segment, line });
     segment.open += opened.size;
@@ -112,14 +112,14 @@ export class SpoolReader {
   }
 
   /** Skips the rest of an unreadable file. */
-  #skip(segment: Segment, offset: number): Portion {
+  #skip(segment: Segment, offset: number): SpoolPortion {
     if (segment.size > offset) this.#onBroken(segment, offset);
     this.#records.clear();
-    return new Portion({ segment, offset: segment.size }, this.#records);
+    return new SpoolPortion({ segment, offset: segment.size }, this.#records);
   }
 
   /** @returns undefined when the file was removed from outside, and the process writes another one */
-  async #bytes({ segment, offset }: Position): Promise<Buffer | undefined> {
+  async #bytes({ segment, offset }: SpoolPosition): Promise<Buffer | undefined> {
     const handle = await this.#handleOf(segment).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" && segment.sealed) return undefined;
       throw error;
@@ -131,9 +131,9 @@ export class SpoolReader {
     return this.#buffer.subarray(0, bytesRead);
   }
 
-  #portion({ segment, offset }: Position, bytes: Buffer, maxRecords: number): Portion {
+  #portion({ segment, offset }: SpoolPosition, bytes: Buffer, maxRecords: number): SpoolPortion {
     this.#records.clear();
-    const portion = new Portion({ segment, offset }, this.#records);
+    const portion = new SpoolPortion({ segment, offset }, this.#records);
     const opened = new Map<string, Line>();
     let at = 0;
     for (;;) {
@@ -166,17 +166,17 @@ export class SpoolReader {
   }
 
   /** Adds the lines of the last frame. @param opened starts without an end so far */
-  #take(bytes: Buffer, portion: Portion, opened: Map<string, Line>): void {
+  #take(bytes: Buffer, portion: SpoolPortion, opened: Map<string, Line>): void {
     for (const line of this.#lines) {
       const kind = lineKind(bytes, line.at);
-      if (kind === "start") opened.set(calledIn(bytes, line.at), line);
+      if (kind === "start") opened.set(callNameIn(bytes, line.at), line);
       else if (kind === "turn") portion.records.addTurn(bytes, line.at, line.end);
       else if (kind === "end" || kind === "whole") this.#end(bytes, line, portion, opened);
     }
   }
 
-  #end(bytes: Buffer, line: Line, { records, ended }: Portion, opened: Map<string, Line>): void {
-    const call = calledIn(bytes, line.at);
+  #end(bytes: Buffer, line: Line, { records, ended }: SpoolPortion, opened: Map<string, Line>): void {
+    const call = callNameIn(bytes, line.at);
     const start = opened.get(call);
     if (!opened.delete(call)) ended.push(call);
     if (lineKind(bytes, line.at) === "whole") records.addWhole(bytes, line.at, line.end);
@@ -192,7 +192,7 @@ export class SpoolReader {
     records.addJoined(start, 0, start.length, bytes, line.at, line.end);
   }
 
-  #after(segment: Segment): Position | undefined {
+  #after(segment: Segment): SpoolPosition | undefined {
     const { segments } = this.#spool;
     const following = segment.sealed ? segments[segments.indexOf(segment) + 1] : undefined;
     return following && { segment: following, offset: 0 };
@@ -207,5 +207,5 @@ export class SpoolReader {
   }
 }
 
-const hasRoom = ({ records }: Portion, added: number, maxRecords: number): boolean =>
+const hasRoom = ({ records }: SpoolPortion, added: number, maxRecords: number): boolean =>
   records.count === 0 || records.count + added <= maxRecords;

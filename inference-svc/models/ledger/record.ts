@@ -67,7 +67,7 @@ export interface CallEnd {
 }
 
 /** End of a call whose answer is unknown. */
-export const endUnanswered = (status: CallStatus, httpStatus: number, durationMs: number): CallEnd => ({
+export const toUnansweredEnd = (status: CallStatus, httpStatus: number, durationMs: number): CallEnd => ({
   status,
   httpStatus,
   durationMs,
@@ -83,8 +83,8 @@ export const endUnanswered = (status: CallStatus, httpStatus: number, durationMs
  * End of a call whose process was killed.
  * @param noted undefined when nothing is known of its charge
  */
-export const endLostCall = (noted: CallCharge | undefined): CallEnd => ({
-  ...endUnanswered("lost", 502, 0),
+export const toLostCallEnd = (noted: CallCharge | undefined): CallEnd => ({
+  ...toUnansweredEnd("lost", 502, 0),
   tokens: noted?.tokens,
   isEstimated: noted !== undefined,
   costUsd: noted?.costUsd,

@@ -1,22 +1,22 @@
 /** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import type { Scope } from "../../turn/scope.ts";
-import type { CallLedger, Entry } from "./ledger.ts";
-import { type CallCharge, type CallEnd, endUnanswered } from "./record.ts";
-import { type Callee, clientLeft, toCallStart } from "./recorded.ts";
+import type { CallLedger, LedgerEntry } from "./ledger.ts";
+import { type CallCharge, type CallEnd, toUnansweredEnd } from "./record.ts";
+import { type CalledEndpoint, clientClosedStatus, toCallStart } from "./recorded.ts";
 
 export type ServiceEnd = Pick<CallEnd, "status" | "httpStatus">;
 
 export const answeredCall: ServiceEnd = { status: "completed", httpStatus: 200 };
 export const failedCall: ServiceEnd = { status: "failed", httpStatus: 502 };
-export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientLeft };
+export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientClosedStatus };
 
 /** A call recorded as started on disk. */
 export class ServiceEntry {
-  readonly #entry: Entry;
+  readonly #entry: LedgerEntry;
   readonly #startedAt = performance.now();
 
-  private constructor(entry: Entry) {
+  private constructor(entry: LedgerEntry) {
     this.#entry = entry;
   }
 
@@ -25,7 +25,7 @@ export class ServiceEntry {
    * @param scope used only for this call, with a separate turn id
    * @throws Fault UNAVAILABLE
    */
-  static open(ledger: CallLedger, callee: Callee, scope: Scope): Promise<ServiceEntry> {
+  static open(ledger: CallLedger, callee: CalledEndpoint, scope: Scope): Promise<ServiceEntry> {
     const start = toCallStart(1, callee, { stream: false }, scope);
     return new Promise((resolve, reject) => {
       const entry = ledger.open(start, scope, (failure) =>
@@ -45,7 +45,7 @@ export class ServiceEntry {
 
   /** @param pico charged for the call, in 10^-12 USD; undefined when nothing is charged */
   close({ status, httpStatus }: ServiceEnd, pico?: bigint, isEstimated = false): void {
-    const end = endUnanswered(status, httpStatus, this.elapsedMs);
+    const end = toUnansweredEnd(status, httpStatus, this.elapsedMs);
     this.#entry.close(pico === undefined ? end : { ...end, ...chargeOf(pico), isEstimated });
   }
 }

@@ -3,13 +3,13 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { Answer, type Batch, type Next, type Outcome, type Turn, type TurnEvent } from "../../turn/turn.ts";
+import { Answer, type Batch, type NextBatch, type Outcome, type Turn, type TurnEvent } from "../../turn/turn.ts";
 import { type Usage, totalCost } from "../../turn/usage.ts";
-import type { CallLedger, CallRecording, Entry, OnStarted } from "./ledger.ts";
+import type { CallLedger, CallRecording, LedgerEntry, OnStarted } from "./ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "./record.ts";
 
 /** The model and provider of a call. */
-export interface Callee {
+export interface CalledEndpoint {
   /** Slug of the model. */
   readonly model: string;
   /** Id of the provider. */
@@ -21,7 +21,7 @@ export interface Callee {
  * A layer around one billed attempt.
  * @throws Fault UNAVAILABLE when the call cannot be recorded
  */
-export const recorded =
+export const recordLayer =
   ({ ledger, callee, sent, findTask }: CallRecording, turn: Turn): Turn =>
   (request, scope) => {
     const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope, findTask(request, scope));
@@ -32,11 +32,11 @@ export const recorded =
 const heardMs = 1_000;
 
 /** Status of a call whose client has left. */
-export const clientLeft = 499;
+export const clientClosedStatus = 499;
 
 class RecordedCall {
   readonly #scope: Scope;
-  readonly #entry: Entry;
+  readonly #entry: LedgerEntry;
   readonly #attempt: number;
   readonly #startedAt = performance.now();
   #heardAt = performance.now();
@@ -88,7 +88,7 @@ class RecordedCall {
   left(): void {
     const { reason } = this.#scope.signal;
     if (reason instanceof Fault) this.#closeUnanswered("failed", reason.attemptStatus);
-    else this.#closeUnanswered("cancelled", clientLeft);
+    else this.#closeUnanswered("cancelled", clientClosedStatus);
   }
 
   get #billed(): Usage | undefined {
@@ -197,14 +197,14 @@ class RecordedAnswer extends Answer {
     }
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     if (this.#failure) throw this.#failure.error;
     if (this.#answer) return this.#passed(this.#answer, wake);
     this.#wake = wake;
     return "pending";
   }
 
-  #passed(answer: Answer, wake: () => void): Next {
+  #passed(answer: Answer, wake: () => void): NextBatch {
     try {
       const next = answer.next(wake);
       if (typeof next !== "string") this.#call.note(next);
@@ -231,7 +231,7 @@ const isToolCall = (event: TurnEvent): boolean =>
 /** @param attempt counted from 1 */
 export function toCallStart(
   attempt: number,
-  callee: Callee,
+  callee: CalledEndpoint,
   request: { readonly stream: boolean; readonly sessionId?: string | undefined },
   scope: Scope,
   task?: string,

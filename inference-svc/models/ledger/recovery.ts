@@ -1,7 +1,7 @@
 /** Finds calls begun by an earlier start of the process and never ended. */
 import { readFileSync } from "node:fs";
 import { lineEnd, readFrame } from "./frame.ts";
-import { calledIn, chargeIn, lineKind } from "./line.ts";
+import { callNameIn, parseCharge, lineKind } from "./line.ts";
 import type { CallCharge } from "./record.ts";
 import type { Segment } from "./spool.ts";
 
@@ -9,7 +9,7 @@ import type { Segment } from "./spool.ts";
  * The last recorded charges of unfinished calls, by the names of the calls; undefined for a call without one. A half-written frame was never
  * acknowledged; it is skipped with everything after it in its file.
  */
-export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, CallCharge | undefined> {
+export function findUnfinishedCalls(segments: readonly Segment[]): ReadonlyMap<string, CallCharge | undefined> {
   const open = new Map<string, string | undefined>();
   for (const { path } of segments) {
     const bytes = readFileSync(path);
@@ -19,14 +19,14 @@ export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, Ca
       }
     }
   }
-  return new Map([...open].map(([call, charge]) => [call, charge === undefined ? undefined : chargeIn(charge)]));
+  return new Map([...open].map(([call, charge]) => [call, charge === undefined ? undefined : parseCharge(charge)]));
 }
 
 /** @param open the lines of the last charges */
 function follow(bytes: Buffer, at: number, end: number, open: Map<string, string | undefined>): void {
   const kind = lineKind(bytes, at);
   if (kind === undefined || kind === "turn") return;
-  const call = calledIn(bytes, at);
+  const call = callNameIn(bytes, at);
   if (kind === "start") open.set(call, undefined);
   else if (kind !== "charge") open.delete(call);
   else if (open.has(call)) open.set(call, bytes.toString("latin1", at, end));

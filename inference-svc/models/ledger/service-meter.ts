@@ -39,7 +39,7 @@ export type Meter = <Answer>(caller: ServiceCaller, request: MeteredRequest<Answ
 export type OpenMeter = (service: PricedService) => Meter;
 
 /** The answer was not awaited or not read to its end, so the service may charge for it. It is the error of the call, or its cause. */
-export class CallGivenUp extends Error {
+export class CallAbandoned extends Error {
   /** Status in the ledger. */
   readonly status: 502 | 524;
 

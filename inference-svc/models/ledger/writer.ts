@@ -5,7 +5,7 @@
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { FrameBuilder } from "./frame.ts";
-import { Group, type UnwrittenCall, unavailable } from "./group.ts";
+import { Group, type UnwrittenCall, ledgerUnavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";
 
 /** Retry interval while the disk is full. */
@@ -32,7 +32,7 @@ export class RecordWriter {
    */
   start(line: string, call: UnwrittenCall): Group {
     if (!this.#writeWaiting() || !this.#add(line))
-      throw unavailable(new Error("ends of other calls wait for room on the disk"));
+      throw ledgerUnavailable(new Error("ends of other calls wait for room on the disk"));
     this.#group.starts.push(call);
     return this.#group;
   }
@@ -65,7 +65,7 @@ export class RecordWriter {
       this.#spool.append(this.#frame.finish());
       group.settle(undefined);
     } catch (error) {
-      group.settle(unavailable(error));
+      group.settle(ledgerUnavailable(error));
       this.#failed(group, error);
     }
   }
@@ -87,7 +87,7 @@ export class RecordWriter {
     if (!this.#frame.add(line)) {
       this.flush();
       if (this.#waiting.length > 0) return false;
-      if (!this.#frame.add(line)) throw unavailable(new Error(`a line has ${line.length} characters`));
+      if (!this.#frame.add(line)) throw ledgerUnavailable(new Error(`a line has ${line.length} characters`));
     }
     if (!this.#isArmed) setImmediate(this.#fire);
     this.#isArmed = true;

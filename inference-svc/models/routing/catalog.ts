@@ -122,8 +122,9 @@ export class Catalog {
 }
 
 /** Whether a model gives vectors instead of answers. */
-export const givesEmbeddings = ({ output_modalities: modalities }: Pick<ModelSettings, "output_modalities">): boolean =>
-  modalities.includes("embeddings");
+export const isEmbeddingModel = ({
+  output_modalities: modalities,
+}: Pick<ModelSettings, "output_modalities">): boolean => modalities.includes("embeddings");
 
 function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, ProviderSettings>): readonly Endpoint[] {
   const drawn = new Map<string, number>();
@@ -138,7 +139,7 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
     return {
       model: model.id,
       contextLength: model.context_length,
-      embeds: givesEmbeddings(model),
+      embeds: isEmbeddingModel(model),
       takesFiles: model.input_modalities.includes("file"),
       provider: id,
       providerName: provider?.name ?? id,

@@ -21,7 +21,7 @@ import { type Cause, explainFault } from "./failure-causes.ts";
 /** Lowest maximum accepted by every provider. */
 const answerTokens = 16;
 
-export interface Tried {
+export interface TrialResult {
   readonly ok: boolean;
   readonly provider: string;
   /** Slug of the model; the provider's own name when the catalogue has no slug for it. */
@@ -73,7 +73,7 @@ export async function tryProvider(
   settings: ProviderSettings,
   { model, destination }: TestTarget,
   { version, packages, host, limitMs }: TryOptions,
-): Promise<Tried> {
+): Promise<TrialResult> {
   const log = { error: () => {}, warn: () => {} };
   const upstreams = openUpstreams([settings], { version, packages, log, now: () => performance.now() });
   const startedAt = performance.now();

@@ -2,7 +2,7 @@
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Overflow, ProviderFailure } from "../../turn/provider-error.ts";
-import { shownName } from "./known-words.ts";
+import { maskUnknownName } from "./known-words.ts";
 import { readOverflow } from "./overflow.ts";
 
 /** The fields of an error as found by a dialect. */
@@ -27,9 +27,9 @@ export const providerFailed = (detail: string, cause?: unknown): Fault =>
  * The finish reason of the answer is a failure.
  * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the words may quote the prompt
  */
-export function endedBadly(reason: string, message: string): Fault {
+export function endedWithFailure(reason: string, message: string): Fault {
   const words = sanitizeMessage(message);
-  const shown = shownName(reason);
+  const shown = maskUnknownName(reason);
   return new Fault(
     FaultReason.PROVIDER_FAILED,
     `The provider ended the answer with the reason ${shown}${words === "" ? "" : `: ${words}`}`,
@@ -38,7 +38,7 @@ export function endedBadly(reason: string, message: string): Fault {
 }
 
 /** A full context window ends a running answer like a token limit does; before the first event the request is too large. */
-export const isFullWindow = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
+export const isContextExceeded = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
 
 /** The answer broke off. */
 export const connectionLost = (cause?: unknown): Fault =>
@@ -163,7 +163,7 @@ const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 
 
 export function providerFault(error: ProviderError): Fault {
   const reason = transient.has(error.status) ? FaultReason.PROVIDER_FAILED : reasonOf(error);
-  const code = error.code === undefined ? undefined : shownName(error.code);
+  const code = error.code === undefined ? undefined : maskUnknownName(error.code);
   const message = sanitizeMessage(error.message ?? "");
   return new Fault(reason, explained.has(reason) ? message : "", {
     origin: FaultOrigin.UPSTREAM,

@@ -4,14 +4,14 @@ import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
-import { deferred, explained } from "../../turn/answer-kinds.ts";
+import { toDeferredAnswer, withExplainedFailure } from "../../turn/answer-kinds.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { DroppedField } from "../../turn/trace.ts";
 import type { Answer, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 import type { Authorization, Identity } from "./credentials/identity.ts";
 import { buildKeyReport } from "./credentials/key-report.ts";
-import { type Key, KeyRing } from "./credentials/keys.ts";
+import { type ProviderKey, KeyRing } from "./credentials/keys.ts";
 import { openIdentity } from "./credentials/open-identity.ts";
 import type { Dialect, Framing, OnDropped, Refusal, Target } from "./dialect.ts";
 import type { AnswerHead } from "./events/answer.ts";
@@ -23,15 +23,15 @@ import { findReasoningFormat } from "./translate/reasoning-format.ts";
 import type { Connections } from "./transport/connections.ts";
 import type { Call } from "./transport/call.ts";
 import { noEmbeddings } from "./embedding/none.ts";
-import { inParts } from "./embedding/parts.ts";
+import { splitInputs } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
-import { isVendorOfFormat, namedHost, vendorOf } from "./vendor-host.ts";
+import { isVendorOfFormat, configuredVendorHost, vendorOf } from "./vendor-host.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
 import { buildTraceHeaders } from "./transport/trace-headers.ts";
-import { packingThoughts } from "./events/packed-thoughts.ts";
+import { withPackedThoughts } from "./events/packed-thoughts.ts";
 
 /** An endpoint of the provider. */
 interface Endpoint {
@@ -50,7 +50,7 @@ interface Attempt {
   /** Head of the HTTP request, with an API key or the proof of an identity. */
   readonly head: string;
   readonly body: string;
-  readonly key: Key;
+  readonly key: ProviderKey;
   /** Undefined for calls with an API key, or without any. */
   readonly authorization: Authorization | undefined;
 }
@@ -62,7 +62,7 @@ export class HttpProvider implements Provider {
   readonly #connections: Connections;
   readonly #userAgent: string;
   readonly #keys: KeyRing;
-  readonly #reportKey: (key: Key, upstreamModel: string, failure: Fault) => void;
+  readonly #reportKey: (key: ProviderKey, upstreamModel: string, failure: Fault) => void;
   readonly #identity: Identity | undefined;
   /** JSON of the fields added to every turn; undefined for none. */
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
@@ -126,11 +126,13 @@ export class HttpProvider implements Provider {
       const head = heads.withKey(key, request.stream);
       const attempt = { request, dialect, scope, target, head, body, key, authorization: undefined };
       if (!this.#identity) return this.#call(attempt);
-      return deferred(this.#authorize(this.#identity, attempt, heads).then((authorized) => this.#call(authorized)));
+      return toDeferredAnswer(
+        this.#authorize(this.#identity, attempt, heads).then((authorized) => this.#call(authorized)),
+      );
     };
     const { dialect, target } = this.#find(destination);
     const maxInputs = dialect.maxInputs?.(target);
-    return maxInputs === undefined ? turn : inParts(turn, maxInputs);
+    return maxInputs === undefined ? turn : splitInputs(turn, maxInputs);
   }
 
   #call(attempt: Attempt): Answer {
@@ -148,7 +150,7 @@ export class HttpProvider implements Provider {
       const repeat = findRepeat(exchange, failure);
       return repeat ? failure.with({ repeat }) : failure;
     };
-    return explained(() => exchange.start(this.#connections.take()), explain);
+    return withExplainedFailure(() => exchange.start(this.#connections.take()), explain);
   }
 
   /** The client never sent the field, so its request is repeated without it, as are all later ones of this provider. */
@@ -179,7 +181,7 @@ export class HttpProvider implements Provider {
     const named = own ? attempt.head + fieldLines(own) : attempt.head;
     const head = isTraced ? named + fieldLines(buildTraceHeaders(scope)) : named;
     const translate = (emit: (event: TurnEvent) => void) =>
-      dialect.open(request, target, packingThoughts(request, emit));
+      dialect.open(request, target, withPackedThoughts(request, emit));
     return new Exchange(new ProviderCall(attempt, timeouts), { head, body }, translate);
   }
 
@@ -220,7 +222,7 @@ export class HttpProvider implements Provider {
   #buildTarget({ upstreamModel, tier, supportedParameters, maxOutputTokens }: Destination): Target {
     const { native_tools: nativeTools, stream_options: streamOptions } = this.#settings;
     const { hostname } = this.#url;
-    const findFormat = findReasoningFormat(hostname) ?? findReasoningFormat(namedHost(this.#settings) ?? "");
+    const findFormat = findReasoningFormat(hostname) ?? findReasoningFormat(configuredVendorHost(this.#settings) ?? "");
     const reasoningFormat = findFormat?.(upstreamModel);
     const vendor = vendorOf(this.#settings, hostname);
     return {

@@ -59,7 +59,7 @@ const words: ReadonlySet<string> = new Set(
 const separators = /[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 
 /** @returns the name; a placeholder if it is longer than 64 characters, or has words not in the list */
-export function shownName(name: string): string {
+export function maskUnknownName(name: string): string {
   if (name.length > maxLength || !/^[\w ,./;=+-]*$/.test(name)) return unlisted;
   return name.split(separators).every(isKnown) ? name : unlisted;
 }

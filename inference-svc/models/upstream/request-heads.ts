@@ -1,5 +1,5 @@
 /** The heads of the requests to one endpoint. They differ by key and mode only, so each is written once. */
-import type { Key } from "./credentials/keys.ts";
+import type { ProviderKey } from "./credentials/keys.ts";
 import type { Dialect, Target } from "./dialect.ts";
 import { fieldLines, requestLine } from "./transport/http/request-head.ts";
 
@@ -30,7 +30,7 @@ export class RequestHeads {
   }
 
   /** The head of requests with a key; a key without a secret is for servers without keys, and for requests authenticated by an identity. */
-  withKey({ index, secret }: Key, stream: boolean): string {
+  withKey({ index, secret }: ProviderKey, stream: boolean): string {
     const heads = this.#withKey[stream ? 1 : 0]!;
     return (heads[index] ??= this.#write(stream) + fieldLines(this.#settings.dialect.headers(secret)));
   }

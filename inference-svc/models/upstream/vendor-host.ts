@@ -35,5 +35,5 @@ export const isVendorOfFormat = (settings: Named, hostname: string, dialect: Dia
   dialect.alwaysOriginal ?? (dialect.vendor !== undefined && vendorOf(settings, hostname) === dialect.vendor);
 
 /** The host of the configured vendor; undefined when none is configured, or when it has no known host. */
-export const namedHost = ({ vendor }: Named): string | undefined =>
+export const configuredVendorHost = ({ vendor }: Named): string | undefined =>
   vendor !== undefined && Object.hasOwn(ownHosts, vendor) ? ownHosts[vendor] : undefined;

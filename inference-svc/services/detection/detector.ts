@@ -30,7 +30,7 @@ export interface DetectorParts {
 }
 
 /** Call settings common to all dialects. */
-export type AskedSettings = Pick<
+export type DetectorCallSettings = Pick<
   DetectorSettings,
   | "id"
   | "categories"
@@ -61,14 +61,14 @@ export class Detector {
   readonly threshold: number;
   /** Whether it returns places in a text; otherwise its labels apply to the whole text. */
   readonly tellsPlaces: boolean;
-  readonly #settings: AskedSettings;
+  readonly #settings: DetectorCallSettings;
   readonly #wire: DetectorWire;
   readonly #parts: DetectorParts;
   readonly #circuit: Circuit;
   readonly #slots: ConcurrencySlots;
   readonly #answers: AnswerCache<readonly Detection[]>;
 
-  constructor(settings: AskedSettings, wire: DetectorWire, parts: DetectorParts) {
+  constructor(settings: DetectorCallSettings, wire: DetectorWire, parts: DetectorParts) {
     this.#settings = settings;
     this.#parts = parts;
     this.#wire = wire;

@@ -3,7 +3,7 @@ import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { CallOutcome, CallWatch } from "./detector.ts";
 import type { CallLedger } from "../../models/ledger/ledger.ts";
-import type { Callee } from "../../models/ledger/recorded.ts";
+import type { CalledEndpoint } from "../../models/ledger/recorded.ts";
 import {
   type ServiceEnd,
   answeredCall,
@@ -22,7 +22,7 @@ const ends: Readonly<Record<CallOutcome, ServiceEnd>> = {
 
 /** The record of a call to a free service for the operator's own purposes: no usage, no price. */
 export const recordedService =
-  (ledger: CallLedger, callee: Callee, operation: OperationWord): CallWatch =>
+  (ledger: CallLedger, callee: CalledEndpoint, operation: OperationWord): CallWatch =>
   async (_, scope) => {
     const inner = scope.with({ operation, payer: "operator", turnId: newUuid() });
     const entry = await ServiceEntry.open(ledger, callee, inner);

@@ -13,7 +13,7 @@ export interface Detection extends TextSpan {
 /** The detector gave no answer, which never counts as a clean text. */
 export class DetectorUnavailable extends Error {}
 
-export interface Posted {
+export interface PostedAnswer {
   readonly status: number;
   readonly body: string;
 }
@@ -23,7 +23,7 @@ export type Post = (
   path: string,
   body: string,
   limits: { readonly signal: TurnSignal; readonly timeoutMs: number },
-) => Promise<Posted>;
+) => Promise<PostedAnswer>;
 
 /** The protocol of a kind of service. */
 export interface DetectorWire {

@@ -12,7 +12,7 @@ const shorter = Symbol("shorter");
 type NotedInput = Input & { [beginning]?: Input | undefined; [shorter]?: Input };
 
 /** The known items at the start of an input, the same list for each input with this start; undefined when there are none. */
-export const beginningOf = (input: NotedInput): Input | undefined => input[beginning];
+export const knownItemsOf = (input: NotedInput): Input | undefined => input[beginning];
 
 /** Number of known text-only items at the start of an input. */
 export const knownTexts = (input: NotedInput): number => input[beginning]?.length ?? 0;
@@ -28,7 +28,7 @@ export function firstItems(remembered: NotedInput, count: number): Input {
 }
 
 /** Notes that an input starts with these items. */
-export function noteBeginning(input: NotedInput, items: NotedInput): void {
+export function recordKnownItems(input: NotedInput, items: NotedInput): void {
   // Otherwise each input would keep the one before it alive, as long as the conversation goes on.
   items[beginning] = undefined;
   input[beginning] = items;
@@ -38,7 +38,7 @@ export function noteBeginning(input: NotedInput, items: NotedInput): void {
  * Whether any item matches `test`. Known first items are skipped: they are text-only messages, calls, outputs and reasoning, for which `test`
  * must be false.
  */
-export function hasOther(input: Input, test: (item: InputItem) => boolean): boolean {
+export function hasUnknownItem(input: Input, test: (item: InputItem) => boolean): boolean {
   for (let index = knownTexts(input); index < input.length; index++) if (test(input[index]!)) return true;
   return false;
 }

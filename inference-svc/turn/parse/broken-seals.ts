@@ -29,11 +29,11 @@ export function breakSeals(items: readonly InputItem[], index: number): void {
   const item = items[index] as MarkedItem;
   if (isSealed(item)) item[broken] = true;
   const before: MarkedItem | undefined = items[index - 1];
-  if (before && signs(before, item)) before[broken] = true;
+  if (before && isSignedBy(before, item)) before[broken] = true;
 }
 
 /** Whether reasoning has its signature on the item after it. */
-export const signs = (reasoning: InputItem, next: InputItem): boolean =>
+export const isSignedBy = (reasoning: InputItem, next: InputItem): boolean =>
   ofAnswer.has(next.type) && isSealed(reasoning) && standsOnNext(reasoning);
 
 export const withBrokenSeal = (item: InputItem): InputItem => ({ ...item, [broken]: true });

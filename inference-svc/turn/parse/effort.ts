@@ -25,5 +25,5 @@ export function effortUpdates({ input }: TurnRequest): readonly ReasoningEffort[
 }
 
 /** The last effort set in the request, whether or not the model supports it. */
-export const askedEffort = (request: TurnRequest): string | undefined =>
+export const lastRequestedEffort = (request: TurnRequest): string | undefined =>
   (effortUpdates(request).at(-1) ?? requestedEffort(request))?.value;

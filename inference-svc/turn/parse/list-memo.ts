@@ -1,6 +1,6 @@
 /** Caches results computed from an input: every endpoint of a model needs them, and a conversation repeats its items. */
 import type { InputItem } from "../request.ts";
-import { beginningOf } from "./beginnings.ts";
+import { knownItemsOf } from "./beginnings.ts";
 
 type Input = readonly InputItem[];
 
@@ -31,7 +31,7 @@ export class ListMemo<Result extends boolean | object> {
   }
 
   #compute(input: Input): Result {
-    const beginning = beginningOf(input);
+    const beginning = knownItemsOf(input);
     return beginning ? this.#add(this.of(beginning), input, beginning.length) : this.#add(this.#none, input, 0);
   }
 }

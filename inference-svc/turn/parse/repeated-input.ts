@@ -2,8 +2,8 @@
 import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
 import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
 import type { InputItem } from "../request.ts";
-import { noteBeginning, firstItems } from "./beginnings.ts";
-import { isShareable, share } from "./shared-items.ts";
+import { recordKnownItems, firstItems } from "./beginnings.ts";
+import { isShareable, shareItem } from "./shared-items.ts";
 import type { Aliases } from "./kinds.ts";
 
 /** Items depend on the aliases, because the contract's names replace them. */
@@ -46,14 +46,14 @@ export class RepeatedInput {
 
   /** Remembers the items after they have passed all checks. */
   keep(items: readonly InputItem[]): void {
-    if (this.beginning) noteBeginning(items, this.beginning);
+    if (this.beginning) recordKnownItems(items, this.beginning);
     const known = this.beginning?.length ?? 0;
     if (items.length === known) return;
     for (let index = known; index < items.length; index++) if (!isShareable(items[index]!)) return;
     const ends = this.#found?.ends.slice(0, known);
     const text = this.#json.subarray(0, this.#endOfLast());
     if (!this.#memory.keep(this.#owner, text, items, this.#found, ends)) return;
-    for (let index = known; index < items.length; index++) share(items[index]!);
+    for (let index = known; index < items.length; index++) shareItem(items[index]!);
   }
 
   #endOfLast(): number {

@@ -61,7 +61,7 @@ function readTextFormat(json: Buffer, problems: Problems): KnownFormat | undefin
   checkShape(textFormat, value, "text.format", new Problems((path) => void ignored.push(path)));
   const { type, name = "", description, strict } = value as FormatFields;
   if (type !== "json_schema") return { format: { type }, ignored };
-  const format: Complete<SchemaFormat> = {
+  const format: AllFields<SchemaFormat> = {
     type,
     name,
     schemaJson: memberJson(json, 0, "schema") ?? "{}",
@@ -72,7 +72,7 @@ function readTextFormat(json: Buffer, problems: Problems): KnownFormat | undefin
 }
 
 /** The fields of a value, all of them present: the unset are undefined, so all values of a type have one hidden class. */
-export type Complete<Fields> = { -readonly [Field in keyof Required<Fields>]: Fields[Field] };
+export type AllFields<Fields> = { -readonly [Field in keyof Required<Fields>]: Fields[Field] };
 
 /** A member of the object at `start`, as the client wrote it: parsing and serializing it again would round its numbers. */
 export function memberJson(json: Buffer, start: number, key: string): string | undefined {
@@ -92,7 +92,7 @@ export function parseReasoning(value: unknown, problems: Problems): Reasoning | 
   const fields = value as ReasoningFields;
   const { summary, max_tokens: maxTokens, context, mode } = fields;
   const effort = effortOf(fields);
-  const settings: Complete<Reasoning> = {
+  const settings: AllFields<Reasoning> = {
     effort,
     enabled: fields.enabled === true || undefined,
     summary: summary ?? undefined,

@@ -26,7 +26,7 @@ export function memoOf(item: MarkedItem): ItemMemo | undefined {
 
 export const isShared = (item: InputItem): boolean => memoOf(item) !== undefined;
 
-export function share(item: MarkedItem): void {
+export function shareItem(item: MarkedItem): void {
   item[memoKey] = { item, textBytes: undefined };
   freeze(item);
 }
@@ -65,7 +65,7 @@ function holdsText(parts: unknown): boolean {
 }
 
 /** The items, with copies of the shared ones, so they may be changed; the same list when none is shared. */
-export function ownItems(items: readonly InputItem[]): readonly InputItem[] {
+export function copySharedItems(items: readonly InputItem[]): readonly InputItem[] {
   return items.some(isShared) ? items.map((item) => (isShared(item) ? (copyOf(item) as InputItem) : item)) : items;
 }
 

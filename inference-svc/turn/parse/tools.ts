@@ -8,7 +8,7 @@ import { ByteMemory } from "@sluice/proto/lib/json/byte-memory.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
-import { type Complete, isSet, memberJson } from "./settings.ts";
+import { type AllFields, isSet, memberJson } from "./settings.ts";
 import type { CustomTool, FunctionTool, Tool } from "../request.ts";
 
 /** Tools without problems, with their JSON value. */
@@ -91,7 +91,7 @@ export function neutralizeTools(value: unknown, aliases: Aliases): void {
 }
 
 /** The same tool parsed from a JSON text with redacted texts. */
-export function rewritten(tool: Tool, json: string): Tool {
+export function parseRedactedTool(tool: Tool, json: string): Tool {
   if (tool.type === "hosted") return { ...tool, json };
   const written = Buffer.from(json);
   return toolOf(JSON.parse(json) as JsonObject, { json: written, span: { start: 0, end: written.length } }, "");
@@ -147,7 +147,7 @@ function callable(value: JsonObject, written: Written): FunctionTool | CustomToo
   const { name, description, format, strict, async, defer_loading: deferLoading, cache_control: mark } = fields;
   const { json, span } = written;
   if (value["type"] === "custom") {
-    const custom: Complete<CustomTool> = {
+    const custom: AllFields<CustomTool> = {
       type: "custom",
       name,
       description: description ?? undefined,
@@ -158,7 +158,7 @@ function callable(value: JsonObject, written: Written): FunctionTool | CustomToo
     };
     return custom as CustomTool;
   }
-  const tool: Complete<FunctionTool> = {
+  const tool: AllFields<FunctionTool> = {
     type: "function",
     name,
     description: description ?? undefined,

@@ -17,7 +17,7 @@ import { parseExtraFields } from "./extra-fields.ts";
 import { parseInput } from "./input.ts";
 import { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralizeAll } from "./kinds.ts";
-import { type Complete, parseReasoning, parseTextFormat } from "./settings.ts";
+import { type AllFields, parseReasoning, parseTextFormat } from "./settings.ts";
 import { parseToolChoice } from "./tool-choice.ts";
 import { parseTools } from "./tools.ts";
 import type { Plugins, StopCondition, TurnRequest } from "../request.ts";
@@ -142,7 +142,7 @@ function valueOf(json: Uint8Array): unknown {
 }
 
 /** A request without the settings of embeddings and without fields filled in only by layers. */
-type Unfinished = Complete<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
+type Unfinished = AllFields<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
 
 /**
  * The scalar fields; fields parsed from JSON texts are empty. All requests have the keys of one object made by JSON.parse: an object

@@ -1,7 +1,7 @@
 /** Simulated endpoints of providers: how long they take, and whether they answer. */
 import type { Endpoint } from "@sluice/inference-svc/models/routing/catalog.js";
 import type { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
-import { Answer, type Batch, type Next, type Turn } from "@sluice/inference-svc/turn/turn.js";
+import { Answer, type Batch, type NextBatch, type Turn } from "@sluice/inference-svc/turn/turn.js";
 import { providerFault, providerTimeout } from "@sluice/inference-svc/models/upstream/failure.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Random } from "../../support/random.ts";
@@ -37,7 +37,7 @@ class LateAnswer extends Answer {
     this.#wake();
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     const result = this.#result;
     this.#wake = wake;
     if (result === undefined) return "pending";

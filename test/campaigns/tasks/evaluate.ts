@@ -1,11 +1,11 @@
 /** Number of held-out requests classified correctly, and into a kind ranked by the same scores. */
-import { bucketsOf, readingOf } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
-import { type Guess, type Model, guess } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import { bucketsOf, extractTaskFeatures } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
+import { type TaskGuess, type Model, guessTask } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { type Example, fixture, requestOf } from "./texts.ts";
 
-export interface Judged extends Example, Pick<Guess, "confidence"> {
-  readonly guessed: Guess["task"];
+export interface Judged extends Example, Pick<TaskGuess, "confidence"> {
+  readonly guessed: TaskGuess["task"];
 }
 
 export interface TaskEvaluation {
@@ -16,7 +16,7 @@ export interface TaskEvaluation {
   /** Share of the texts with a confidence of at least 0.45. */
   readonly confident: number;
   readonly sameTaskOfConfident: number;
-  readonly byTask: Readonly<Partial<Record<Guess["task"], TaskAccuracy>>>;
+  readonly byTask: Readonly<Partial<Record<TaskGuess["task"], TaskAccuracy>>>;
   readonly wrong: readonly Judged[];
 }
 
@@ -29,7 +29,7 @@ const names = { coding: 1, agentic: 2, math: 3, knowledge: 4, writing: 5, vision
 
 export function evaluateTaskModel(model: Model): TaskEvaluation {
   const judged = fixture("held-out").examples.map((example): Judged => {
-    const { task: guessed, confidence } = guess(model, bucketsOf(readingOf(requestOf(example.line))));
+    const { task: guessed, confidence } = guessTask(model, bucketsOf(extractTaskFeatures(requestOf(example.line))));
     return { ...example, guessed, confidence };
   });
   const same = ({ task, guessed }: Judged) => task === guessed;

@@ -1,7 +1,7 @@
 /** npm run train-tasks: trains on the committed requests, measures on the held-out ones by task, writes the weights. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { read } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import { parseModel } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { root } from "../../support/processes.ts";
 import { evaluateTaskModel } from "./evaluate.ts";
 import { fixture } from "./texts.ts";
@@ -21,7 +21,7 @@ export const weights: Written = {
 };
 `,
 );
-const { wrong, byTask, ...figures } = evaluateTaskModel(read(found));
+const { wrong, byTask, ...figures } = evaluateTaskModel(parseModel(found));
 for (const { task, guessed, confidence, line } of wrong) {
   console.log(`${task} -> ${guessed} ${confidence.toFixed(2)}  ${line.slice(0, 80)}`);
 }

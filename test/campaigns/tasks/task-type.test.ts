@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { isDeepStrictEqual } from "node:util";
 import { weights } from "@sluice/inference-svc/features/routers/auto/tasks/gen/weights.js";
-import { localGuess } from "@sluice/inference-svc/features/routers/auto/tasks/local.js";
-import { read } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import { guessTaskLocally } from "@sluice/inference-svc/features/routers/auto/tasks/local.js";
+import { parseModel } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { evaluateTaskModel } from "./evaluate.ts";
 import { fixture, requestOf } from "./texts.ts";
@@ -12,7 +12,7 @@ import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 
 describe("a guess", () => {
   test("has the accuracy of the guide, for requests unseen in training", () => {
-    const found = evaluateTaskModel(read(weights));
+    const found = evaluateTaskModel(parseModel(weights));
     expect(found.requests).toBeGreaterThanOrEqual(100);
     expect(found.sameTask).toBeGreaterThanOrEqual(0.72);
     expect(found.sameScores).toBeGreaterThanOrEqual(0.72);
@@ -25,7 +25,7 @@ describe("a guess", () => {
   }, 300_000);
 
   test("is unknown for an unfamiliar text, and marked so", () => {
-    expect(localGuess(requestOf("Zzgh qwrt plmk vrrt snnp kldr wqqt hhjk ptrf lmnr tvvx."))).toEqual({
+    expect(guessTaskLocally(requestOf("Zzgh qwrt plmk vrrt snnp kldr wqqt hhjk ptrf lmnr tvvx."))).toEqual({
       task: "other",
       confidence: expect.any(Number),
     });
@@ -39,7 +39,7 @@ describe("a guess", () => {
     ["Translate into German: Good evening.", "translate"],
     ["Summarise this: The river rose during the night and reached the streets by morning.", "document"],
   ])("of %j is %s", (line, task) => {
-    expect(localGuess(requestOf(line)).task).toBe(task);
+    expect(guessTaskLocally(requestOf(line)).task).toBe(task);
   });
 
   const long = 20_000;
@@ -66,7 +66,7 @@ describe("a guess", () => {
     const request = requestOf("");
     const text = piece.repeat(long / piece.length);
     const input = [{ type: "message", role: "user", content: text }];
-    const guess = () => measureCpuMs(() => localGuess({ ...request, instructions: text, input }));
+    const guess = () => measureCpuMs(() => guessTaskLocally({ ...request, instructions: text, input }));
     expect(await findMinCpuMs(40, guess)).toBeLessThan(40);
   });
 });

@@ -1,6 +1,10 @@
 /** Multinomial logistic regression on buckets, by stochastic descent. The same seed gives the same weights. */
-import { buckets, bucketsOf, readingOf } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
-import { type Written, shareOf, written } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
+import {
+  featureBuckets,
+  bucketsOf,
+  extractTaskFeatures,
+} from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
+import { type ModelFile, featureWeight, toModelFile } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { type Task, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { Random } from "../../support/random.ts";
 import { type Example, type Fixture, filled, requestOf } from "./texts.ts";
@@ -44,12 +48,12 @@ function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): 
     // Many clients send tools with every request.
     if (chance.chance(0.06)) text = `[tools]${text}`;
   }
-  return { found: bucketsOf(readingOf(requestOf(text))), label: trainedTasks.indexOf(task) };
+  return { found: bucketsOf(extractTaskFeatures(requestOf(text))), label: trainedTasks.indexOf(task) };
 }
 
 /** Learned weights: of each task in each bucket, and the bias of each task. */
 class Descent {
-  readonly weights = new Float64Array(buckets * count);
+  readonly weights = new Float64Array(featureBuckets * count);
   readonly bias = new Float64Array(count);
   readonly #scores = new Float64Array(count);
 
@@ -60,7 +64,7 @@ class Descent {
       wrong[task] = rate * (Number(task === label) - wrong[task]!);
       this.bias[task]! += biasShare * wrong[task]!;
     }
-    const share = shareOf(found);
+    const share = featureWeight(found);
     for (const bucket of found) {
       for (let task = 0; task < count; task++) {
         const at = bucket * count + task;
@@ -72,7 +76,7 @@ class Descent {
   /** Leaves the probabilities in the scores. */
   #guess(found: ReadonlySet<number>): void {
     const scores = this.#scores;
-    const share = shareOf(found);
+    const share = featureWeight(found);
     scores.set(this.bias);
     for (const bucket of found) {
       for (let task = 0; task < count; task++) scores[task]! += share * this.weights[bucket * count + task]!;
@@ -84,7 +88,7 @@ class Descent {
   }
 }
 
-export function trainTaskModel(fixture: Fixture): Written {
+export function trainTaskModel(fixture: Fixture): ModelFile {
   const chance = new Random(29);
   const samples = trainedTasks.flatMap((task) => {
     const own = fixture.examples.filter((example) => example.task === task);
@@ -96,5 +100,5 @@ export function trainTaskModel(fixture: Fixture): Written {
   for (let round = 0; round < rounds; round++) {
     for (let each = 0; each < samples.length; each++) descent.learn(chance.pick(samples), step / (1 + round));
   }
-  return written(descent.weights, [...descent.bias]);
+  return toModelFile(descent.weights, [...descent.bias]);
 }

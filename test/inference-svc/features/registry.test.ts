@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 import { RequestTexts } from "@sluice/inference-svc/features/guardrails/input/request-texts.js";
 import { routers } from "@sluice/inference-svc/features/routers/feature.js";
 import { embeddingFeatures } from "@sluice/inference-svc/embedding-stack.js";
-import { standsForModels } from "@sluice/inference-svc/features/slugs.js";
+import { isModelChoiceSlug } from "@sluice/inference-svc/features/slugs.js";
 import { endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
 import type { Plugins } from "@sluice/inference-svc/turn/request.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
@@ -35,7 +35,7 @@ test.each(modules)("every feature exported by %s is in the stack", async (path) 
 });
 
 test("each router's slug is known to stand for models", () => {
-  expect(routers.filter(({ slug }) => !standsForModels(slug))).toEqual([]);
+  expect(routers.filter(({ slug }) => !isModelChoiceSlug(slug))).toEqual([]);
 });
 
 /** Settings without free text: words and slugs that are only compared, and texts that are scanned where they are used. */

@@ -8,10 +8,12 @@ import { Archive } from "./archive.ts";
 import { readDocx } from "./docx.ts";
 import { readEpub } from "./epub.ts";
 import { readPptx } from "./pptx.ts";
-import { Rest } from "./rest.ts";
+import { UnhandledParts } from "./rest.ts";
 import { readXlsx } from "./xlsx.ts";
 
-const parsers: Readonly<Record<Exclude<DocumentKind, "pdf">, (archive: Archive, rest: Rest) => Iterable<string>>> = {
+const parsers: Readonly<
+  Record<Exclude<DocumentKind, "pdf">, (archive: Archive, rest: UnhandledParts) => Iterable<string>>
+> = {
   docx: readDocx,
   xlsx: readXlsx,
   pptx: readPptx,
@@ -22,7 +24,7 @@ const parsers: Readonly<Record<Exclude<DocumentKind, "pdf">, (archive: Archive, 
 export function readOfficeFile(kind: Exclude<DocumentKind, "pdf">, bytes: Uint8Array): DocumentText {
   resetAllowance();
   try {
-    const rest = new Rest();
+    const rest = new UnhandledParts();
     const text = join(parsers[kind](new Archive(bytes), rest));
     return rest.texts.length === 0 ? text : { ...text, beside: rest.texts };
   } catch (error) {

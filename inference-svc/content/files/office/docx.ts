@@ -2,13 +2,13 @@
 import type { Archive, Relation } from "./archive.ts";
 import { type ParagraphStyle, Numbering, readStyles } from "./docx-styles.ts";
 import { toPipeTable } from "../pipe-table.ts";
-import type { Rest } from "./rest.ts";
+import type { UnhandledParts } from "./rest.ts";
 import { parseXml } from "./xml.ts";
 
 /** Parts other than the main text, in their order after it. */
 const besides = ["footnotes", "endnotes", "comments", "header", "footer"];
 
-export function* readDocx(archive: Archive, rest: Rest): Iterable<string> {
+export function* readDocx(archive: Archive, rest: UnhandledParts): Iterable<string> {
   const main = archive.mainPart();
   const relations = archive.relations(main);
   const partOf = (type: string) => {
@@ -65,13 +65,13 @@ class Story {
   /** Mark of the note to put before the next paragraph. */
   #note = "";
 
-  readonly #rest: Rest;
+  readonly #rest: UnhandledParts;
 
   constructor(
     styles: ReadonlyMap<string, ParagraphStyle>,
     numbering: Numbering,
     relations: readonly Relation[],
-    rest: Rest,
+    rest: UnhandledParts,
   ) {
     this.#rest = rest;
     this.#styles = styles;

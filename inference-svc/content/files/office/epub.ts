@@ -2,10 +2,10 @@
 import { parseHTML } from "linkedom";
 import { type PageNode, pageToMarkdown } from "../markdown.ts";
 import { type Archive, resolvePath } from "./archive.ts";
-import type { Rest } from "./rest.ts";
+import type { UnhandledParts } from "./rest.ts";
 import { encodingOf, parseXml } from "./xml.ts";
 
-export function* readEpub(archive: Archive, rest: Rest): Iterable<string> {
+export function* readEpub(archive: Archive, rest: UnhandledParts): Iterable<string> {
   const book = packagePath(archive.part("META-INF/container.xml"));
   for (const chapter of chapterPaths(book, archive.part(book))) {
     const part = archive.find(chapter);

@@ -1,10 +1,10 @@
 /** Reads a presentation (ECMA-376, PresentationML): the titles, texts, tables and notes of its slides in their order. */
 import type { Archive } from "./archive.ts";
 import { toPipeTable } from "../pipe-table.ts";
-import type { Rest } from "./rest.ts";
+import type { UnhandledParts } from "./rest.ts";
 import { parseXml } from "./xml.ts";
 
-export function* readPptx(archive: Archive, rest: Rest): Iterable<string> {
+export function* readPptx(archive: Archive, rest: UnhandledParts): Iterable<string> {
   const shown = new Set<string>();
   const main = archive.mainPart();
   const targets = new Map(archive.relations(main).map(({ id, target }) => [id, target]));
@@ -36,7 +36,7 @@ function slideIds(part: Uint8Array): string[] {
 const furniture: ReadonlySet<string> = new Set(["sldNum", "dt", "ftr", "hdr"]);
 
 /** The texts of a slide's shapes, each one block. */
-function readShapes(part: Uint8Array, rest: Rest): string[] {
+function readShapes(part: Uint8Array, rest: UnhandledParts): string[] {
   const blocks: string[] = [];
   let lines: string[] = [];
   let line = "";

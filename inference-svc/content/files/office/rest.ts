@@ -72,7 +72,7 @@ const blocks: ReadonlySet<string> = new Set(["p", "si", "comment", "tc", "tr", "
 /** Parts with names of styles and fonts in their attributes. */
 const styling = /(?:^|\/)(?:styles\w*|fontTable|theme\d*|webSettings|tableStyles|slideMaster\d+|slideLayout\d+)\.xml$/;
 
-export class Rest implements XmlHandlers {
+export class UnhandledParts implements XmlHandlers {
   readonly #pieces: string[] = [];
   /** Attributes and comments. They may stand between two halves of a word. */
   readonly #asides: string[] = [];

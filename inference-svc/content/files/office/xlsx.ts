@@ -2,7 +2,7 @@
 import { documentLimits } from "../documents/limits.ts";
 import { joinPipeRows, toPipeRow } from "../pipe-table.ts";
 import type { Archive } from "./archive.ts";
-import type { Rest } from "./rest.ts";
+import type { UnhandledParts } from "./rest.ts";
 import { type CellFormat, formatNumber, readCellFormats } from "./xlsx-formats.ts";
 import { parseXml } from "./xml.ts";
 
@@ -10,13 +10,13 @@ interface Workbook {
   readonly strings: readonly string[];
   /** Strings used by visible cells. */
   readonly used: Set<number>;
-  readonly rest: Rest;
+  readonly rest: UnhandledParts;
   readonly formats: readonly CellFormat[];
   /** Days count from 1904 in workbooks of old Macintosh programs. */
   readonly since1904: boolean;
 }
 
-export function* readXlsx(archive: Archive, rest: Rest): Iterable<string> {
+export function* readXlsx(archive: Archive, rest: UnhandledParts): Iterable<string> {
   const main = archive.mainPart();
   const relations = archive.relations(main);
   const shown = new Set<string>();
@@ -53,7 +53,7 @@ function readSheets(part: Uint8Array) {
 }
 
 /** @param part the part `sharedStrings`; a workbook may lack it */
-function readStrings(part: Uint8Array | undefined, rest: Rest): readonly string[] {
+function readStrings(part: Uint8Array | undefined, rest: UnhandledParts): readonly string[] {
   const strings: string[] = [];
   let text = "";
   let isText = false;

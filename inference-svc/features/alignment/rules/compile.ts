@@ -22,7 +22,7 @@ const templates: readonly Template[] = [
 const condition = /^if the content is not null, /i;
 
 /** @param tools names of the request's tools; returns undefined when the rule matches no form */
-export function compile(rule: string, tools: Context["tools"]): LocalRule | undefined {
+export function compileRule(rule: string, tools: Context["tools"]): LocalRule | undefined {
   const text = rule.normalize("NFKC").trim().replaceAll(/\s+/g, " ").replace(/\.$/, "");
   const bare = text.replace(condition, "");
   const found = first(bare, { tools });

@@ -1,7 +1,16 @@
 /** Rules about the length of a message. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Message } from "../message.ts";
-import { type LocalRule, type Template, count, countOf, must, never, reply, total } from "./rule.ts";
+import {
+  type LocalRule,
+  type Template,
+  countPattern,
+  parseCount,
+  mustPhrase,
+  neverPhrase,
+  replyPhrase,
+  totalRule,
+} from "./rule.ts";
 
 const locale = "en";
 const wordsIn = new Intl.Segmenter(locale, { granularity: "word" });
@@ -86,33 +95,33 @@ const bound =
 const unit = "(word|character|sentence|question|line|paragraph)s?";
 
 const opening =
-  `(?:${reply} (?:${must} )?(?:be |have |has |contain |contains |use |uses |stay |ask |asks )?|` +
-  `(?:always )?(?:use|write|say|give|ask|answer|reply|respond|keep (?:it|${reply}))(?: (?:in|with|to|of))? )?`;
+  `(?:${replyPhrase} (?:${mustPhrase} )?(?:be |have |has |contain |contains |use |uses |stay |ask |asks )?|` +
+  `(?:always )?(?:use|write|say|give|ask|answer|reply|respond|keep (?:it|${replyPhrase}))(?: (?:in|with|to|of))? )?`;
 
 export const lengthTemplates: readonly Template[] = [
   {
     form: new RegExp(
-      `${opening}${bound} ${count} ${unit}(?: long| in length| per reply| in each reply| in every reply)?`,
+      `${opening}${bound} ${countPattern} ${unit}(?: long| in length| per reply| in each reply| in every reply)?`,
     ),
     read: ([word = "", limit, what = ""]) => {
       const isAbove = upperBounds.find(([form]) => form.test(word))?.[1];
-      if (isAbove) return atMost(what, (found) => isAbove(found, countOf(limit)));
+      if (isAbove) return atMost(what, (found) => isAbove(found, parseCount(limit)));
       const breach = breaches.find(([form]) => form.test(word))?.[1];
       const measure = measureOf(what);
       if (breach === undefined || measure === undefined) return undefined;
-      return total((message) => breach(measure(message), countOf(limit)));
+      return totalRule((message) => breach(measure(message), parseCount(limit)));
     },
   },
   {
-    form: new RegExp(`${never} (?:use|write|say|ask|exceed) (?:more than )?${count} ${unit}`),
+    form: new RegExp(`${neverPhrase} (?:use|write|say|ask|exceed) (?:more than )?${countPattern} ${unit}`),
     read: ([limit, what = ""]) => {
       // "Never ask a question" allows zero.
-      const most = /^an?$/i.test(limit ?? "") ? 0 : countOf(limit);
+      const most = /^an?$/i.test(limit ?? "") ? 0 : parseCount(limit);
       return atMost(what, (found) => found > most);
     },
   },
   {
-    form: new RegExp(`(?:${never} ask |no |ask no )(?:any )?questions`),
+    form: new RegExp(`(?:${neverPhrase} ask |no |ask no )(?:any )?questions`),
     read: () => atMost("question", (found) => found > 0),
   },
 ];

@@ -1,5 +1,5 @@
 /** Rules about links. */
-import { type Template, lasting, must, never, reply, saidIn } from "./rule.ts";
+import { type Template, lastingRule, mustPhrase, neverPhrase, replyPhrase, visibleTextOf } from "./rule.ts";
 
 /** A URL with a scheme, or a host with `www.` or a path. */
 const address =
@@ -21,16 +21,16 @@ const domains = `["'\`]?(${domain}(?:["'\`]?(?:,? or |,? and |, )["'\`]?${domain
 
 export const linkTemplates: readonly Template[] = [
   {
-    form: new RegExp(`(?:${never} (?:use|write|include|mention|give)|no)(?: any| an?)? ${links}`),
+    form: new RegExp(`(?:${neverPhrase} (?:use|write|include|mention|give)|no)(?: any| an?)? ${links}`),
     read: () =>
-      lasting((message) => {
-        const text = saidIn(message);
+      lastingRule((message) => {
+        const text = visibleTextOf(message);
         return link.test(text) || text.search(address) !== -1;
       }),
   },
   {
     form: new RegExp(
-      `(?:only ${links}|only (?:use|write|include|mention|give|link to)(?: ${links})?|${reply} ${must} only (?:use|include|contain) ${links}|(?:all|every|any) ${links} ${must} be)` +
+      `(?:only ${links}|only (?:use|write|include|mention|give|link to)(?: ${links})?|${replyPhrase} ${mustPhrase} only (?:use|include|contain) ${links}|(?:all|every|any) ${links} ${mustPhrase} be)` +
         `(?: (?:of|from|to|on|at|in))?(?: (?:the )?domains?)? ${domains}`,
     ),
     read: ([list = ""]) => {
@@ -42,7 +42,7 @@ export const linkTemplates: readonly Template[] = [
       };
       return {
         isTotal: true,
-        isBroken: (message) => (saidIn(message).match(address) ?? []).some(isOther),
+        isBroken: (message) => (visibleTextOf(message).match(address) ?? []).some(isOther),
         // An address at the end of the text may continue.
         isBrokenForGood: ({ content }) =>
           content !== null &&

@@ -26,27 +26,27 @@ export interface Context {
   readonly tools: ReadonlySet<string>;
 }
 
-export const total = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: true, isBroken });
+export const totalRule = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: true, isBroken });
 
 /** A rule that stays broken whatever is added. */
-export const lasting = (isBroken: (message: Message) => boolean): LocalRule => ({
+export const lastingRule = (isBroken: (message: Message) => boolean): LocalRule => ({
   isTotal: true,
   isBroken,
   isBrokenForGood: isBroken,
 });
 
 /** A rule that decides only some messages: the others need a judge. */
-export const partial = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });
+export const partialRule = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });
 
 /** All text for the reader, including refusals and audio transcripts. */
-export const saidIn = ({ content, refusal, audio }: Message): string =>
+export const visibleTextOf = ({ content, refusal, audio }: Message): string =>
   [content, refusal, audio?.transcript].filter((text) => typeof text === "string").join("\n");
 
 /** Phrases shared by rules, as parts of regular expressions. */
-export const never = "(?:never|do not|don't|(?:you )?(?:must|may|should|shall) (?:not|never))";
-export const reply =
+export const neverPhrase = "(?:never|do not|don't|(?:you )?(?:must|may|should|shall) (?:not|never))";
+export const replyPhrase =
   "(?:the |your |each |every |any )?(?:content|reply|replies|answer|answers|response|responses|message|messages|text)";
-export const must = "(?:must|should|shall|has to|have to|needs to|need to|always)";
+export const mustPhrase = "(?:must|should|shall|has to|have to|needs to|need to|always)";
 
 const words = [
   "zero",
@@ -65,16 +65,16 @@ const words = [
 ];
 
 /** A whole number in digits, or a small number in words. */
-export const count = `(\\d{1,6}|${["a", "an", ...words].join("|")})`;
+export const countPattern = `(\\d{1,6}|${["a", "an", ...words].join("|")})`;
 
-export function countOf(word = ""): number {
+export function parseCount(word = ""): number {
   const lower = word.toLowerCase();
   if (/^\d+$/.test(lower)) return Number(lower);
   return lower === "a" || lower === "an" ? 1 : words.indexOf(lower);
 }
 
 /** A text in quotation marks of any kind; only the matching group is set. */
-export const quoted = `(?:"([^"]+)"|\u201c([^\u201d]+)\u201d|'([^']+)'|\u2018([^\u2019]+)\u2019|\`([^\`]+)\`)`;
+export const quotedPattern = `(?:"([^"]+)"|\u201c([^\u201d]+)\u201d|'([^']+)'|\u2018([^\u2019]+)\u2019|\`([^\`]+)\`)`;
 
-export const firstOf = (parts: readonly (string | undefined)[]): string =>
+export const firstMatchOf = (parts: readonly (string | undefined)[]): string =>
   parts.find((part) => part !== undefined) ?? "";

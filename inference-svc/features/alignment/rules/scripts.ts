@@ -1,5 +1,13 @@
 /** Rules about languages and scripts. A language is decided only if its script decides it. */
-import { type Template, lasting, must, never, partial, reply, saidIn } from "./rule.ts";
+import {
+  type Template,
+  lastingRule,
+  mustPhrase,
+  neverPhrase,
+  partialRule,
+  replyPhrase,
+  visibleTextOf,
+} from "./rule.ts";
 
 const scripts: Readonly<Record<string, RegExp>> = {
   latin: /\p{Script=Latin}/u,
@@ -41,30 +49,30 @@ const script = `(${Object.keys(scripts).join("|")}) (?:letters|characters|script
 
 export const scriptTemplates: readonly Template[] = [
   {
-    form: new RegExp(`(?:${never} (?:use|write|include)|no)(?: any| the)? ${script}`),
+    form: new RegExp(`(?:${neverPhrase} (?:use|write|include)|no)(?: any| the)? ${script}`),
     read: ([name = ""]) => {
       const own = scripts[name.toLowerCase()];
-      return own && lasting((message) => own.test(saidIn(message)));
+      return own && lastingRule((message) => own.test(visibleTextOf(message)));
     },
   },
   {
     form: new RegExp(`(?:only use|use only|write only in|only write in) ${script}`),
     read: ([name = ""]) => {
       const own = scripts[name.toLowerCase()];
-      return own && lasting((message) => lettersOf(saidIn(message)).some((each) => !own.test(each)));
+      return own && lastingRule((message) => lettersOf(visibleTextOf(message)).some((each) => !own.test(each)));
     },
   },
   {
     form: new RegExp(
-      `(?:(?:always |only )?(?:answer|reply|respond|write|speak)(?: only)?|${reply} ${must} be) in (${Object.keys(languages).join("|")})(?: only)?`,
+      `(?:(?:always |only )?(?:answer|reply|respond|write|speak)(?: only)?|${replyPhrase} ${mustPhrase} be) in (${Object.keys(languages).join("|")})(?: only)?`,
     ),
     read: ([name = ""]) => {
       const own = languages[name.toLowerCase()];
       // A text without any letter of the language is not in it; a text with some may be in another language with the same letters.
       return (
         own &&
-        partial((message) => {
-          const letters = lettersOf(saidIn(message));
+        partialRule((message) => {
+          const letters = lettersOf(visibleTextOf(message));
           return letters.length > 0 && !letters.some((each) => own.test(each)) ? true : undefined;
         })
       );

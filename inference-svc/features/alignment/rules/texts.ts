@@ -1,10 +1,21 @@
 /** Rules about certain words, and about the format of a text. */
-import { normalizeForm } from "../../../content/signs/signs.ts";
+import { normalizeCharacters } from "../../../content/signs/signs.ts";
 import type { EvaluatedCall, Message } from "../message.ts";
-import { type LocalRule, type Template, firstOf, lasting, must, never, quoted, reply, saidIn, total } from "./rule.ts";
+import {
+  type LocalRule,
+  type Template,
+  firstMatchOf,
+  lastingRule,
+  mustPhrase,
+  neverPhrase,
+  quotedPattern,
+  replyPhrase,
+  visibleTextOf,
+  totalRule,
+} from "./rule.ts";
 
 /** Normalizes case and invisible characters. */
-const plain = (text: string): string => normalizeForm(text).toLowerCase();
+const plain = (text: string): string => normalizeCharacters(text).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
@@ -30,7 +41,7 @@ function finder(phrase: string): Finder | undefined {
   };
 }
 
-const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quoted}`;
+const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quotedPattern}`;
 const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|use|uses|write|writes)";
 
 /** Rule "never says X": checks the text and the arguments of tool calls. */
@@ -38,7 +49,7 @@ function saysNever({ isIn, isInForGood }: Finder): LocalRule {
   const isTold = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
   return {
     isTotal: true,
-    isBroken: (message) => isIn(saidIn(message)) || isTold(message),
+    isBroken: (message) => isIn(visibleTextOf(message)) || isTold(message),
     isBrokenForGood: (begun) => isInForGood(begun.content ?? "") || isTold(begun),
   };
 }
@@ -62,7 +73,7 @@ const spelled = (text: string): string => text.normalize("NFKC").trim();
 
 function endingWith(phrase: string): LocalRule | undefined {
   const wanted = spelled(phrase);
-  return wanted === "" ? undefined : total(({ content }) => !spelled(content ?? "").endsWith(wanted));
+  return wanted === "" ? undefined : totalRule(({ content }) => !spelled(content ?? "").endsWith(wanted));
 }
 
 function startingWith(phrase: string): LocalRule | undefined {
@@ -109,44 +120,48 @@ const marks: Readonly<Record<string, RegExp>> = {
 
 export const textTemplates: readonly Template[] = [
   {
-    form: new RegExp(`(?:${never}|${reply} ${never}) ${contain} ${phrase}`),
+    form: new RegExp(`(?:${neverPhrase}|${replyPhrase} ${neverPhrase}) ${contain} ${phrase}`),
     read: (parts) => {
-      const found = finder(firstOf(parts));
+      const found = finder(firstMatchOf(parts));
       return found && saysNever(found);
     },
   },
   {
-    form: new RegExp(`(?:always ${contain}|${reply} ${must} ${contain}|${reply} ${contain}) ${phrase}`),
+    form: new RegExp(
+      `(?:always ${contain}|${replyPhrase} ${mustPhrase} ${contain}|${replyPhrase} ${contain}) ${phrase}`,
+    ),
     read: (parts) => {
-      const found = finder(firstOf(parts));
-      return found && total(({ content }) => !found.isIn(content ?? ""));
+      const found = finder(firstMatchOf(parts));
+      return found && totalRule(({ content }) => !found.isIn(content ?? ""));
     },
   },
   {
-    form: new RegExp(`(?:${reply} )?(?:${must} )?(?:end|ends)(?: ${reply})? with ${phrase}`),
-    read: (parts) => endingWith(firstOf(parts)),
-  },
-  {
-    form: new RegExp(`(?:${reply} )?(?:${must} )?(?:start|starts|begin|begins)(?: ${reply})? with ${phrase}`),
-    read: (parts) => startingWith(firstOf(parts)),
+    form: new RegExp(`(?:${replyPhrase} )?(?:${mustPhrase} )?(?:end|ends)(?: ${replyPhrase})? with ${phrase}`),
+    read: (parts) => endingWith(firstMatchOf(parts)),
   },
   {
     form: new RegExp(
-      `(?:${reply} (?:${must} be|is|are)|(?:always )?(?:answer|reply|respond)(?: only)?(?: in| with)|only output|output only)(?: only)? (?:valid )?json(?: only)?`,
+      `(?:${replyPhrase} )?(?:${mustPhrase} )?(?:start|starts|begin|begins)(?: ${replyPhrase})? with ${phrase}`,
     ),
-    read: () => total(({ content }) => !isJson(content)),
-  },
-  {
-    form: new RegExp(`(?:${never} (?:use|write|include|output)|no)(?: any| a)? (?:fenced )?code blocks?`),
-    read: () => lasting((message) => fence.test(saidIn(message))),
+    read: (parts) => startingWith(firstMatchOf(parts)),
   },
   {
     form: new RegExp(
-      `(?:${never} (?:use|write|include)|no)(?: any| an?| the)? (${Object.keys(marks).join("|")})(?:s|es)?`,
+      `(?:${replyPhrase} (?:${mustPhrase} be|is|are)|(?:always )?(?:answer|reply|respond)(?: only)?(?: in| with)|only output|output only)(?: only)? (?:valid )?json(?: only)?`,
+    ),
+    read: () => totalRule(({ content }) => !isJson(content)),
+  },
+  {
+    form: new RegExp(`(?:${neverPhrase} (?:use|write|include|output)|no)(?: any| a)? (?:fenced )?code blocks?`),
+    read: () => lastingRule((message) => fence.test(visibleTextOf(message))),
+  },
+  {
+    form: new RegExp(
+      `(?:${neverPhrase} (?:use|write|include)|no)(?: any| an?| the)? (${Object.keys(marks).join("|")})(?:s|es)?`,
     ),
     read: ([what = ""]) => {
       const mark = marks[what.toLowerCase()];
-      return mark && lasting((message) => mark.test(saidIn(message)));
+      return mark && lastingRule((message) => mark.test(visibleTextOf(message)));
     },
   },
 ];

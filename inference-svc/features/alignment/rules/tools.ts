@@ -1,6 +1,6 @@
 /** Rules about tool calls and their arguments. */
 import type { Message, EvaluatedCall } from "../message.ts";
-import { type Template, count, countOf, lasting, never } from "./rule.ts";
+import { type Template, countPattern, parseCount, lastingRule, neverPhrase } from "./rule.ts";
 
 const callVerb = "(?:call|invoke|use|run)";
 /** Verb, name, and the surrounding words that mark the name as a tool. */
@@ -76,25 +76,25 @@ function isCalledWith(
 
 export const toolTemplates: readonly Template[] = [
   {
-    form: new RegExp(`${never} ${callVerb} (?:any )?(?:tools|functions|a tool|a function)`),
-    read: () => lasting(({ tool_calls: calls = [] }) => calls.length > 0),
+    form: new RegExp(`${neverPhrase} ${callVerb} (?:any )?(?:tools|functions|a tool|a function)`),
+    read: () => lastingRule(({ tool_calls: calls = [] }) => calls.length > 0),
   },
   {
     form: new RegExp(
-      `(?:${callVerb} )?(?:at most|no more than|up to) ${count} (?:tools?|functions?|tool calls?|function calls?)`,
+      `(?:${callVerb} )?(?:at most|no more than|up to) ${countPattern} (?:tools?|functions?|tool calls?|function calls?)`,
     ),
-    read: ([most]) => lasting(({ tool_calls: calls = [] }) => calls.length > countOf(most)),
+    read: ([most]) => lastingRule(({ tool_calls: calls = [] }) => calls.length > parseCount(most)),
   },
   {
-    form: new RegExp(`${never} ${tool}`),
+    form: new RegExp(`${neverPhrase} ${tool}`),
     read: (parts, { tools }) => {
       const name = toolIn(parts, tools);
-      return name === undefined ? undefined : lasting((message) => callsOf(message, name).length > 0);
+      return name === undefined ? undefined : lastingRule((message) => callsOf(message, name).length > 0);
     },
   },
   {
     form: new RegExp(
-      `${never} ${tool} (?:with|when|if) (?:an? |the )?["'\`]?([\\w-]+)["'\`]? (?:is )?${comparing} (-?\\d+(?:\\.\\d+)?)`,
+      `${neverPhrase} ${tool} (?:with|when|if) (?:an? |the )?["'\`]?([\\w-]+)["'\`]? (?:is )?${comparing} (-?\\d+(?:\\.\\d+)?)`,
     ),
     read: (parts, { tools }) => {
       const [, , , , , argument = "", word = "", limit] = parts;

@@ -10,11 +10,11 @@ import type { PluginTexts } from "../../../turn/feature.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Stage } from "../../../turn/trace.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { enforce } from "../input/guard.ts";
+import { enforceResults } from "../input/guard.ts";
 import { RequestTexts } from "../input/request-texts.ts";
-import { search } from "../input/search.ts";
+import { searchTexts } from "../input/search.ts";
 import { guardrailUnavailable } from "../not-applicable.ts";
 import { failsOpen } from "../filter-rules.ts";
 import { buildFailureStage } from "../receipt-stages.ts";
@@ -30,7 +30,7 @@ import {
 import { serviceRetryMs } from "../../../models/internal-calls/retry-hint.ts";
 
 export const detectedInput = (detectors: DetectorMap, pluginTexts: readonly PluginTexts[]): Layer =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     const { rules, missing } = buildDetectedRules(scope.caller, "input", detectors);
     refuseMissing(missing, scope);
     return rules.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, rules);
@@ -38,7 +38,7 @@ export const detectedInput = (detectors: DetectorMap, pluginTexts: readonly Plug
 
 /** Lists the rules, without applying them, in the receipt of a dry run, which calls no detector. */
 export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
-  onRequest((request, scope) => {
+  requestLayer((request, scope) => {
     const { rules, missing } = buildDetectedRules(scope.caller, "input", detectors);
     refuseMissing(missing, scope);
     scope.trace.stages.push(...rules.map(buildNotRunStage));
@@ -64,8 +64,8 @@ async function guarded(texts: RequestTexts, scope: Scope, rules: readonly Detect
       ? []
       : [{ ...rule, finder: buildLookup(found, rule) }];
   });
-  const found = await search(texts.scanUnits(), looking, new TimeSlice(scope.signal), scope.trace.matches);
-  enforce(found, scope);
+  const found = await searchTexts(texts.scanUnits(), looking, new TimeSlice(scope.signal), scope.trace.matches);
+  enforceResults(found, scope);
   const refusing = silent.find((rule) => !failsOpen(rule));
   if (refusing) throw guardrailUnavailable(answers.get(refusing.detector), serviceRetryMs);
   return new TimeSlice(scope.signal).run(texts.redacted());
@@ -88,7 +88,7 @@ async function askDetectors(
     action: "flag" as const,
     finder: buildCollector(reader.texts),
   }));
-  await search(texts.scanUnits(), reading, new TimeSlice(scope.signal));
+  await searchTexts(texts.scanUnits(), reading, new TimeSlice(scope.signal));
   const asked = [...readers].map(
     async ([detector, reader]) => [detector, await ask(detector, reader.texts, scope)] as const,
   );

@@ -5,7 +5,12 @@ import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/acc
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../../services/detection/detector.ts";
 import type { Detection } from "../../../services/detection/wire.ts";
-import { type Applied, appliedTo, type Side, covers } from "../../../turn/applied-guardrails.ts";
+import {
+  type AppliedGuardrail,
+  guardrailsFor,
+  type ScannedSide,
+  appliesToSide,
+} from "../../../turn/applied-guardrails.ts";
 import type { FilterRule } from "../filter-rules.ts";
 
 /** The configured detectors by their id. */
@@ -32,13 +37,13 @@ export interface DetectedRules<Of extends DetectorProfile = Detector> {
 
 export function buildDetectedRules<Of extends DetectorProfile>(
   caller: Caller,
-  side: Side,
+  side: ScannedSide,
   detectors: ReadonlyMap<string, Of>,
 ): DetectedRules<Of> {
   const rules: DetectedRule<Of>[] = [];
   const missing: Omit<FilterRule, "finder">[] = [];
-  for (const applied of appliedTo(caller)) {
-    if (!covers(applied, side)) continue;
+  for (const applied of guardrailsFor(caller)) {
+    if (!appliesToSide(applied, side)) continue;
     for (const said of applied.guardrail.detectors) {
       const { category, threshold } = said;
       const detector = detectors.get(said.detector);
@@ -57,7 +62,7 @@ const describeMissing = ({ detector: id, category }: DetectorRule, detector: Det
 
 /** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
 function buildRule(
-  applied: Applied,
+  applied: AppliedGuardrail,
   { detector: id, category, action, label }: DetectorRule,
   detector?: DetectorProfile,
 ) {

@@ -5,7 +5,7 @@
 import { type DecodedEscape, readEntity } from "./entities.ts";
 
 /** Longest escape in UTF-16 units: the longest entity name has 33, and its "&" may be written as an entity twice. */
-export const maxEscape = 48;
+export const maxEscapeLength = 48;
 
 /** An escape of UTF-8 bytes. Its sign may be escaped itself: `%2570` is `%70`, and `\\x70` is `\x70` within JSON. */
 interface ByteForm {
@@ -26,11 +26,11 @@ const openLowHalf = /^(?:\\{1,4}(?:u(?:[dD](?:[c-fC-F][0-9A-Fa-f]?)?)?)?)?$/;
 
 /**
  * The escape at the start of the text; "open" when it depends on further text.
- * @param text starts with "%", "\" or "&" and has at most `maxEscape` units
+ * @param text starts with "%", "\" or "&" and has at most `maxEscapeLength` units
  * @param isOver whether no text follows
  */
 export function readEscape(text: string, isOver: boolean): DecodedEscape | "open" | undefined {
-  const goesOn = !isOver && text.length < maxEscape;
+  const goesOn = !isOver && text.length < maxEscapeLength;
   if (text.startsWith("&")) return readEntity(text, goesOn);
   if (text.startsWith("%")) return readBytes(text, percent, goesOn);
   return readBytes(text, backslash, goesOn) ?? readLetter(text, goesOn);

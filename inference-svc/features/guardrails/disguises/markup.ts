@@ -5,23 +5,23 @@
 import { type DecodedEscape } from "./entities.ts";
 
 /** Longest tag, comment or link target in UTF-16 units, and so the longest wait for its end in an answer. */
-export const maxMarkup = 1_024;
+export const maxMarkupLength = 1_024;
 /** Limit for tags with signs rare in tags, such as a loop condition (`i<n; i++`), and for data URLs as link targets. */
 const maxOddMarkup = 64;
 
 /** Possible first signs of markup. */
-export const markupSigns = "<[]*`~_\\";
+export const markupStarts = "<[]*`~_\\";
 
 const noText: DecodedEscape = { length: 1, decoded: "" };
 
 /**
  * The markup at the start of the text, with the text shown for it; "open" when it depends on further text.
- * @param text starts with one of `markupSigns` and has at most `maxMarkup` units
+ * @param text starts with one of `markupStarts` and has at most `maxMarkupLength` units
  * @param isOver whether no text follows
  * @param isBehindWord whether a letter or digit precedes it (or, for underscores, precedes the whole run)
  */
 export function readMarkup(text: string, isOver: boolean, isBehindWord: boolean): DecodedEscape | "open" | undefined {
-  const goesOn = !isOver && text.length < maxMarkup;
+  const goesOn = !isOver && text.length < maxMarkupLength;
   switch (text.charAt(0)) {
     case "<":
       return readTag(text, goesOn);
@@ -86,7 +86,7 @@ function readDeclaration(text: string, goesOn: boolean): DecodedEscape | "open" 
 function readElement(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   let quote = "";
   let isValue = false;
-  let max = maxMarkup;
+  let max = maxMarkupLength;
   let at = 1;
   for (; at < text.length && at < max; at++) {
     const sign = text.charAt(at);
@@ -123,7 +123,7 @@ const maxDepth = 32;
 
 /** A target ends at its closing parenthesis, outside of quotes and angle brackets, and contains no empty line. */
 function readTarget(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
-  const max = /^\]\(<?data:/i.test(text) ? maxOddMarkup : maxMarkup;
+  const max = /^\]\(<?data:/i.test(text) ? maxOddMarkup : maxMarkupLength;
   let depth = 0;
   let quote = "";
   for (let at = 1; at < text.length && at < max; at++) {

@@ -1,19 +1,19 @@
 /** Decodes base64 and hexadecimal words within a text: a model instructed to decode them can read them. */
 import { stripMarkup } from "./strip-markup.ts";
-import { type MappedPiece, mapAsIs, mapAsWhole } from "./mapped-text.ts";
+import { type MappedPiece, mapUnchanged, mapToWholeSource } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Minimum length of an encoded word: shorter words carry too little, and ordinary words are as long. */
-export const minEncoded = 16;
+export const minEncodedLength = 16;
 /** Maximum UTF-16 units of a word that are decoded: 64 KiB of text in base64. */
-export const maxEncoded = 87_384;
+export const maxEncodedLength = 87_384;
 /** Maximum levels of decoding: a text may be encoded twice. */
 const maxLevels = 2;
 /** Minimum share of printable characters in a decoded text; other bytes are not text. */
 const minPrintableShare = 0.85;
 
-const encodedWord = new RegExp(`[A-Za-z0-9+/_-]{${minEncoded},}={0,2}`, "g");
+const encodedWord = new RegExp(`[A-Za-z0-9+/_-]{${minEncodedLength},}={0,2}`, "g");
 const hexadecimal = /^(?:0[xX])?(?:[0-9A-Fa-f]{2})+$/;
 
 /** The next line of an encoded word, after a line filled by it. */
@@ -21,12 +21,12 @@ const nextLine = /\r?\n([A-Za-z0-9+/_-]+={0,2})/y;
 
 /** The decoded texts, each mapped to the whole encoded word. */
 export function* decodeWordsIn(text: string, at: number, level = 1): Iterable<MappedPiece> {
-  if (text.length < minEncoded) return;
+  if (text.length < minEncodedLength) return;
   for (const { word, index, length } of findWords(text)) {
-    const decoded = decodeWord(word.slice(0, maxEncoded));
+    const decoded = decodeWord(word.slice(0, maxEncodedLength));
     if (decoded === undefined) continue;
     const source = { start: at + index, end: at + index + length };
-    for (const form of buildForms(decoded, level)) yield mapAsWhole(`${form}\n`, source);
+    for (const form of buildForms(decoded, level)) yield mapToWholeSource(`${form}\n`, source);
   }
 }
 
@@ -59,7 +59,7 @@ function* buildForms(text: string, level: number): Iterable<string> {
   yield text;
   const normalized = normalize(text, 0);
   if (normalized) yield normalized.text;
-  const folded = foldConfusables(normalized ?? mapAsIs(text, 0));
+  const folded = foldConfusables(normalized ?? mapUnchanged(text, 0));
   if (folded) yield folded.text;
   const unmarked = stripMarkup(text, 0);
   if (unmarked) yield unmarked.text;

@@ -3,27 +3,27 @@ import { documentLimits } from "../../../content/files/documents/limits.ts";
 import { findFiles } from "../../../content/files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../../content/files/problem.ts";
 import type { FileReader } from "../../../content/files/texts.ts";
-import { type Applied, appliedTo, hasInputRules } from "../../../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, guardrailsFor, hasInputRules } from "../../../turn/applied-guardrails.ts";
 import { type FilePart, type FileReading, FileText } from "../../../turn/file-text.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
 import { failsOpen } from "../filter-rules.ts";
 import { buildFailureStage } from "../receipt-stages.ts";
 
 export const readGuardedFiles = (reader: FileReader): Layer =>
-  onRequest((request, scope) => {
+  requestLayer((request, scope) => {
     const files = findFiles(request.input).filter((file) => !request.files?.has(file.part));
     if (files.length === 0) return request;
-    const applied = appliedTo(scope.caller).filter(hasInputRules);
+    const applied = guardrailsFor(scope.caller).filter(hasInputRules);
     return applied.length === 0 ? request : addTexts(request, files, { reader, scope, applied });
   });
 
 interface ReadContext {
   readonly reader: FileReader;
   readonly scope: Scope;
-  readonly applied: readonly Applied[];
+  readonly applied: readonly AppliedGuardrail[];
 }
 
 async function addTexts(request: TurnRequest, files: readonly FilePart[], looking: ReadContext): Promise<TurnRequest> {

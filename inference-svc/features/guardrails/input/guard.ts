@@ -2,47 +2,47 @@
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { type Applied, appliedTo, isAudit, hasFiltersFor } from "../../../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, guardrailsFor, isAudit, hasFiltersFor } from "../../../turn/applied-guardrails.ts";
 import { type FilterRule, failsOpen, buildRules } from "../filter-rules.ts";
 import { buildBlockFault } from "../block-fault.ts";
 import { guardrailUnavailable } from "../not-applicable.ts";
 import { type ActionTaken, buildFailureStage, buildStages } from "../receipt-stages.ts";
 import { TimeSlice } from "../../../turn/time-slice.ts";
 import { RequestTexts } from "./request-texts.ts";
-import { type Tally, search } from "./search.ts";
+import { type ScanResults, searchTexts } from "./search.ts";
 
 export const inputGuardrails = (pluginTexts: readonly PluginTexts[]): Layer =>
-  onRequest((request, scope) => {
-    const applied = appliedTo(scope.caller).filter((one) => hasFiltersFor(one, "input"));
+  requestLayer((request, scope) => {
+    const applied = guardrailsFor(scope.caller).filter((one) => hasFiltersFor(one, "input"));
     return applied.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, applied);
   });
 
 /** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails and its guardrail fails closed */
-async function guarded(texts: RequestTexts, scope: Scope, applied: readonly Applied[]): Promise<TurnRequest> {
+async function guarded(texts: RequestTexts, scope: Scope, applied: readonly AppliedGuardrail[]): Promise<TurnRequest> {
   const rules = applied.flatMap((one) => {
     const { rules: able, failures } = buildRules(one);
     if (failures.length > 0) fail(one, scope, failures[0]);
     return able;
   });
   const timeSlice = new TimeSlice(scope.signal);
-  const tally = await search(texts.scanUnits(), rules, timeSlice, scope.trace.matches);
+  const tally = await searchTexts(texts.scanUnits(), rules, timeSlice, scope.trace.matches);
   const broken = new Map([...tally.failures].map(([rule, error]) => [rule.guardrail, { rule, error }]));
   for (const { rule, error } of broken.values()) fail(rule, scope, error);
-  enforce(tally, scope);
+  enforceResults(tally, scope);
   return timeSlice.run(texts.redacted());
 }
 
 /** @throws Fault UNAVAILABLE when the guardrail fails closed */
-function fail(applied: Applied, { trace }: Scope, cause: unknown): void {
+function fail(applied: AppliedGuardrail, { trace }: Scope, cause: unknown): void {
   // A failed pattern counts as a failure of its whole guardrail.
   trace.stages.push(buildFailureStage({ guardrail: applied.guardrail, scope: applied.scope }));
   if (!failsOpen(applied)) throw guardrailUnavailable(cause);
 }
 
 /** @throws Fault GUARDRAIL_BLOCKED */
-export function enforce({ counts, unredactable }: Tally, { trace }: Scope): void {
+export function enforceResults({ counts, unredactable }: ScanResults, { trace }: Scope): void {
   const actionWhen = ({ action }: FilterRule, isUnredactable: boolean): ActionTaken => {
     if (action === "flag") return "flagged";
     return action === "block" || isUnredactable ? "blocked" : "redacted";

@@ -8,13 +8,13 @@ export interface MappedPiece {
 }
 
 /** A part of the source text, unchanged. */
-export const mapAsIs = (text: string, at: number): MappedPiece => ({
+export const mapUnchanged = (text: string, at: number): MappedPiece => ({
   text,
   sourceOf: (start, end) => ({ start: at + start, end: at + end }),
 });
 
 /** A derived text with every part mapped to the whole source span. */
-export const mapAsWhole = (text: string, source: TextSpan): MappedPiece => ({ text, sourceOf: () => source });
+export const mapToWholeSource = (text: string, source: TextSpan): MappedPiece => ({ text, sourceOf: () => source });
 
 /** A text derived in two steps. @param made derived from `before` */
 export const composeMaps = (made: MappedPiece, before: MappedPiece): MappedPiece => ({

@@ -1,7 +1,7 @@
 /** Removes disguises a model can read through: escapes, compatibility characters, invisible characters, confusables, gaps. */
-import { normalizeForm } from "../../../content/signs/signs.ts";
-import { gapSigns, maxGap, minSpelledLetters } from "../disguises/characters.ts";
-import { readEscape, maxEscape } from "../disguises/escapes.ts";
+import { normalizeCharacters } from "../../../content/signs/signs.ts";
+import { letterSeparators, maxLetterGap, minSpelledLetters } from "../disguises/characters.ts";
+import { readEscape, maxEscapeLength } from "../disguises/escapes.ts";
 import { confusables } from "./confusables.ts";
 import { type MappedPiece, MappedText } from "./mapped-text.ts";
 
@@ -20,17 +20,17 @@ const disguised = /[^\t\n\r\x20-\x7e]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 /** The text in normal form, with escapes decoded and invisible characters removed; undefined when nothing changes. */
 export function normalize(text: string, at: number): MappedPiece | undefined {
   if (!disguised.test(text)) return undefined;
-  if (!escaped.test(text) && !overMarked.test(text) && normalizeForm(text) === text) return undefined;
+  if (!escaped.test(text) && !overMarked.test(text) && normalizeCharacters(text) === text) return undefined;
   const made = new MappedText();
   clusters.lastIndex = 0;
   for (let found = clusters.exec(text); found; found = clusters.exec(text)) {
     const escape = /^[%&\\]/.test(found[0])
-      ? readEscape(text.slice(found.index, found.index + maxEscape), true)
+      ? readEscape(text.slice(found.index, found.index + maxEscapeLength), true)
       : undefined;
-    if (escape === undefined || escape === "open") put(made, found[0], normalizeForm(found[0]), at + found.index);
+    if (escape === undefined || escape === "open") put(made, found[0], normalizeCharacters(found[0]), at + found.index);
     else {
       const end = (clusters.lastIndex = found.index + escape.length);
-      made.put(normalizeForm(escape.decoded), { start: at + found.index, end: at + end });
+      made.put(normalizeCharacters(escape.decoded), { start: at + found.index, end: at + end });
     }
   }
   return made.text === text ? undefined : made;
@@ -69,7 +69,7 @@ const apart = String.raw`\p{L}(?![\p{L}\p{N}\p{M}])`;
 const more = minSpelledLetters - 1;
 /** Single letters with one separator after each, or with the same two or three. */
 const spaced = new RegExp(
-  String.raw`(?<![\p{L}\p{N}])\p{L}(?:(?:[${gapSigns}]${apart}){${more},}|([${gapSigns}]{2,${maxGap}})${apart}(?:\1${apart}){${more - 1},})`,
+  String.raw`(?<![\p{L}\p{N}])\p{L}(?:(?:[${letterSeparators}]${apart}){${more},}|([${letterSeparators}]{2,${maxLetterGap}})${apart}(?:\1${apart}){${more - 1},})`,
   "gu",
 );
 

@@ -2,25 +2,25 @@
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
-import { rewritten } from "../../../turn/parse/tools.ts";
+import { parseRedactedTool } from "../../../turn/parse/tools.ts";
 import { breakSeals } from "../../../turn/parse/broken-seals.ts";
-import { ownItems } from "../../../turn/parse/shared-items.ts";
+import { copySharedItems } from "../../../turn/parse/shared-items.ts";
 import { splitCredentials } from "./tool-credentials.ts";
 import { parseDataUrl } from "../../../content/files/data-url.ts";
 import { isParsed } from "../../../content/files/parsing.ts";
-import { rewrite } from "../../../content/files/texts.ts";
+import { replaceWithRedacted } from "../../../content/files/texts.ts";
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { FileText } from "../../../turn/file-text.ts";
 import { isMedia, findMediaFields } from "../../../content/media-bytes.ts";
 import { isJson } from "../../../content/is-json.ts";
 import type { ReadMode, FilterRule } from "../filter-rules.ts";
 import { tokenizeJson } from "../json-tokens.ts";
-import { holdsJson, identifierFields, findTextPlaces, minNumberLength } from "../../../content/text-places.ts";
+import { holdsJson, identifierFields, findTextPositions, minNumberLength } from "../../../content/text-places.ts";
 import {
   type PendingChange,
   TextField,
   JsonField,
-  Beside,
+  UnsentFileText,
   Identifier,
   Unredactable,
   type TextSource,
@@ -53,7 +53,7 @@ export class RequestTexts {
 
   constructor(request: TurnRequest, pluginTexts: readonly PluginTexts[]) {
     this.#given = request;
-    const input = ownItems(request.input);
+    const input = copySharedItems(request.input);
     this.#request = input === request.input ? request : { ...request, input };
     this.#pluginTexts = pluginTexts;
   }
@@ -124,10 +124,10 @@ export class RequestTexts {
   *redacted(): Yielding<TurnRequest> {
     if (this.#changes.size === 0) return this.#given;
     for (const changed of this.#changes) yield* changed.write();
-    for (const file of this.#files) yield* rewrite(file);
+    for (const file of this.#files) yield* replaceWithRedacted(file);
     const tools = this.#request.tools.map((tool, index) => {
       const json = this.#tools.get(index);
-      return json === undefined ? tool : rewritten(tool, json);
+      return json === undefined ? tool : parseRedactedTool(tool, json);
     });
     return { ...this.#request, ...this.#changedFields, tools };
   }
@@ -162,7 +162,7 @@ export class RequestTexts {
     const byUser = item.type === "message" && item["role"] === "user";
     const parts = new Map<unknown, TextSource>();
     const media = findMediaFields(item);
-    for (const place of findTextPlaces(item)) {
+    for (const place of findTextPositions(item)) {
       const { holder, key, text } = place;
       if (media.get(holder) === key && (yield* isMedia(text, key !== "data"))) continue;
       const put = (changed: string) => {
@@ -206,7 +206,7 @@ export class RequestTexts {
       this.#files.add(file);
     };
     for (const other of file.beside)
-      yield buildUnit(isParsedDocument ? this.#field(other, drop) : new Beside(other, text), byUser);
+      yield buildUnit(isParsedDocument ? this.#field(other, drop) : new UnsentFileText(other, text), byUser);
   }
 }
 
@@ -225,7 +225,7 @@ function findOddType(part: unknown): string | undefined {
 function* findChosenTools({ toolChoice }: TurnRequest): Iterable<string> {
   if (typeof toolChoice !== "object") return;
   const chosen = toolChoice.type === "tool" ? [toolChoice.tool] : toolChoice.tools;
-  for (const tool of chosen) for (const { text } of findTextPlaces(tool)) yield text;
+  for (const tool of chosen) for (const { text } of findTextPositions(tool)) yield text;
 }
 
 const buildUnit = (source: TextSource, byUser = false): ScanUnit => ({ sources: [source], byUser });
@@ -268,7 +268,7 @@ function* unitsOfDefinition(json: JsonField): ScanUnits {
 }
 
 /** Whether a rule with this read mode reads the unit; a rule without a mode reads every unit. */
-export function isReadIn(
+export function isUnitReadBy(
   { sources, foundBefore: before, isRepeat: repeats = false }: ScanUnit,
   reading: ReadMode | undefined,
 ): boolean {

@@ -3,8 +3,8 @@
  * them; a text too short for a frequency test is not decoded.
  */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
-import { minEncoded } from "./encoded.ts";
-import { type MappedPiece, mapAsIs } from "./mapped-text.ts";
+import { minEncodedLength } from "./encoded.ts";
+import { type MappedPiece, mapUnchanged } from "./mapped-text.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Letter frequencies per thousand in English; other languages in Latin letters are close enough. */
@@ -54,7 +54,7 @@ export function decodeRot13(piece: string, at: number, edges: CutEdges): MappedP
     text += piece.slice(done, start) + rot13(piece.slice(start, end));
     done = end;
   }
-  return done === 0 ? undefined : mapAsIs(text + piece.slice(done), at);
+  return done === 0 ? undefined : mapUnchanged(text + piece.slice(done), at);
 }
 
 function rot13(text: string): string {
@@ -142,7 +142,7 @@ function toRotatedSpan(
   const start = starts[first] as number;
   const end = ends[last] as number;
   const length = end - start;
-  if (length >= minEncoded && gain >= Math.max(minGain, length * minGainPerUnit)) {
+  if (length >= minEncodedLength && gain >= Math.max(minGain, length * minGainPerUnit)) {
     // The words at both edges may be rotated without gaining by themselves.
     return { start: starts[first - 1] ?? start, end: ends[last + 1] ?? end };
   }

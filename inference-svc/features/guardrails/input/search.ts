@@ -5,13 +5,13 @@ import type { FilterRule } from "../filter-rules.ts";
 import type { RuleMatch } from "../../../turn/trace.ts";
 import { buildMatch } from "../receipt-stages.ts";
 import type { TimeSlice, Yielding } from "../../../turn/time-slice.ts";
-import { type ScanUnit, UnitSources, isReadIn } from "./request-texts.ts";
+import { type ScanUnit, UnitSources, isUnitReadBy } from "./request-texts.ts";
 import type { TextSource } from "./text-sources.ts";
 import { type TextForm, buildForms } from "./text-forms.ts";
 import type { MappedPiece } from "./mapped-text.ts";
 
 /** Results of one scan of a request. */
-export class Tally {
+export class ScanResults {
   /** Matches per rule. A block rule stops at the first text with a match. */
   readonly counts = new Map<FilterRule, number>();
   /** Redact rules that matched a text which cannot be redacted. */
@@ -37,29 +37,29 @@ export class Tally {
 }
 
 /** Spans to redact are recorded at their sources. @param matches gets the places of matches @throws Fault when the turn ends */
-export async function search(
+export async function searchTexts(
   units: Iterable<ScanUnit | undefined>,
   rules: readonly FilterRule[],
   timeSlice: TimeSlice,
   matches?: RuleMatch[],
-): Promise<Tally> {
-  const tally = new Tally(matches);
+): Promise<ScanResults> {
+  const tally = new ScanResults(matches);
   await timeSlice.run(searchAll(units, rules, tally));
   return tally;
 }
 
-function* searchAll(units: Iterable<ScanUnit | undefined>, rules: readonly FilterRule[], tally: Tally): Yielding {
+function* searchAll(units: Iterable<ScanUnit | undefined>, rules: readonly FilterRule[], tally: ScanResults): Yielding {
   for (const unit of units) {
     yield;
     if (unit === undefined) continue;
     const activeRules = rules.filter(
-      (rule) => !(rule.userOnly && !unit.byUser) && isReadIn(unit, rule.reads) && !tally.isDone(rule),
+      (rule) => !(rule.userOnly && !unit.byUser) && isUnitReadBy(unit, rule.reads) && !tally.isDone(rule),
     );
     if (activeRules.length > 0) yield* searchUnit(unit, activeRules, tally);
   }
 }
 
-function* searchUnit(unit: ScanUnit, rules: readonly FilterRule[], tally: Tally): Yielding {
+function* searchUnit(unit: ScanUnit, rules: readonly FilterRule[], tally: ScanResults): Yielding {
   const [first, ...more] = unit.sources;
   if (first === undefined || first.text === "") return;
   const text = more.length === 0 ? first.text : unit.sources.map((source) => source.text).join("");
@@ -81,7 +81,7 @@ function* searchUnit(unit: ScanUnit, rules: readonly FilterRule[], tally: Tally)
   }
 }
 
-function* redact(unit: ScanUnit, rule: FilterRule, spans: readonly TextSpan[], tally: Tally): Yielding {
+function* redact(unit: ScanUnit, rule: FilterRule, spans: readonly TextSpan[], tally: ScanResults): Yielding {
   const [first, ...more] = unit.sources as [TextSource, ...TextSource[]];
   if (more.length === 0) {
     if (!(yield* first.redact(spans, rule))) tally.unredactable.add(rule);
@@ -110,7 +110,7 @@ function* spansOverSources(unit: ScanUnit, spans: readonly TextSpan[]): Yielding
 function* findSpans(
   form: TextForm,
   rules: readonly FilterRule[],
-  tally: Tally,
+  tally: ScanResults,
 ): Yielding<ReadonlyMap<FilterRule, readonly TextSpan[]>> {
   const found = new Map<FilterRule, TextSpan[]>();
   const scans = new OpenScans(rules, found, tally);
@@ -180,9 +180,9 @@ interface OpenScan {
 class OpenScans {
   open: readonly OpenScan[] = [];
   readonly #found: Map<FilterRule, TextSpan[]>;
-  readonly #tally: Tally;
+  readonly #tally: ScanResults;
 
-  constructor(rules: readonly FilterRule[], found: Map<FilterRule, TextSpan[]>, tally: Tally) {
+  constructor(rules: readonly FilterRule[], found: Map<FilterRule, TextSpan[]>, tally: ScanResults) {
     this.#found = found;
     this.#tally = tally;
     this.open = rules.flatMap((rule) => {

@@ -1,11 +1,11 @@
 /** Joins words split by markup, as rendered on a page, then removes their other disguises. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DecodedEscape } from "../disguises/entities.ts";
-import { readMarkup, markupSigns, maxMarkup } from "../disguises/markup.ts";
+import { readMarkup, markupStarts, maxMarkupLength } from "../disguises/markup.ts";
 import { type MappedPiece, MappedText, composeMaps } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
 
-const anySign = `[${markupSigns.replace(/[\]\\]/g, "\\$&")}]`;
+const anySign = `[${markupStarts.replace(/[\]\\]/g, "\\$&")}]`;
 const endsAsWord = /[\p{L}\p{N}]_*$/u;
 
 /** Undefined when the text has no markup. */
@@ -43,7 +43,7 @@ export function* findMarkup(text: string): Iterable<MarkupSpan> {
     if (text.startsWith("<!--", start)) {
       // The end of a comment is searched once, and not from every unclosed beginning again.
       if (commentEnd < start + 4) commentEnd = endOfComment(text, start + 4);
-      if (commentEnd - start > maxMarkup && !emptyComment.test(text.slice(start, start + 6))) continue;
+      if (commentEnd - start > maxMarkupLength && !emptyComment.test(text.slice(start, start + 6))) continue;
     }
     const markup = readMarkupAt(text, start);
     if (markup === undefined) continue;
@@ -64,6 +64,6 @@ const maxUnderscores = 16;
 
 function readMarkupAt(text: string, start: number): DecodedEscape | undefined {
   const isBehindWord = text[start] === "_" && endsAsWord.test(text.slice(Math.max(0, start - maxUnderscores), start));
-  const found = readMarkup(text.slice(start, start + maxMarkup), true, isBehindWord);
+  const found = readMarkup(text.slice(start, start + maxMarkupLength), true, isBehindWord);
   return found === "open" ? undefined : found;
 }

@@ -1,9 +1,9 @@
 /** Derives the forms of a text for the rules: the raw text, and the text with disguises removed. */
 import type { Yielding } from "../../../turn/time-slice.ts";
-import { maxMarkup } from "../disguises/markup.ts";
+import { maxMarkupLength } from "../disguises/markup.ts";
 import { decodeWordsIn } from "./encoded.ts";
 import { stripMarkup, findMarkup } from "./strip-markup.ts";
-import { type MappedPiece, mapAsIs } from "./mapped-text.ts";
+import { type MappedPiece, mapUnchanged } from "./mapped-text.ts";
 import { normalize, decodeTags, foldConfusables } from "./normalize.ts";
 import { decodeRot13 } from "./rot13.ts";
 
@@ -17,7 +17,7 @@ const toList = (mapped: MappedPiece | undefined): readonly MappedPiece[] | undef
 
 const forms: readonly { readonly of: FormBuilder; readonly keepsRest: boolean }[] = [
   { of: (piece, at) => toList(normalize(piece, at)), keepsRest: true },
-  { of: (piece, at) => toList(foldConfusables(normalize(piece, at) ?? mapAsIs(piece, at))), keepsRest: true },
+  { of: (piece, at) => toList(foldConfusables(normalize(piece, at) ?? mapUnchanged(piece, at))), keepsRest: true },
   { of: (piece, at) => toList(stripMarkup(piece, at)), keepsRest: true },
   { of: (piece, at) => toList(decodeTags(piece, at)), keepsRest: true },
   { of: (piece, at) => some([...decodeWordsIn(piece, at)]), keepsRest: false },
@@ -46,9 +46,9 @@ export function* buildForms(text: string): Generator<TextForm | undefined, void>
       const at = cuts[index - 1] ?? 0;
       return [text.slice(at, end), at];
     });
-  yield () => lazily(pieces(), (piece, at) => [mapAsIs(piece, at)]);
+  yield () => lazily(pieces(), (piece, at) => [mapUnchanged(piece, at)]);
   for (const { of, keepsRest } of forms) {
-    const rest: FormBuilder = (piece, at) => (keepsRest ? [mapAsIs(piece, at)] : []);
+    const rest: FormBuilder = (piece, at) => (keepsRest ? [mapUnchanged(piece, at)] : []);
     if (yield* hasForm(pieces(), of)) {
       yield () => lazily(pieces(), (piece, at) => of(piece, at) ?? rest(piece, at) ?? []);
     }
@@ -91,7 +91,7 @@ function findCutAfter(text: string, start: number): number {
 
 /** The first cut outside of markup. */
 function findCut(cut: RegExp, piece: string, from: number, at: number): number | undefined {
-  const offset = Math.max(0, from - maxMarkup);
+  const offset = Math.max(0, from - maxMarkupLength);
   const markup = findMarkup(piece.slice(offset))[Symbol.iterator]();
   let next = markup.next();
   cut.lastIndex = from - 1;

@@ -62,7 +62,7 @@ export class Unredactable implements TextSource {
 const maxLookups = 256;
 
 /** A second text of a file, which is not sent itself. Matches also present in the sent text are redacted there; others cannot be redacted. */
-export class Beside implements TextSource {
+export class UnsentFileText implements TextSource {
   readonly text: string;
   readonly #sent: string;
 

@@ -5,9 +5,9 @@ import type { Judge, JudgeProfile } from "../../../models/internal-calls/judge.t
 import { splitIntoWindows } from "../../../content/text-windows.ts";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { type Finding, buildJudgement, judgeTexts, withoutVerdict } from "./judgement.ts";
+import { type JudgeFinding, buildJudgement, judgeTexts, findingsWithoutVerdict } from "./judgement.ts";
 import { type JudgedRule, buildJudgedRules } from "./rules.ts";
 
 /** Maximum of text windows per request. A long conversation has fewer uncached windows, since the judge's verdicts are cached. */
@@ -19,16 +19,16 @@ export const judgedInput = (judge: Judge | undefined, pluginTexts: readonly Plug
 
 /** Lists the rules, without verdicts, in the receipt of a dry run, which calls no model. */
 export const dryJudgedInput = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
-  judging(judge, pluginTexts, (rules) => withoutVerdict(rules, undefined));
+  judging(judge, pluginTexts, (rules) => findingsWithoutVerdict(rules, undefined));
 
 type FindFindings = (
   rules: readonly JudgedRule[],
   texts: readonly string[],
   context: CallContext,
-) => readonly Finding[] | Promise<readonly Finding[]>;
+) => readonly JudgeFinding[] | Promise<readonly JudgeFinding[]>;
 
 const judging = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[], find: FindFindings): Layer =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     const rules = buildJudgedRules(scope.caller, "input");
     if (rules.length === 0) return request;
     const texts = [...findJudgedTexts(request, pluginTexts)].flatMap((text) =>
@@ -36,7 +36,7 @@ const judging = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTe
     );
     const tooMuch =
       texts.length > maxWindows && new JudgeUnavailable(`${texts.length} windows of text, more than ${maxWindows}`);
-    const findings = tooMuch ? withoutVerdict(rules, tooMuch) : await find(rules, texts, { request, scope });
+    const findings = tooMuch ? findingsWithoutVerdict(rules, tooMuch) : await find(rules, texts, { request, scope });
     const { stages, refusal } = buildJudgement(findings, judge, "Request");
     scope.trace.stages.push(...stages);
     if (refusal) throw refusal;

@@ -6,10 +6,10 @@ import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
 import type { Judge } from "../../../models/internal-calls/judge.ts";
 import type { StoppableAnswer } from "../../../turn/layer-builders.ts";
-import { type Batch, type TurnEvent, commits, type OutputItem } from "../../../turn/turn.ts";
+import { type Batch, type TurnEvent, isCommitPoint, type OutputItem } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import { isAudit } from "../../../turn/applied-guardrails.ts";
-import { type Finding, type Judgement, judgeTexts, buildJudgement } from "./judgement.ts";
+import { type JudgeFinding, type Judgement, judgeTexts, buildJudgement } from "./judgement.ts";
 import type { JudgedRule } from "./rules.ts";
 import { type JudgedSegment, AnswerSegments } from "./segments.ts";
 import { buildCutItem } from "../output/cut-item.ts";
@@ -34,7 +34,7 @@ export class JudgeGuard {
   readonly #holds: boolean;
   readonly #segments = new AnswerSegments();
   readonly #delivered = new DeliveredItems();
-  readonly #findings = new Map<JudgedRule, Finding>();
+  readonly #findings = new Map<JudgedRule, JudgeFinding>();
   #held: Held[] = [];
   #unjudged = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -104,7 +104,7 @@ export class JudgeGuard {
   }
 
   /** Keeps the worst finding of each rule over all segments. */
-  #noteFindings(findings: readonly Finding[]): void {
+  #noteFindings(findings: readonly JudgeFinding[]): void {
     for (const finding of findings) {
       const known = this.#findings.get(finding.rule);
       if (!known || known.outcome === "followed" || finding.outcome === "broken")
@@ -136,7 +136,7 @@ export class JudgeGuard {
 
   #noteDelivered(batch: Batch): Batch {
     this.#delivered.note(batch);
-    this.#committed ||= batch.some(commits);
+    this.#committed ||= batch.some(isCommitPoint);
     return batch;
   }
 

@@ -12,7 +12,7 @@ import type { JudgedRule } from "./rules.ts";
 import { serviceRetryMs } from "../../../models/internal-calls/retry-hint.ts";
 
 /** The worst verdict on one rule over all texts. */
-export interface Finding {
+export interface JudgeFinding {
   readonly rule: JudgedRule;
   readonly outcome: "broken" | "followed" | "none" | "unasked";
   /** Why there is no verdict; only set for the outcome `none`. */
@@ -23,7 +23,10 @@ export interface Finding {
  * Findings for rules without a call to the judge.
  * @param cause why; undefined in a dry run, which does not count as a failure of the rule
  */
-export const withoutVerdict = (rules: readonly JudgedRule[], cause: JudgeUnavailable | undefined): readonly Finding[] =>
+export const findingsWithoutVerdict = (
+  rules: readonly JudgedRule[],
+  cause: JudgeUnavailable | undefined,
+): readonly JudgeFinding[] =>
   rules.map((rule) => (cause === undefined ? { rule, outcome: "unasked" } : { rule, outcome: "none", cause }));
 
 /** @throws Fault when the turn is over */
@@ -32,7 +35,7 @@ export async function judgeTexts(
   rules: readonly JudgedRule[],
   texts: readonly string[],
   occasion: CallContext,
-): Promise<readonly Finding[]> {
+): Promise<readonly JudgeFinding[]> {
   return Promise.all(rules.map((rule) => judgeRule(judge, rule, texts, occasion)));
 }
 
@@ -41,7 +44,7 @@ async function judgeRule(
   rule: JudgedRule,
   texts: readonly string[],
   occasion: CallContext,
-): Promise<Finding> {
+): Promise<JudgeFinding> {
   if (judge === undefined)
     return { rule, outcome: "none", cause: new JudgeUnavailable("internal_models.guard_judge names no model") };
   const verdicts = await Promise.allSettled(texts.map((text) => judge.probability(rule.rule, text, occasion)));
@@ -63,7 +66,7 @@ export interface Judgement {
 
 /** @param what the subject of a block, as named in the error message */
 export function buildJudgement(
-  findings: readonly Finding[],
+  findings: readonly JudgeFinding[],
   judge: JudgeProfile | undefined,
   what: "Request" | "Response",
 ): Judgement {
@@ -85,9 +88,9 @@ export function buildJudgement(
 }
 
 /** A rule that only reports never blocks. */
-const failsOpenFor = ({ rule }: Finding): boolean => rule.action === "flag" || failsOpen(rule);
+const failsOpenFor = ({ rule }: JudgeFinding): boolean => rule.action === "flag" || failsOpen(rule);
 
-function buildStage(finding: Finding, judge: JudgeProfile | undefined): Stage {
+function buildStage(finding: JudgeFinding, judge: JudgeProfile | undefined): Stage {
   const { rule, outcome } = finding;
   const failed = outcome === "none";
   const mode = failsOpenFor(finding) ? "open" : "closed";
@@ -109,11 +112,11 @@ function buildStage(finding: Finding, judge: JudgeProfile | undefined): Stage {
   };
 }
 
-const actions: Readonly<Partial<Record<Finding["outcome"], string>>> = { none: "error", unasked: "not_run" };
+const actions: Readonly<Partial<Record<JudgeFinding["outcome"], string>>> = { none: "error", unasked: "not_run" };
 
 const toActionTaken = ({ action }: JudgedRule): string => (action === "block" ? "blocked" : "flagged");
 
-function summarize(finding: Finding): string {
+function summarize(finding: JudgeFinding): string {
   const { rule, outcome } = finding;
   if (outcome === "unasked") return "Not judged: a dry run calls no model";
   if (outcome === "none") return `Error: not judged, ${failsOpenFor(finding) ? "let through" : "refused"}`;

@@ -1,6 +1,6 @@
 /** Judges answers by the guardrails' rules in words. Callers without such rules skip this layer's work. */
 import type { Judge } from "../../../models/internal-calls/judge.ts";
-import { generated, holdUntilCommit } from "../../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, holdUntilCommit } from "../../../turn/answer-kinds.ts";
 import { StoppableAnswer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
 import { JudgeGuard } from "./judge-guard.ts";
@@ -14,5 +14,5 @@ export const judgedOutput =
     const rules = buildJudgedRules(scope.caller, "output");
     if (rules.length === 0) return next(request, scope);
     const answer = new StoppableAnswer((inner) => next(request, inner), scope);
-    return holdUntilCommit(generated(new JudgeGuard(judge, rules, { request, scope }).guard(answer)));
+    return holdUntilCommit(toGeneratedAnswer(new JudgeGuard(judge, rules, { request, scope }).guard(answer)));
   };

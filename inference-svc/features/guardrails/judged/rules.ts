@@ -1,9 +1,14 @@
 /** The caller's guardrail rules that are written in words and decided by a judge model. */
 import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
 import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Applied, appliedTo, type Side, covers } from "../../../turn/applied-guardrails.ts";
+import {
+  type AppliedGuardrail,
+  guardrailsFor,
+  type ScannedSide,
+  appliesToSide,
+} from "../../../turn/applied-guardrails.ts";
 
-export interface JudgedRule extends Applied {
+export interface JudgedRule extends AppliedGuardrail {
   readonly rule: string;
   /** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
   readonly action: "block" | "flag";
@@ -13,12 +18,12 @@ export interface JudgedRule extends Applied {
   readonly name: string;
 }
 
-export const buildJudgedRules = (caller: Caller, side: Side): readonly JudgedRule[] =>
-  appliedTo(caller)
-    .filter((applied) => covers(applied, side))
+export const buildJudgedRules = (caller: Caller, side: ScannedSide): readonly JudgedRule[] =>
+  guardrailsFor(caller)
+    .filter((applied) => appliesToSide(applied, side))
     .flatMap((applied) => applied.guardrail.judgeRules.map((rule) => buildRule(applied, rule)));
 
-const buildRule = (applied: Applied, { rule, action, threshold, label }: JudgeRule): JudgedRule => ({
+const buildRule = (applied: AppliedGuardrail, { rule, action, threshold, label }: JudgeRule): JudgedRule => ({
   ...applied,
   rule,
   action: filterActions.wordOf(action) === "flag" ? "flag" : "block",

@@ -2,7 +2,7 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { splitIntoWindows } from "../../../content/text-windows.ts";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
-import { findTextPlaces } from "../../../content/text-places.ts";
+import { findTextPositions } from "../../../content/text-places.ts";
 import { listTexts, toTextKey } from "../../../turn/item-texts.ts";
 
 /** Maximum UTF-16 units of a segment without the end of a sentence. */
@@ -108,7 +108,7 @@ function findItemTexts(item: OutputItem): readonly string[] {
 function describeCall(item: OutputItem): string {
   const action: unknown = item["action"];
   const wanted = { ...item, results: [], action: isObject(action) ? { ...action, sources: [] } : action };
-  const places = [...findTextPlaces(wanted)].filter(({ isIdentifier: isName }) => !isName);
+  const places = [...findTextPositions(wanted)].filter(({ isIdentifier: isName }) => !isName);
   return places
     .map(({ text }) => text)
     .toReversed()

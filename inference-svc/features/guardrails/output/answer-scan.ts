@@ -1,7 +1,7 @@
 /** Scans the events of one answer, and holds back those that a match may include. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
-import { type Waiting, settled } from "../../../turn/time-slice.ts";
+import { type Waiting, awaitSettled } from "../../../turn/time-slice.ts";
 import type { Batch, TurnEvent } from "../../../turn/turn.ts";
 import { guardrailUnavailable } from "../not-applicable.ts";
 import { GuardedItem } from "./guarded-item.ts";
@@ -12,14 +12,14 @@ import { redactFault } from "./redact-fault.ts";
 import { redactValue } from "./redact-value.ts";
 import type { OutputRules } from "./rules/output-rules.ts";
 import { Report } from "./rules/report.ts";
-import { Blocked, TextScanner } from "./rules/text-scanner.ts";
+import { BlockRuleMatched, TextScanner } from "./rules/text-scanner.ts";
 import { ScannedItem } from "./scanned-item.ts";
 
 /**
  * Unit of scanning: the whole answer, with joined texts as clients join them; each item by itself; or only the joined texts, for an answer of already
  * scanned items.
  */
-export type Extent = "answer" | "items" | "texts";
+export type ScanExtent = "answer" | "items" | "texts";
 
 type Item = GuardedItem | ScannedItem;
 
@@ -36,7 +36,7 @@ export class AnswerScan {
   readonly #items = new Map<number, Item>();
   /** Scans the joined texts of all items. */
   readonly #texts: GuardedTexts;
-  readonly #extent: Extent;
+  readonly #extent: ScanExtent;
   /** Native events outside of any item, held until the answer is complete; absent before the first. */
   #nativeEvents: NativeEvents | undefined;
   /** Number of items whose delivery has begun. */
@@ -45,7 +45,7 @@ export class AnswerScan {
   #ended = 0;
   #ready: TurnEvent[] = [];
 
-  constructor(rules: OutputRules, scope: Scope, report: Report, extent: Extent) {
+  constructor(rules: OutputRules, scope: Scope, report: Report, extent: ScanExtent) {
     this.#scope = scope;
     this.#report = report;
     this.enforces = rules.enforced.length > 0;
@@ -99,7 +99,7 @@ export class AnswerScan {
 
   /** @throws Blocked or Fault */
   #handleFailure(event: TurnEvent, error: unknown): void {
-    if (error instanceof Blocked || error instanceof Fault) throw error;
+    if (error instanceof BlockRuleMatched || error instanceof Fault) throw error;
     this.#scanner.reportFailure();
     if (this.enforces) throw guardrailUnavailable(error);
     this.#ready.push(event);
@@ -125,9 +125,9 @@ export class AnswerScan {
 
   *#end(event: TurnEvent): Waiting {
     yield* this.#texts.end();
-    if (this.#texts.blocked) throw new Blocked();
+    if (this.#texts.blocked) throw new BlockRuleMatched();
     this.#releaseInOrder();
-    if (this.#nativeEvents) this.#ready.push(...(yield* settled(this.#nativeEvents.flush())));
+    if (this.#nativeEvents) this.#ready.push(...(yield* awaitSettled(this.#nativeEvents.flush())));
     this.pushStages();
     this.#ready.push(event);
   }
@@ -135,7 +135,7 @@ export class AnswerScan {
   /** Guards a native event that belongs to no item. */
   *#scanNative(event: Extract<TurnEvent, { readonly type: "native" }>): Waiting {
     this.#nativeEvents ??= new NativeEvents(this.#scanner);
-    const passes = yield* settled(this.#nativeEvents.take(event));
+    const passes = yield* awaitSettled(this.#nativeEvents.take(event));
     if (passes) this.#ready.push(passes);
   }
 
@@ -148,7 +148,7 @@ export class AnswerScan {
     const body: unknown = JSON.parse(event.bodyJson);
     let redacted: unknown;
     try {
-      redacted = yield* settled(redactValue(body, scanner));
+      redacted = yield* awaitSettled(redactValue(body, scanner));
     } catch {
       return;
     }
@@ -194,10 +194,10 @@ export class AnswerScan {
   *#endReasoning(): Waiting {
     if (this.#scanner.asksService) {
       yield* this.#texts.flushHeldForms(reasoningKinds);
-      yield* settled(this.#texts.askServices(true, reasoningKinds));
+      yield* awaitSettled(this.#texts.askServices(true, reasoningKinds));
     }
     yield* this.#texts.endJoined(reasoningKinds);
-    if (this.#texts.blocked) throw new Blocked();
+    if (this.#texts.blocked) throw new BlockRuleMatched();
     this.#releaseInOrder();
   }
 

@@ -2,7 +2,7 @@
  * Guards one output item. Its streamed texts are delivered as soon as they are decided; arguments and native events with text are delivered at the end of
  * the item.
  */
-import { type Waiting, type Yielding, settled } from "../../../turn/time-slice.ts";
+import { type Waiting, type Yielding, awaitSettled } from "../../../turn/time-slice.ts";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import { type AnnotationEvent, Annotations } from "./annotations.ts";
 import { GuardedTexts } from "./guarded-texts.ts";
@@ -10,7 +10,7 @@ import { buildCutItem } from "./cut-item.ts";
 import { buildDeliveredItem } from "./delivered-item.ts";
 import { redactJson } from "./redact-json.ts";
 import { redactValue } from "./redact-value.ts";
-import { Blocked, type TextScanner } from "./rules/text-scanner.ts";
+import { BlockRuleMatched, type TextScanner } from "./rules/text-scanner.ts";
 import { NativeEvents } from "./native-events.ts";
 import { TextPart } from "./text-part.ts";
 import {
@@ -18,17 +18,17 @@ import {
   type PartJson,
   type TextEvent,
   type TextKey,
-  type DeltaPlace,
+  type DeltaPosition,
   hasJsonArguments,
   hasStreamedText,
   buildDelta,
-  continues,
+  continuesText,
   extendDelta,
   editTexts,
   listTexts,
   hasTextParts,
   toTextKey,
-  toDeltaPlace,
+  toDeltaPosition,
 } from "../../../turn/item-texts.ts";
 
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
@@ -92,7 +92,7 @@ export class GuardedItem {
   *#begin(item: OutputItem): Waiting {
     this.#chooseTexts(item);
     this.#hasJsonArguments = hasJsonArguments(item.type);
-    this.#start = yield* settled(redactValue(item, this.#scanner));
+    this.#start = yield* awaitSettled(redactValue(item, this.#scanner));
     this.#ready.push({ type: "item.start", index: this.#index, item: this.#start });
     // The start of a call commits the turn, though a client cannot act on it before its text: it waits for the text.
     this.canBegin = !hasStreamedText(item.type);
@@ -137,14 +137,14 @@ export class GuardedItem {
     const known = this.#parts.get(key);
     if (known) return known;
     const joinKey = this.#texts === this.#joinedTexts ? key.slice(0, key.indexOf(" ")) : "";
-    const place = toDeltaPlace(key);
+    const place = toDeltaPosition(key);
     const part = new TextPart(key, { joinKey, item: this }, (text) => this.#deliver(place, text));
     this.#parts.set(key, part);
     return part;
   }
 
   *#annotation(event: AnnotationEvent): Waiting {
-    const annotation = yield* settled(redactValue(event.annotation, this.#scanner));
+    const annotation = yield* awaitSettled(redactValue(event.annotation, this.#scanner));
     // A partly redacted annotation would lead a reader to the redacted text.
     if (annotation === event.annotation) this.#openAnnotations().take(event);
   }
@@ -159,15 +159,15 @@ export class GuardedItem {
 
   *#native(event: NativeEvent): Waiting {
     this.#nativeEvents ??= new NativeEvents(this.#scanner);
-    const passes = yield* settled(this.#nativeEvents.take(event));
+    const passes = yield* awaitSettled(this.#nativeEvents.take(event));
     if (passes) this.#ready.push(passes);
   }
 
   /** @throws as step */
   *end(item: OutputItem): Waiting {
     if (!this.#start) this.#chooseTexts(item);
-    const whole = hasJsonArguments(item.type) ? yield* settled(this.#endJson(item)) : yield* this.#endTexts(item);
-    const nativeEvents = this.#nativeEvents ? yield* settled(this.#nativeEvents.flush()) : [];
+    const whole = hasJsonArguments(item.type) ? yield* awaitSettled(this.#endJson(item)) : yield* this.#endTexts(item);
+    const nativeEvents = this.#nativeEvents ? yield* awaitSettled(this.#nativeEvents.flush()) : [];
     this.isWaiting = true;
     this.#texts.afterDelivery(() => {
       for (const event of nativeEvents) this.#ready.push(event);
@@ -186,7 +186,7 @@ export class GuardedItem {
 
   *#push(part: TextPart, text: string): Waiting {
     yield* this.#pushAll(part, text);
-    if (this.#scanner.asksService) yield* settled(this.#texts.askServices(false));
+    if (this.#scanner.asksService) yield* awaitSettled(this.#texts.askServices(false));
     this.#throwIfBlocked();
   }
 
@@ -197,7 +197,7 @@ export class GuardedItem {
 
   /** @throws Blocked */
   #throwIfBlocked(): void {
-    if (this.#texts.blocked) throw new Blocked();
+    if (this.#texts.blocked) throw new BlockRuleMatched();
   }
 
   /** @returns the rest of the work, if there is any */
@@ -238,7 +238,7 @@ export class GuardedItem {
     if (ending) yield* ending;
     this.#throwIfBlocked();
     if (this.#scanner.reports) yield* this.#scanner.reportOnly(texts.map(({ text }) => text).join(""));
-    const cleaned = yield* settled(redactValue(rest, this.#scanner));
+    const cleaned = yield* awaitSettled(redactValue(rest, this.#scanner));
     const onDropped = (field: string) => this.#scanner.report.addDropped(`output.${this.#index}.${field}`);
     const isClean = cleaned === rest && texts.every(({ part }) => !hasLogprobs(part));
     return () =>
@@ -252,7 +252,7 @@ export class GuardedItem {
   /** Calls the detector services for complete texts. */
   *#askServices(): Waiting {
     yield* this.#texts.flushHeldForms();
-    yield* settled(this.#texts.askServices(true));
+    yield* awaitSettled(this.#texts.askServices(true));
   }
 
   /** Whether a final text starts with its deltas, and the rest can still be appended to it. */
@@ -269,17 +269,17 @@ export class GuardedItem {
     this.#streamed = false;
   }
 
-  #deliver(place: DeltaPlace, text: string): void {
+  #deliver(place: DeltaPosition, text: string): void {
     this.canBegin = true;
     if (!this.#streamed) return;
     const last = this.#ready.at(-1);
-    if (last !== undefined && "delta" in last && continues(last, place))
+    if (last !== undefined && "delta" in last && continuesText(last, place))
       this.#ready[this.#ready.length - 1] = extendDelta(last, text);
     else this.#ready.push(buildDelta(place, this.#index, text));
   }
 }
 
-const argumentsPlace: DeltaPlace = { type: "arguments.delta", part: 0 };
+const argumentsPlace: DeltaPosition = { type: "arguments.delta", part: 0 };
 
 const emptyText = () => ({ text: "" });
 

@@ -12,8 +12,8 @@
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { Region } from "../../../turn/replacements.ts";
-import { maxHeld } from "./rules/bounded-scan.ts";
-import { type HitSearch, finishSearch, areHits } from "./rules/hit-search.ts";
+import { maxHeldUnits } from "./rules/bounded-scan.ts";
+import { type HitSearch, finishSearch, isFinishedSearch } from "./rules/hit-search.ts";
 import { DeliveryBuffer } from "./delivery-buffer.ts";
 import type { TextPart } from "./text-part.ts";
 import { type RuleHit, mergeHits } from "./rules/merge-hits.ts";
@@ -84,7 +84,7 @@ export class GuardedTexts {
     for (let index = 0; index < this.#scans.length; index++) {
       const scan = this.#scans[index] as JoinedText;
       const search = scan.push(text);
-      if (!areHits(search)) return this.#scanRest(text, index, search);
+      if (!isFinishedSearch(search)) return this.#scanRest(text, index, search);
       if (search.length > 0) this.#add(scan.locate(search));
     }
     this.#advance();
@@ -158,7 +158,7 @@ export class GuardedTexts {
     if (this.#partText || this.#itemText) yield* this.#endItemScans();
     for (const joined of this.#joinedTexts.values()) {
       const search = joined.end();
-      this.#add(areHits(search) ? search : yield* search);
+      this.#add(isFinishedSearch(search) ? search : yield* search);
     }
     this.#advance(true);
   }
@@ -275,7 +275,7 @@ export class GuardedTexts {
     for (const region of regions) {
       if (region.end > until) {
         // Another rule may still match text reaching into this region.
-        if (until - region.start < maxHeld) until = Math.min(until, region.start);
+        if (until - region.start < maxHeldUnits) until = Math.min(until, region.start);
         else at = this.#replaceDecided(region, at, until);
         break;
       }

@@ -2,7 +2,7 @@
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
 import { TextScan } from "./forms/text-scan.ts";
-import { type HitSearch, areHits, finishSearch } from "./rules/hit-search.ts";
+import { type HitSearch, isFinishedSearch, finishSearch } from "./rules/hit-search.ts";
 import type { RuleHit } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
 import { type OutputRule, combinedPieceLength } from "./rules/output-rules.ts";
@@ -80,7 +80,7 @@ export class JoinedText {
   end(): HitSearch {
     this.#ended = true;
     const search = this.#scan.end();
-    return areHits(search) ? this.locate(search) : this.#locateFound(search);
+    return isFinishedSearch(search) ? this.locate(search) : this.#locateFound(search);
   }
 
   *#locateFound(search: Yielding<readonly RuleHit[]>): Yielding<readonly RuleHit[]> {

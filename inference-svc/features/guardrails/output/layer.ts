@@ -1,7 +1,7 @@
 /** The layers for scanning answers with the guardrails' rules. Callers without rules for answers skip their work. */
 import type { Scope } from "../../../turn/scope.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import type { Extent } from "./answer-scan.ts";
+import type { ScanExtent } from "./answer-scan.ts";
 import { OutputGuard } from "./output-guard.ts";
 import { Report } from "./rules/report.ts";
 import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-rules.ts";
@@ -11,7 +11,7 @@ import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-r
  * @param rulesOf throws Fault when a rule cannot be applied and its guardrail fails closed
  */
 export const outputGuardLayer =
-  (extent: Extent, rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
+  (extent: ScanExtent, rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
   (next) =>
   (request, scope) => {
     const report = new Report(scope.trace.matches);

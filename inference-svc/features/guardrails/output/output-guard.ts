@@ -4,18 +4,18 @@
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
-import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../../turn/turn.ts";
+import { Answer, type Batch, type NextBatch, type TurnEvent, isCommitPoint } from "../../../turn/turn.ts";
 import { buildBlockFault } from "../block-fault.ts";
-import { AnswerScan, type Extent } from "./answer-scan.ts";
+import { AnswerScan, type ScanExtent } from "./answer-scan.ts";
 import { type OutputRule, divideRules } from "./rules/output-rules.ts";
 import type { Report } from "./rules/report.ts";
-import { Blocked } from "./rules/text-scanner.ts";
+import { BlockRuleMatched } from "./rules/text-scanner.ts";
 
 export interface OutputGuardParts {
   readonly rules: readonly OutputRule[];
   readonly scope: Scope;
   readonly report: Report;
-  readonly extent: Extent;
+  readonly extent: ScanExtent;
   /** Asks for the answer. */
   readonly begin: () => Answer;
 }
@@ -45,7 +45,7 @@ export class OutputGuard extends Answer {
     this.#scan = new AnswerScan(divideRules(rules), scope, report, extent);
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     for (;;) {
       if (this.#failure) throw this.#failure.error;
       if (this.#running > 0) {
@@ -68,13 +68,13 @@ export class OutputGuard extends Answer {
   #canDeliver(): boolean {
     const { ready } = this.#scan;
     if (ready.length === 0 || this.#isClosed) return false;
-    this.#committed ||= ready.some(commits);
+    this.#committed ||= ready.some(isCommitPoint);
     return this.#committed;
   }
 
   /** Scans the next batch of the guarded answer. @returns "pending" when none is there yet */
   #read(wake: () => void): "pending" | undefined {
-    let next: Next;
+    let next: NextBatch;
     try {
       this.#answer ??= this.#begin();
       next = this.#answer.next(wake);
@@ -123,7 +123,7 @@ export class OutputGuard extends Answer {
   }
 
   #fail(cause: unknown): void {
-    if (cause instanceof Blocked) return this.#block();
+    if (cause instanceof BlockRuleMatched) return this.#block();
     if (!(cause instanceof Fault && this.#scan.enforces)) return this.#failWith(cause);
     const failWith = (redacted: unknown) => this.#failWith(redacted);
     this.#resumeAfter(this.#scan.redact(cause).then(failWith, failWith));

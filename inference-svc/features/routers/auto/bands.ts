@@ -11,10 +11,10 @@ const begins: Readonly<Record<CostTier, number>> = { low: 0, medium: 0.2, high: 
 export const findBandTier = (place: number): CostTier => costTiers.findLast((tier) => place >= begins[tier]) ?? "low";
 
 /** Highest rank allowed by the deprecated setting: 10 leaves the cheapest tenth, 0 nine tenths. */
-export const ceilingOf = (costQualityTradeoff: number): number => (90 - 8 * costQualityTradeoff) / 100;
+export const maxCostRank = (costQualityTradeoff: number): number => (90 - 8 * costQualityTradeoff) / 100;
 
 /** Ranks costs among the candidates, from 0 to 1; equal costs share the middle of their ranks. A single cost has rank 0, the cheapest. */
-export class Places {
+export class CostRanks {
   readonly #sorted: readonly number[];
 
   /** @param costs of all candidates; Infinity if unknown */

@@ -2,7 +2,7 @@
  * Ranks the models for a request to an auto router. With a requested cost, the best model of that cost band comes first; otherwise the cheapest model good
  * enough for the difficulty of the request.
  */
-import { type CostTier, Places, ceilingOf, costTiers, findBandTier } from "./bands.ts";
+import { type CostTier, CostRanks, maxCostRank, costTiers, findBandTier } from "./bands.ts";
 
 export interface RankedModel {
   /** Slug. */
@@ -13,7 +13,7 @@ export interface RankedModel {
   readonly score: number | undefined;
 }
 
-export interface AutoWish {
+export interface AutoOptions {
   /** Requested cost band. */
   readonly tier?: CostTier;
   /** Deprecated, from 0 to 10; ignored when a tier is set. */
@@ -47,10 +47,10 @@ const toleranceOf = (difficulty: number): number => Math.max(0.25, 2 - 1.5 * dif
 export function chooseByTask(
   candidates: readonly RankedModel[],
   field: readonly RankedModel[],
-  wish: AutoWish,
+  wish: AutoOptions,
 ): AutoChoice {
   const members = new Set(field.map(({ model }) => model));
-  const places = new Places(field.map(({ cost }) => cost));
+  const places = new CostRanks(field.map(({ cost }) => cost));
   const placed = candidates.map((candidate) => ({
     candidate,
     place: places.of(candidate.cost, members.has(candidate.model)),
@@ -60,7 +60,7 @@ export function chooseByTask(
     const models = goodEnough(candidates, field, toleranceOf(wish.difficulty));
     if (models.length > 0) return { models, isNearest: false };
   }
-  const ceiling = ceilingOf(wish.costQualityTradeoff ?? defaultTradeoff);
+  const ceiling = maxCostRank(wish.costQualityTradeoff ?? defaultTradeoff);
   const lowest = placed.reduce((least, { place }) => Math.min(least, place), Number.POSITIVE_INFINITY);
   const within = placed.filter(({ place }) => place <= Math.max(ceiling, lowest));
   return { models: ordered(within), isNearest: lowest > ceiling && within.length > 0 };

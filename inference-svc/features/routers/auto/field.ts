@@ -1,9 +1,9 @@
 /** The models an auto router chooses from, with their costs and scores. */
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
-import { type Catalog, type CatalogModel, type Variant, givesEmbeddings } from "../../../models/routing/catalog.ts";
+import { type Catalog, type CatalogModel, type Variant, isEmbeddingModel } from "../../../models/routing/catalog.ts";
 import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
 import { Globs } from "../../../models/routing/choose/globs.ts";
-import { withRoom } from "../../../models/routing/choose/window-fit.ts";
+import { groupsWithRoom } from "../../../models/routing/choose/window-fit.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { noEndpoints } from "../../../models/routing/choose/model-aliases.ts";
 import { findTierPool } from "../../../models/routing/choose/tiers.ts";
@@ -49,7 +49,7 @@ export function findScoredModels(router: Router, request: TurnRequest, scope: Sc
   const suffix = wanted.variant === undefined ? "" : `:${wanted.variant}`;
   const slugs = asked.map(({ settings: { id } }) => id + suffix);
   const size = measureInput(request);
-  const groups = withRoom(router.findCandidates({ ...request, models: slugs }, scope), request, size);
+  const groups = groupsWithRoom(router.findCandidates({ ...request, models: slugs }, scope), request, size);
   const able = new Map(groups.map((group) => [group.model, group]));
   const learned = learnScores(models.map(scoredFor(wanted.task)), router.records.taskSpending.of(wanted.task));
   const rated = (model: CatalogModel): RankedModel => {
@@ -72,7 +72,7 @@ const scoredFor =
 
 /** Text is the default output modality. */
 const answersAsAsked = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
-  outputModalities.length > 0 ? !givesEmbeddings(settings) : settings.output_modalities.includes("text");
+  outputModalities.length > 0 ? !isEmbeddingModel(settings) : settings.output_modalities.includes("text");
 
 /** Models with a score for the task. If none has a score, all models count, except the built-in model if there is another. */
 function knownOf(models: readonly CatalogModel[], { providers }: Catalog, task: Task): readonly CatalogModel[] {

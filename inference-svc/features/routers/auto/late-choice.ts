@@ -4,11 +4,11 @@
  */
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
-import type { Route } from "../../../models/internal-calls/internal-call.ts";
+import type { RouteRequest } from "../../../models/internal-calls/internal-call.ts";
 import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
 import { Spending } from "../../../models/internal-calls/internal-spending.ts";
-import { auditAgain } from "../../../models/routing/choose/router.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { auditLateEndpoints } from "../../../models/routing/choose/router.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { StateKey } from "../../../turn/turn-state.ts";
@@ -17,14 +17,14 @@ import type { Layer } from "../../../turn/turn.ts";
 import { TaskClassifier, type TaskReading } from "./tasks/classifier.ts";
 import type { Kit } from "../../kit.ts";
 
-export interface Rechosen {
+export interface ModelChoice {
   /** Slugs without a variant, best first. */
   readonly models: readonly string[];
   readonly stage: Stage;
 }
 
 /** A choice by an unsure guess, which may still change. */
-export interface OpenChoice extends Rechosen {
+export interface OpenChoice extends ModelChoice {
   /** Variant suffix of the router's slug; empty without a variant. */
   readonly suffix: string;
   /** Slugs named by the client. */
@@ -32,7 +32,7 @@ export interface OpenChoice extends Rechosen {
   /** Stores the models for the session, once the choice is final. */
   readonly settle: () => void;
   /** Chooses again by a model's reading. @throws Fault when no model can serve */
-  readonly again: (reading: TaskReading, request: TurnRequest, scope: Scope) => Rechosen;
+  readonly again: (reading: TaskReading, request: TurnRequest, scope: Scope) => ModelChoice;
 }
 
 const failures: Readonly<Record<FailureKind, string>> = {
@@ -63,14 +63,14 @@ export class LateChoices {
   ): Layer {
     if (settings === undefined) return this.#settling();
     const classifier = new TaskClassifier(ask, settings);
-    const route: Route = (request, scope) => router.findCandidates(request, scope);
-    return onRequest((request, scope) => {
+    const route: RouteRequest = (request, scope) => router.findCandidates(request, scope);
+    return requestLayer((request, scope) => {
       const open = scope.state.get(this.#open);
       if (open.length === 0) return request;
       return this.#decide(open, request, scope, { classifier, route }).then((models) => {
         if (models === undefined) return request;
         const chosen = finish({ ...request, models }, scope);
-        auditAgain(router, told(chosen, scope), scope);
+        auditLateEndpoints(router, told(chosen, scope), scope);
         return chosen;
       });
     });
@@ -79,7 +79,7 @@ export class LateChoices {
   /** The layer for a dry run, which calls no model. */
   notRun(settings: ChooserSettings | undefined): Layer {
     if (settings === undefined) return this.#settling();
-    return onRequest((request, scope) => {
+    return requestLayer((request, scope) => {
       for (const { stage } of scope.state.get(this.#open)) {
         replaceStage(scope, stage, { ...stage, data: { ...stage.data, [this.#word]: "not_run" } });
       }
@@ -89,7 +89,7 @@ export class LateChoices {
 
   /** The layer for an installation without a model for the role. */
   #settling(): Layer {
-    return onRequest((request, scope) => {
+    return requestLayer((request, scope) => {
       for (const { stage, settle } of scope.state.get(this.#open)) {
         replaceStage(scope, stage, { ...stage, data: { ...stage.data, [`${this.#word}_skipped`]: "not_configured" } });
         settle();
@@ -103,7 +103,7 @@ export class LateChoices {
     open: readonly OpenChoice[],
     request: TurnRequest,
     scope: Scope,
-    { classifier, route }: { readonly classifier: TaskClassifier; readonly route: Route },
+    { classifier, route }: { readonly classifier: TaskClassifier; readonly route: RouteRequest },
   ): Promise<readonly string[] | undefined> {
     const spending = new Spending();
     const context = { request, scope, spent: spending.note };

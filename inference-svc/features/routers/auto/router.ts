@@ -6,19 +6,19 @@ import type { AutoBetaRouterPlugin, AutoRouterPlugin } from "@sluice/proto/gen/s
 import type { Variant } from "../../../models/routing/catalog.ts";
 import { estimateDifficulty } from "../../../models/routing/choose/difficulty.ts";
 import type { RouterFeature } from "../router-slugs.ts";
-import { maxModels, maxListed, withStickyFirst } from "../../../models/routing/choose/model-aliases.ts";
+import { maxModels, maxListedModels, withStickyFirst } from "../../../models/routing/choose/model-aliases.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import type { InputItem, Plugins, TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Stage } from "../../../turn/trace.ts";
 import type { CostTier } from "./bands.ts";
-import { type AutoChoice, type AutoWish, chooseByTask } from "./choice.ts";
+import { type AutoChoice, type AutoOptions, chooseByTask } from "./choice.ts";
 import { type ScoredModels, findScoredModels } from "./field.ts";
-import { LateChoices, type OpenChoice, type Rechosen } from "./late-choice.ts";
+import { LateChoices, type OpenChoice, type ModelChoice } from "./late-choice.ts";
 import type { TaskReading } from "./tasks/classifier.ts";
-import { isSure, localGuess } from "./tasks/local.ts";
-import type { Guess } from "./tasks/model.ts";
-import type { AskingFeature } from "../../kit.ts";
+import { isConfident, guessTaskLocally } from "./tasks/local.ts";
+import type { TaskGuess } from "./tasks/model.ts";
+import type { CallingFeature } from "../../kit.ts";
 import { autoSlug } from "../../slugs.ts";
 import { applies } from "../../applies.ts";
 
@@ -38,12 +38,12 @@ export const chooseModels =
   (kind: AutoKind): RouterFeature["choose"] =>
   (router) =>
   (request, scope, variant) => {
-    const guessed = localGuess(request);
+    const guessed = guessTaskLocally(request);
     const { difficulty } = estimateDifficulty(request);
     const found: Found = { task: guessed.task, difficulty, notes: { classifier: "local" }, guessed };
     const choosing: Choosing = { kind, router, variant, session: request };
     const chosen = choose(choosing, found, request, scope);
-    const skipped = isSure(guessed) ? "sure" : chosen.settledBy;
+    const skipped = isConfident(guessed) ? "sure" : chosen.settledBy;
     const { stage } = chosen;
     scope.trace.strategy = "auto";
     scope.trace.stages.push(skipped ? { ...stage, data: { ...stage.data, classifier_skipped: skipped } } : stage);
@@ -53,7 +53,7 @@ export const chooseModels =
   };
 
 /** Chooses again after the input guardrails, by a model's reading of the task. */
-export const autoOrder: AskingFeature = {
+export const autoOrder: CallingFeature = {
   id: "auto-router",
   applies: applies.autoOrder,
   layer: (kit) => lateChoices.layer(kit, kit.roles.router_classifier),
@@ -62,7 +62,7 @@ export const autoOrder: AskingFeature = {
 
 /** The task and difficulty, with their source for the receipt. */
 interface Found extends TaskReading {
-  readonly guessed: Guess;
+  readonly guessed: TaskGuess;
   readonly notes: Readonly<Record<string, unknown>>;
 }
 
@@ -74,7 +74,7 @@ interface Choosing {
   readonly session: TurnRequest;
 }
 
-interface Chosen extends Rechosen {
+interface Chosen extends ModelChoice {
   readonly isPinned: boolean;
   /** Why no other task or difficulty would change the model; undefined when it could change. */
   readonly settledBy: "pin" | "session" | "one_model" | undefined;
@@ -154,7 +154,7 @@ function lastToAnswer(input: readonly InputItem[]): string | undefined {
   return typeof last?.["model"] === "string" ? last["model"] : undefined;
 }
 
-const wishOf = (settings: Settings | undefined, difficulty: number): AutoWish => ({
+const wishOf = (settings: Settings | undefined, difficulty: number): AutoOptions => ({
   difficulty,
   ...(settings && settings.costTier !== "" && { tier: settings.costTier as CostTier }),
   ...(settings?.costQualityTradeoff !== undefined && { costQualityTradeoff: settings.costQualityTradeoff }),
@@ -184,7 +184,7 @@ function stageOf(name: string, slugs: readonly string[], { choice, found, field,
       ...(isNearest && { band_fallback: true }),
       ...(asksForPin && (field.pinned ? { pinned: field.pinned } : { pin_ignored: true })),
       ranking: field.isLearned ? "learned" : "prior",
-      candidates: models.slice(0, maxListed),
+      candidates: models.slice(0, maxListedModels),
     },
   };
 }

@@ -15,7 +15,7 @@ const gains: Readonly<Record<Effort, number>> = {
   xhigh: 0.85,
   max: 0.95,
 };
-export const lengths: Readonly<Record<Effort, number>> = {
+export const answerLengths: Readonly<Record<Effort, number>> = {
   none: 1,
   minimal: 1.25,
   low: 1.5,
@@ -33,9 +33,9 @@ const slacks = { low: 0.2, medium: 0.1, high: 0.03 } as const;
 const defaultSlack = 0.12;
 export type JevCostTier = keyof typeof slacks;
 
-export const slackOf = (tier: JevCostTier | undefined): number => (tier === undefined ? defaultSlack : slacks[tier]);
+export const findSlack = (tier: JevCostTier | undefined): number => (tier === undefined ? defaultSlack : slacks[tier]);
 
-export interface Option {
+export interface JevOption {
   /** Slug. */
   readonly model: string;
   readonly effort: Effort;
@@ -45,23 +45,27 @@ export interface Option {
   readonly cost: number;
 }
 
-export interface Rated extends Option {
+export interface RatedOption extends JevOption {
   /** Probability of solving the task, from 0 to 1. */
   readonly chance: number;
 }
 
-export const rated = (options: readonly Option[], difficulty: number, hint: string | undefined): readonly Rated[] =>
+export const rateOptions = (
+  options: readonly JevOption[],
+  difficulty: number,
+  hint: string | undefined,
+): readonly RatedOption[] =>
   options.map((option) => ({
     ...option,
     chance: solveProbability(option.ability + gains[option.effort], difficulty) + (option.effort === hint ? ofHint : 0),
   }));
 
-export const best = (options: readonly Rated[]): number => Math.max(...options.map(({ chance }) => chance));
+export const bestChance = (options: readonly RatedOption[]): number => Math.max(...options.map(({ chance }) => chance));
 
 /** The good enough options, cheapest first, then the others, best first. */
-export function ranked(options: readonly Rated[], slack: number): readonly Rated[] {
-  const least = best(options) - slack;
-  const isAcceptable = ({ chance }: Rated) => chance >= least;
+export function rankOptions(options: readonly RatedOption[], slack: number): readonly RatedOption[] {
+  const least = bestChance(options) - slack;
+  const isAcceptable = ({ chance }: RatedOption) => chance >= least;
   return [
     ...options.filter(isAcceptable).toSorted(byCost),
     ...options.filter((option) => !isAcceptable(option)).toSorted(byChance),
@@ -69,10 +73,10 @@ export function ranked(options: readonly Rated[], slack: number): readonly Rated
 }
 
 /** Equal infinities compare as equal: their difference would be NaN. */
-const byCost = (a: Rated, b: Rated): number =>
+const byCost = (a: RatedOption, b: RatedOption): number =>
   (a.cost === b.cost ? 0 : a.cost - b.cost) || b.chance - a.chance || (a.model < b.model ? -1 : 1);
-const byChance = (a: Rated, b: Rated): number => b.chance - a.chance || byCost(a, b);
+const byChance = (a: RatedOption, b: RatedOption): number => b.chance - a.chance || byCost(a, b);
 
 /** The most expensive tier in which the option would still be good enough; undefined for none. */
-export const findCostTier = ({ chance }: Rated, highest: number): JevCostTier | undefined =>
+export const findCostTier = ({ chance }: RatedOption, highest: number): JevCostTier | undefined =>
   (["high", "medium", "low"] as const).find((tier) => chance >= highest - slacks[tier]);

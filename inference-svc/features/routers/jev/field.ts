@@ -6,20 +6,20 @@ import { findAbilities } from "../../../models/routing/choose/abilities.ts";
 import type { BenchmarkTask } from "../../../models/routing/choose/difficulty.ts";
 import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
 import { Globs } from "../../../models/routing/choose/globs.ts";
-import { withRoom } from "../../../models/routing/choose/window-fit.ts";
+import { groupsWithRoom } from "../../../models/routing/choose/window-fit.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { noEndpoints } from "../../../models/routing/choose/model-aliases.ts";
 import { type InputSize, measureInput } from "../../../models/estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
-import { type Effort, type Option, lengths } from "./choice.ts";
+import { type Effort, type JevOption, answerLengths } from "./choice.ts";
 import { jevSlug } from "../../slugs.ts";
 
 export interface SolverModels {
   /** Options allowed by the lists. */
-  readonly options: readonly Option[];
+  readonly options: readonly JevOption[];
   /** Options regardless of the allow lists. */
-  readonly pool: readonly Option[];
+  readonly pool: readonly JevOption[];
   /** Whether the allow lists match no model, and are ignored. */
   readonly ignoresLists: boolean;
 }
@@ -39,7 +39,7 @@ export function findSolverModels(
   const models = answering(catalog, request).filter(({ settings: { id } }) => !none.matches(id));
   if (models.length === 0) throw noEndpoints(jevSlug, "no model is left by excluded_models");
   const size = measureInput(request);
-  const groups = withRoom(router.findCandidates({ ...request, models: models.map(idOf) }, scope), request, size);
+  const groups = groupsWithRoom(router.findCandidates({ ...request, models: models.map(idOf) }, scope), request, size);
   // A model without a score counts as average.
   const abilities = findAbilities(models, task);
   const optionsOf = (group: CandidateGroup) => optionsIn(group, abilities.get(group.model) ?? 0, request, size);
@@ -64,18 +64,25 @@ function answering({ models, providers }: Catalog, { outputModalities }: TurnReq
 
 const defaultEfforts: readonly Effort[] = ["low", "medium", "high"];
 
-function optionsIn(group: CandidateGroup, ability: number, request: TurnRequest, size: InputSize): readonly Option[] {
+function optionsIn(
+  group: CandidateGroup,
+  ability: number,
+  request: TurnRequest,
+  size: InputSize,
+): readonly JevOption[] {
   const { model, endpoints } = group;
   const hint = request.reasoning?.effort as Effort | undefined;
-  const efforts = reasons(group) ? new Set([...defaultEfforts, ...(hint ? [hint] : [])]) : new Set(["none" as const]);
+  const efforts = declaresReasoning(group)
+    ? new Set([...defaultEfforts, ...(hint ? [hint] : [])])
+    : new Set(["none" as const]);
   return [...efforts].map((effort) => ({
     model,
     effort,
     ability,
-    cost: estimateCost(endpoints, request, size, lengths[effort]),
+    cost: estimateCost(endpoints, request, size, answerLengths[effort]),
   }));
 }
 
 /** Whether the operator declares reasoning; an endpoint without declarations counts as not reasoning. */
-export const reasons = ({ endpoints }: CandidateGroup): boolean =>
+export const declaresReasoning = ({ endpoints }: CandidateGroup): boolean =>
   endpoints.some(({ supportedParameters }) => supportedParameters?.includes("reasoning") === true);

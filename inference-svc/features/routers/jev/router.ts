@@ -10,18 +10,27 @@ import {
 } from "../../../models/routing/choose/difficulty.ts";
 import type { RouterFeature } from "../router-slugs.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
-import { maxModels, maxListed } from "../../../models/routing/choose/model-aliases.ts";
+import { maxModels, maxListedModels } from "../../../models/routing/choose/model-aliases.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { StateKey } from "../../../turn/turn-state.ts";
 import type { Stage } from "../../../turn/trace.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
-import { LateChoices, type OpenChoice, type Rechosen } from "../auto/late-choice.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
+import { LateChoices, type OpenChoice, type ModelChoice } from "../auto/late-choice.ts";
 import type { Task } from "../auto/tasks/tasks.ts";
 import { signalsOf, stageVerdict } from "../switchyard/stage-score.ts";
-import { type JevCostTier, type Effort, type Rated, best, ranked, rated, slackOf, findCostTier } from "./choice.ts";
+import {
+  type JevCostTier,
+  type Effort,
+  type RatedOption,
+  bestChance,
+  rankOptions,
+  rateOptions,
+  findSlack,
+  findCostTier,
+} from "./choice.ts";
 import { type SolverModels, findSolverModels } from "./field.ts";
-import type { AskingFeature, Feature } from "../../kit.ts";
+import type { CallingFeature, Feature } from "../../kit.ts";
 import { jevSlug } from "../../slugs.ts";
 import { applies } from "../../applies.ts";
 
@@ -48,7 +57,7 @@ export const jevRouter: RouterFeature = {
     scope.state.get(chosenEffort).chosen = { effort: made.effort, reasoning };
     scope.trace.strategy = "auto";
     scope.trace.stages.push(made.stage);
-    const remember = ({ models: [first] }: Rechosen) => {
+    const remember = ({ models: [first] }: ModelChoice) => {
       if (first !== undefined) router.rememberModel(request, scope, jevSlug, first);
     };
     if (made.isOpen && !task.hasCues) {
@@ -71,11 +80,11 @@ export const jevRouter: RouterFeature = {
 export const jevEffort: Feature = {
   id: "jev-router",
   applies: applies.jevEffort,
-  layer: () => onRequest(withEffort),
+  layer: () => requestLayer(withEffort),
 };
 
 /** Chooses again after the input guardrails, by a model's reading of the task. */
-export const jevOrder: AskingFeature = {
+export const jevOrder: CallingFeature = {
   id: "jev-router",
   applies: applies.jevOrder,
   layer: (kit) => lateChoices.layer(kit, kit.roles.jev_decider, withEffort),
@@ -113,7 +122,7 @@ function check({ models, reasoning }: TurnRequest): void {
   problems.throwIfAny();
 }
 
-interface Choice extends Rechosen {
+interface Choice extends ModelChoice {
   /** Undefined for none. */
   readonly effort: Effort | undefined;
   /** Whether another task or difficulty could lead to another model. */
@@ -137,27 +146,27 @@ function choose({ router, task, notes, session }: Choosing, request: TurnRequest
   const isAgentic = request.tools.length > 0 || request.input.some(({ type }) => type.endsWith("_output"));
   const isStuck = isAgentic && stageVerdict(signalsOf(request.input)).tier === "capable";
   // A stuck task gets the best model.
-  const slack = slackOf(isStuck ? "high" : ((settings?.costTier || undefined) as JevCostTier | undefined));
-  const options = ranked(rated(field.options, task.difficulty, hint), slack);
+  const slack = findSlack(isStuck ? "high" : ((settings?.costTier || undefined) as JevCostTier | undefined));
+  const options = rankOptions(rateOptions(field.options, task.difficulty, hint), slack);
   const kept = isAgentic && !isStuck ? router.findStickyModel(session, scope, jevSlug) : undefined;
   const inOrder = keptFirst(options, kept);
-  const [first] = inOrder as [Rated];
+  const [first] = inOrder as [RatedOption];
   const models = [...new Set(inOrder.map(({ model }) => model))].slice(0, maxModels);
-  const highest = best(rated(field.pool, task.difficulty, hint));
+  const highest = bestChance(rateOptions(field.pool, task.difficulty, hint));
   const stage = stageOf({ models, options: inOrder, field, task, notes, slack, highest, isAgentic, isStuck, kept });
   const isOpen = first.model !== kept && inOrder.length > 1;
   return { models, stage, isOpen, effort: first.effort === "none" ? undefined : first.effort };
 }
 
 /** Moves the options of the session's model to the front: an agentic task keeps its model, at the currently best effort. */
-function keptFirst(options: readonly Rated[], kept: string | undefined): readonly Rated[] {
+function keptFirst(options: readonly RatedOption[], kept: string | undefined): readonly RatedOption[] {
   const first = options.find(({ model }) => model === kept);
   return first === undefined ? options : [first, ...options.filter((option) => option !== first)];
 }
 
 interface Account {
   readonly models: readonly string[];
-  readonly options: readonly Rated[];
+  readonly options: readonly RatedOption[];
   readonly field: SolverModels;
   readonly task: Choosing["task"];
   readonly notes: Choosing["notes"];
@@ -170,7 +179,7 @@ interface Account {
 }
 
 function stageOf({ models, options, field, task, notes, slack, highest, isAgentic, isStuck, kept }: Account): Stage {
-  const [first] = options as [Rated];
+  const [first] = options as [RatedOption];
   const allowed = options.reduce((a, b) => (b.chance > a.chance ? b : a));
   const isCapped = allowed.chance < highest - slack;
   return {
@@ -179,7 +188,7 @@ function stageOf({ models, options, field, task, notes, slack, highest, isAgenti
     summary: first.effort === "none" ? first.model : `${first.model}, effort ${first.effort}`,
     data: {
       resolved_models: models,
-      candidates: options.slice(0, maxListed).map((option) => candidateOf(option, highest)),
+      candidates: options.slice(0, maxListedModels).map((option) => candidateOf(option, highest)),
       reason: reasonOf(task, slack, isStuck, kept === first.model),
       ...notes,
       pipeline: isAgentic ? "agentic" : "default",
@@ -189,7 +198,7 @@ function stageOf({ models, options, field, task, notes, slack, highest, isAgenti
   };
 }
 
-function candidateOf(option: Rated, highest: number) {
+function candidateOf(option: RatedOption, highest: number) {
   const { model, effort, cost } = option;
   const tier = findCostTier(option, highest);
   return { model, effort, ...(tier && { tier }), estimated_cost: Number.isFinite(cost) ? cost / 1e12 : null };

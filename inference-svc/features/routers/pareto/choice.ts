@@ -1,7 +1,15 @@
 /** Ranks the models for a request to the pareto-router. */
-import { type Coder, type ScoreTier, frontierOf, percentileOf, priceOf, findScoreTier, tiers } from "./field.ts";
+import {
+  type CodingModel,
+  type ScoreTier,
+  findFrontier,
+  percentileOf,
+  priceOf,
+  findScoreTier,
+  tiers,
+} from "./field.ts";
 
-export interface ParetoWish {
+export interface ParetoOptions {
   /** USD per million tokens by the request's price source. If present, the best model within the price is chosen, whatever its tier. */
   readonly maxPrice?: number;
   /** 0 to 1: the tiers are divided at one and two thirds. The best tier when absent. */
@@ -12,7 +20,7 @@ export interface ParetoWish {
 
 export interface ParetoChoice {
   /** Best first. */
-  readonly coders: readonly Coder[];
+  readonly coders: readonly CodingModel[];
   /** Absent when a price was requested instead. */
   readonly tier?: ScoreTier;
   /** Number of usable models on the Pareto frontier. */
@@ -23,8 +31,12 @@ export interface ParetoChoice {
  * @param coders models that can serve the request
  * @param scores of all models
  */
-export function chooseByScore(coders: readonly Coder[], scores: readonly number[], wish: ParetoWish): ParetoChoice {
-  const frontier = frontierOf(coders);
+export function chooseByScore(
+  coders: readonly CodingModel[],
+  scores: readonly number[],
+  wish: ParetoOptions,
+): ParetoChoice {
+  const frontier = findFrontier(coders);
   const frontierSize = frontier.length;
   const { maxPrice } = wish;
   if (maxPrice !== undefined) return { coders: within(maxPrice, coders, frontier), frontierSize };
@@ -35,7 +47,11 @@ export function chooseByScore(coders: readonly Coder[], scores: readonly number[
 }
 
 /** Affordable models: first those on the frontier, then the others, each best first. */
-function within(maxPrice: number, coders: readonly Coder[], frontier: readonly Coder[]): readonly Coder[] {
+function within(
+  maxPrice: number,
+  coders: readonly CodingModel[],
+  frontier: readonly CodingModel[],
+): readonly CodingModel[] {
   const on = new Set(frontier);
   const affordable = coders.filter((coder) => priceOf(coder) <= maxPrice).toSorted(byScore);
   return [...affordable.filter((coder) => on.has(coder)), ...affordable.filter((coder) => !on.has(coder))];
@@ -52,11 +68,11 @@ function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTi
   return [tier, ...tiers.slice(0, at).toReversed(), ...tiers.slice(at + 1)].find(exists);
 }
 
-const byScore = (a: Coder, b: Coder): number => b.score - a.score || difference(priceOf(a), priceOf(b));
-const byPrice = (a: Coder, b: Coder): number => difference(priceOf(a), priceOf(b)) || b.score - a.score;
+const byScore = (a: CodingModel, b: CodingModel): number => b.score - a.score || difference(priceOf(a), priceOf(b));
+const byPrice = (a: CodingModel, b: CodingModel): number => difference(priceOf(a), priceOf(b)) || b.score - a.score;
 /** Models without recent measurements come first, to get measured. */
-const byThroughput = (a: Coder, b: Coder): number => difference(speedOf(b), speedOf(a)) || byPrice(a, b);
-const speedOf = ({ throughput }: Coder): number => throughput ?? Number.POSITIVE_INFINITY;
+const byThroughput = (a: CodingModel, b: CodingModel): number => difference(speedOf(b), speedOf(a)) || byPrice(a, b);
+const speedOf = ({ throughput }: CodingModel): number => throughput ?? Number.POSITIVE_INFINITY;
 
 /** Equal infinities compare as equal: their difference would be NaN. */
 const difference = (a: number, b: number): number => (a === b ? 0 : a - b);

@@ -1,7 +1,7 @@
 /** The models with a coding score: their percentiles and Pareto frontier. */
 
 /** A model with a coding score. */
-export interface Coder {
+export interface CodingModel {
   /** Slug. */
   readonly model: string;
   /** The configured score; the higher the better. */
@@ -31,13 +31,13 @@ export function percentileOf(score: number, scores: readonly number[]): number {
 }
 
 /** Models without a match at a lower price or better model at the same price; a model without a price counts as the most expensive. */
-export function frontierOf<Any extends Coder>(coders: readonly Any[]): readonly Any[] {
+export function findFrontier<Any extends CodingModel>(coders: readonly Any[]): readonly Any[] {
   return coders.filter((coder) => !coders.some((other) => beats(other, coder)));
 }
 
-export const priceOf = ({ price }: Coder): number => price ?? Number.POSITIVE_INFINITY;
+export const priceOf = ({ price }: CodingModel): number => price ?? Number.POSITIVE_INFINITY;
 
-function beats(one: Coder, other: Coder): boolean {
+function beats(one: CodingModel, other: CodingModel): boolean {
   const noWorse = one.score >= other.score && priceOf(one) <= priceOf(other);
   return noWorse && (one.score > other.score || priceOf(one) < priceOf(other));
 }

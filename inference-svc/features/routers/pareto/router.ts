@@ -4,16 +4,21 @@
  */
 import type { ParetoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { type Endpoint, type Variant, givesEmbeddings } from "../../../models/routing/catalog.ts";
+import { type Endpoint, type Variant, isEmbeddingModel } from "../../../models/routing/catalog.ts";
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import type { RouterFeature } from "../router-slugs.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
-import { maxModels, maxListed, noEndpoints, applyStickySession } from "../../../models/routing/choose/model-aliases.ts";
+import {
+  maxModels,
+  maxListedModels,
+  noEndpoints,
+  applyStickySession,
+} from "../../../models/routing/choose/model-aliases.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Stage } from "../../../turn/trace.ts";
-import { type ParetoChoice, type ParetoWish, chooseByScore } from "./choice.ts";
-import type { Coder } from "./field.ts";
+import { type ParetoChoice, type ParetoOptions, chooseByScore } from "./choice.ts";
+import type { CodingModel } from "./field.ts";
 import { paretoSlug } from "../../slugs.ts";
 
 const slug = paretoSlug;
@@ -39,7 +44,7 @@ export const paretoRouter: RouterFeature = {
 const promptShareOf = ({ records }: Router, settings: ParetoRouterPlugin | undefined): number | undefined =>
   settings?.priceSource === "weighted_avg" ? records.tokenMix.promptShare(records.now()) : undefined;
 
-const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | undefined): ParetoWish => ({
+const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | undefined): ParetoOptions => ({
   fastest: variant === "nitro",
   ...(settings?.maxPrice !== undefined && { maxPrice: settings.maxPrice }),
   ...(settings?.minCodingScore !== undefined && { minCodingScore: settings.minCodingScore }),
@@ -47,7 +52,7 @@ const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | und
 
 interface Field {
   /** Models that can serve the request. */
-  readonly pool: readonly Coder[];
+  readonly pool: readonly CodingModel[];
   /** All scores, including those of models that cannot serve the request: quality is ranked within the whole catalogue. */
   readonly scores: readonly number[];
 }
@@ -56,7 +61,7 @@ interface Field {
 function fieldOf(router: Router, request: TurnRequest, scope: Scope, promptShare: number): Field {
   const scored = new Map(
     router.catalog.models.flatMap(({ settings }) =>
-      settings.scores?.["coding"] === undefined || givesEmbeddings(settings)
+      settings.scores?.["coding"] === undefined || isEmbeddingModel(settings)
         ? []
         : [[settings.id, settings.scores["coding"]]],
     ),
@@ -69,7 +74,12 @@ function fieldOf(router: Router, request: TurnRequest, scope: Scope, promptShare
   return { pool, scores: [...scored.values()] };
 }
 
-function coderOf({ model, endpoints }: CandidateGroup, score: number, router: Router, promptShare: number): Coder {
+function coderOf(
+  { model, endpoints }: CandidateGroup,
+  score: number,
+  router: Router,
+  promptShare: number,
+): CodingModel {
   const speedOf = (endpoint: Endpoint) => router.throughput(endpoint) ?? [];
   return {
     model,
@@ -100,7 +110,7 @@ const stageOf = (
     frontier_size: frontierSize,
     price_source: promptShare === undefined ? "prompt" : "weighted_avg",
     ...(promptShare !== undefined && { prompt_share: Math.round(promptShare * 1_000) / 1_000 }),
-    candidates: coders.slice(0, maxListed).map(({ model }) => model),
+    candidates: coders.slice(0, maxListedModels).map(({ model }) => model),
   },
 });
 

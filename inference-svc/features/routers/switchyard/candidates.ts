@@ -34,7 +34,7 @@ export interface Roles {
 }
 
 /** Undefined when there is no price difference: a single model, or several at one price. */
-export function rolesOf(groups: readonly CandidateGroup[]): Roles | undefined {
+export function assignRoles(groups: readonly CandidateGroup[]): Roles | undefined {
   const priced = groups.map((group) => ({ slug: slugOf(group), price: priceOf(group) }));
   const [cheapest, ...dearer] = priced.toSorted((a, b) => (a.price === b.price ? 0 : a.price - b.price));
   const dearest = dearer.pop();
@@ -52,5 +52,5 @@ const priceOf = ({ endpoints }: CandidateGroup): number =>
 export type PriceTier = "efficient" | "capable";
 
 /** The chosen model first, the others by closeness in price. */
-export const ordered = (tier: PriceTier, { efficient, capable, middle }: Roles): readonly string[] =>
+export const orderByTier = (tier: PriceTier, { efficient, capable, middle }: Roles): readonly string[] =>
   tier === "efficient" ? [efficient, ...middle, capable] : [capable, ...middle, efficient];

@@ -4,7 +4,7 @@ import { findAbilities } from "../../../models/routing/choose/abilities.ts";
 import { estimateDifficulty, solveProbability } from "../../../models/routing/choose/difficulty.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { PriceTier, Roles } from "./candidates.ts";
-import { trusted } from "./success-predictor.ts";
+import { minProbabilities } from "./success-predictor.ts";
 
 export interface LocalEstimate {
   readonly tier: PriceTier;
@@ -25,7 +25,7 @@ export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Cat
   const [cheap, dear] = [ability(roles.efficient), ability(roles.capable)];
   if (cheap === undefined || dear === undefined) {
     const efficient = solveProbability(0, difficulty);
-    return { tier: efficient >= trusted.unmatched ? "efficient" : "capable", efficient };
+    return { tier: efficient >= minProbabilities.unmatched ? "efficient" : "capable", efficient };
   }
   const [efficient, capable] = [solveProbability(cheap, difficulty), solveProbability(dear, difficulty)];
   return { tier: capable - efficient > minAdvantage ? "capable" : "efficient", efficient, capable };

@@ -3,7 +3,7 @@
  * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
  */
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
-import type { CallContext, Route } from "../../../models/internal-calls/internal-call.ts";
+import type { CallContext, RouteRequest } from "../../../models/internal-calls/internal-call.ts";
 import type { FailureKind } from "../../../models/internal-calls/judge-client.ts";
 import { Spending } from "../../../models/internal-calls/internal-spending.ts";
 import type { RouterFeature } from "../router-slugs.ts";
@@ -14,13 +14,13 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { StateKey } from "../../../turn/turn-state.ts";
 import type { Stage } from "../../../turn/trace.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { type Roles, type PriceTier, candidatesOf, ordered, rolesOf, slugOf } from "./candidates.ts";
+import { type Roles, type PriceTier, candidatesOf, orderByTier, assignRoles, slugOf } from "./candidates.ts";
 import { estimateLocally } from "./local-estimate.ts";
 import { SuccessPredictor, findTaskTier } from "./success-predictor.ts";
 import { signalsOf, stageVerdict } from "./stage-score.ts";
-import type { AskingFeature, DryKit } from "../../kit.ts";
+import type { CallingFeature, DryKit } from "../../kit.ts";
 import { switchyardSlug } from "../../slugs.ts";
 import { applies } from "../../applies.ts";
 
@@ -40,7 +40,7 @@ export const switchyardRouter: RouterFeature = {
 };
 
 /** Decides the first of the request's models to try. */
-export const switchyardOrder: AskingFeature = {
+export const switchyardOrder: CallingFeature = {
   id: "switchyard-router",
   applies: applies.switchyardOrder,
   layer(kit) {
@@ -54,7 +54,7 @@ export const switchyardOrder: AskingFeature = {
 };
 
 const ordering = ({ router, told }: Pick<DryKit, "router" | "told">, judge: TierJudge): Layer =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     if (!scope.state.get(order).isPending) return request;
     const models = await new Decision(router, judge, told(request, scope), scope).models();
     scope.trace.strategy = "auto";
@@ -94,7 +94,7 @@ const notPredicted: TierJudge = {
 const predictWith = (predictor: SuccessPredictor, router: Router): TierJudge => ({
   isModel: true,
   async choose(context) {
-    const route: Route = (request, scope) => router.findCandidates(request, scope);
+    const route: RouteRequest = (request, scope) => router.findCandidates(request, scope);
     if (predictor.forbidden(route, context).length > 0) {
       return { tier: "capable", reasons: { judge: predictor.model, judge_failure: "data_policy" } };
     }
@@ -135,14 +135,14 @@ class Decision {
   async models(): Promise<readonly string[]> {
     const algorithm = this.#request.plugins?.switchyardRouter?.algorithm || "capability";
     const given = this.#groups.map(slugOf);
-    const roles = rolesOf(this.#groups);
+    const roles = assignRoles(this.#groups);
     if (algorithm === "passthrough" || roles === undefined) {
       const reason = given.length === 1 ? "one_candidate" : "one_price";
       this.#note(algorithm, given, algorithm === "passthrough" ? {} : { degraded_reason: reason });
       return given;
     }
     const { tier, reasons } = await this.#chosen(algorithm, roles);
-    const models = ordered(tier, roles);
+    const models = orderByTier(tier, roles);
     this.#note(algorithm, models, { tier, ...reasons });
     return models;
   }

@@ -2,7 +2,14 @@
 import { callIdField, callIds } from "../../../turn/call-pairs.ts";
 import type { InputItem } from "../../../turn/request.ts";
 import type { PriceTier } from "./candidates.ts";
-import { type ToolAction, type ToolOutcome, critical, toolActionOf, hard, resultOf } from "./tools.ts";
+import {
+  type ToolAction,
+  type ToolOutcome,
+  criticalSeverity,
+  toolActionOf,
+  hardSeverity,
+  findToolOutcome,
+} from "./tools.ts";
 
 export interface Signals {
   /** Worst severity of the last results: 0, 0.3, 0.7 or 1. */
@@ -52,13 +59,13 @@ function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
   const failures = new Map<string, number>();
   return input.flatMap((item) => {
     if (toolActionOf(item) !== undefined) for (const id of callIds(item)) if (id !== undefined) calls.set(id, item);
-    const result = resultOf(item, calls.get(item[callIdField(item.type)]));
+    const result = findToolOutcome(item, calls.get(item[callIdField(item.type)]));
     if (result === undefined) return [];
     if (result.severity === 0) return [result];
     const times = (failures.get(result.key) ?? 0) + 1;
     failures.set(result.key, times);
     if (times < 2) return [result];
-    return [{ ...result, severity: times > 2 ? critical : Math.max(hard, result.severity) }];
+    return [{ ...result, severity: times > 2 ? criticalSeverity : Math.max(hardSeverity, result.severity) }];
   });
 }
 
@@ -76,8 +83,8 @@ export interface StageVerdict {
 
 export function stageVerdict(signals: Signals): StageVerdict {
   const { severity, spinning, exploring, production, compacted, proven } = signals;
-  const score = Math.tanh(0.5 * (severity / hard + spinning + exploring - production));
-  if (severity >= critical) return { tier: "capable", score, by: "critical_error" };
+  const score = Math.tanh(0.5 * (severity / hardSeverity + spinning + exploring - production));
+  if (severity >= criticalSeverity) return { tier: "capable", score, by: "critical_error" };
   if (compacted) return { tier: "capable", score, by: "compaction" };
   if (proven) return { tier: "efficient", score, by: "tests_pass" };
   if (Math.abs(score) < decisive) return { tier: undefined, score };

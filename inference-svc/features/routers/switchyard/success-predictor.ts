@@ -3,13 +3,13 @@ import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import {
   type CallContext,
   type InternalQuestion,
-  type Route,
-  forbidden,
+  type RouteRequest,
+  findForbiddingReasons,
 } from "../../../models/internal-calls/internal-call.ts";
 import { quoteEvidence } from "../../../content/quoted-data.ts";
 import { JudgeClient, type FailureKind, JudgeUnavailable } from "../../../models/internal-calls/judge-client.ts";
-import { objectIn } from "../../../models/internal-calls/judge-verdict.ts";
-import { lastAsk, userMessages } from "../../../models/routing/choose/user-messages.ts";
+import { findObject } from "../../../models/internal-calls/judge-verdict.ts";
+import { findLastUserRequest, userMessages } from "../../../models/routing/choose/user-messages.ts";
 import { truncate } from "../../../turn/truncate.ts";
 import type { TextFormat } from "../../../turn/request.ts";
 import type { Turn } from "../../../turn/turn.ts";
@@ -25,7 +25,7 @@ export interface Prediction {
 }
 
 /** Minimum probability for the cheap model. */
-export const trusted: Readonly<Record<Boundary, number>> = {
+export const minProbabilities: Readonly<Record<Boundary, number>> = {
   supported: 0.6,
   uncertain: 0.75,
   unmatched: 0.75,
@@ -33,7 +33,7 @@ export const trusted: Readonly<Record<Boundary, number>> = {
 };
 
 export const findTaskTier = ({ probability, boundary }: Prediction): PriceTier =>
-  probability >= trusted[boundary] ? "efficient" : "capable";
+  probability >= minProbabilities[boundary] ? "efficient" : "capable";
 
 /** Part of the cache key; bump it when the prompt changes. */
 const promptVersion = "1";
@@ -87,7 +87,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
 
 /** Undefined when the answer does not have the requested form, or its rule contradicts its boundary. */
 export function parsePrediction(text: string): Prediction | undefined {
-  const { primary_rule: rule, capability_boundary: boundary, p_solve: probability } = objectIn(text) ?? {};
+  const { primary_rule: rule, capability_boundary: boundary, p_solve: probability } = findObject(text) ?? {};
   if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
   if (typeof rule !== "string" || !(rule === "none" || Object.hasOwn(rules, rule))) return undefined;
   const fitting = boundaries[rule.charAt(0)];
@@ -113,15 +113,15 @@ export class SuccessPredictor {
   }
 
   /** Why the policy forbids the call; empty when it is allowed. */
-  forbidden(route: Route, occasion: CallContext): readonly string[] {
-    return forbidden(route, this.#question([]), occasion);
+  forbidden(route: RouteRequest, occasion: CallContext): readonly string[] {
+    return findForbiddingReasons(route, this.#question([]), occasion);
   }
 
   /** @returns the prediction, or why there is none @throws Fault when the turn is over */
   async predict(occasion: CallContext): Promise<Prediction | FailureKind> {
     const { model } = this.#settings;
     const { input } = occasion.request;
-    const shown = [...new Set([userMessages(input)[0] ?? "", lastAsk(input).text])].map((text) =>
+    const shown = [...new Set([userMessages(input)[0] ?? "", findLastUserRequest(input).text])].map((text) =>
       truncate(text, maxShown),
     );
     try {

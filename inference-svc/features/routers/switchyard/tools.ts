@@ -13,9 +13,9 @@ export interface ToolOutcome {
   readonly passed: boolean;
 }
 
-export const soft = 0.3;
-export const hard = 0.7;
-export const critical = 1;
+export const softSeverity = 0.3;
+export const hardSeverity = 0.7;
+export const criticalSeverity = 1;
 
 const commandsOf = ({ action }: InputItem): string => {
   const { commands, command } = (action ?? {}) as { commands?: unknown; command?: unknown };
@@ -65,7 +65,7 @@ const wordsOf = (name: string): readonly string[] =>
     .split(/[^a-z0-9]+/);
 
 /** @param call the result's call. Undefined for items other than results. */
-export function resultOf(item: InputItem, call: InputItem | undefined): ToolOutcome | undefined {
+export function findToolOutcome(item: InputItem, call: InputItem | undefined): ToolOutcome | undefined {
   if (!callTypeByOutput.has(item.type) && item.type !== "mcp_call") return undefined;
   const text = textOf(item);
   const severity = Math.max(severityOfFields(item, text), severityOfText(text));
@@ -102,8 +102,8 @@ interface ShellOutput {
 
 function severityOfFields(item: InputItem, text: string): number {
   const { type, status, output, error } = item;
-  if (type === "apply_patch_call_output" && status === "failed") return hard;
-  if (status === "incomplete" || (type === "mcp_call" && error)) return hard;
+  if (type === "apply_patch_call_output" && status === "failed") return hardSeverity;
+  if (status === "incomplete" || (type === "mcp_call" && error)) return hardSeverity;
   if (type === "shell_call_output" && Array.isArray(output)) {
     return Math.max(0, ...(output as readonly (ShellOutput | null)[]).map((one) => severityOfOutcome(one ?? {})));
   }
@@ -111,10 +111,10 @@ function severityOfFields(item: InputItem, text: string): number {
 }
 
 function severityOfOutcome({ stdout, stderr, outcome }: ShellOutput): number {
-  if (outcome?.type === "timeout") return hard;
+  if (outcome?.type === "timeout") return hardSeverity;
   if (typeof outcome?.exit_code !== "number" || outcome.exit_code === 0) return 0;
   // A search without matches ends like this.
-  return outcome.exit_code === 1 && !stdout && !stderr ? 0 : hard;
+  return outcome.exit_code === 1 && !stdout && !stderr ? 0 : hardSeverity;
 }
 
 /** Functions and older shells often return JSON with an exit code inside. */
@@ -126,7 +126,7 @@ function severityOfJson(text: string): number {
     const code = value["exit_code"] ?? value["exitCode"] ?? metadata["exit_code"];
     const isFailure =
       Boolean(value["error"]) || value["is_error"] === true || value["isError"] === true || value["success"] === false;
-    return isFailure || (typeof code === "number" && code !== 0) ? hard : 0;
+    return isFailure || (typeof code === "number" && code !== 0) ? hardSeverity : 0;
   } catch {
     return 0;
   }
@@ -141,7 +141,7 @@ const softWords =
 const passed = /(?<![\d.])[1-9]\d{0,6} (?:tests? )?pass(?:ed|ing)\b|\ball (?:\d{1,7} )?tests? pass/i;
 
 function severityOfText(text: string): number {
-  if (criticalWords.test(text)) return critical;
-  if (hardWords.test(text)) return hard;
-  return softWords.test(text) ? soft : 0;
+  if (criticalWords.test(text)) return criticalSeverity;
+  if (hardWords.test(text)) return hardSeverity;
+  return softWords.test(text) ? softSeverity : 0;
 }

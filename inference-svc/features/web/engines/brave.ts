@@ -1,8 +1,8 @@
 /** Brave Search (https://api-dashboard.search.brave.com/documentation/services/web-search). */
 import type { MeteredGet } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
-import { type SearchPlace, isCountryCode, isPlainText } from "../search-options.ts";
-import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
+import { type SearchLocation, isCountryCode, isPlainText } from "../search-options.ts";
+import { parseHits, parseResults } from "../../../services/search-answers.ts";
 import { withSites } from "./sites.ts";
 
 const maxResults = 20;
@@ -26,20 +26,23 @@ export const brave = (get: MeteredGet): SearchAdapter => ({
     });
     const answer = await get(`/web/search?${query.toString()}`, limits, fieldsOf(place));
     // A search without any result has no list.
-    const results = resultsIn(answer, ({ web = { results: [] } }) => (web as { readonly results?: unknown }).results);
-    return hitsIn(results, ({ description, extra_snippets: more }) => [
+    const results = parseResults(
+      answer,
+      ({ web = { results: [] } }) => (web as { readonly results?: unknown }).results,
+    );
+    return parseHits(results, ({ description, extra_snippets: more }) => [
       description,
       ...(Array.isArray(more) ? (more as readonly unknown[]) : []),
     ]);
   },
 });
 
-const fieldNames: Readonly<Record<keyof SearchPlace, string>> = {
+const fieldNames: Readonly<Record<keyof SearchLocation, string>> = {
   city: "x-loc-city",
   region: "x-loc-state-name",
   country: "x-loc-country",
   timezone: "x-loc-timezone",
 };
 
-const fieldsOf = (place: SearchPlace): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(place).map(([field, value]) => [fieldNames[field as keyof SearchPlace], value]));
+const fieldsOf = (place: SearchLocation): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(place).map(([field, value]) => [fieldNames[field as keyof SearchLocation], value]));

@@ -3,7 +3,13 @@ import type { MeteredPost } from "../../../services/metered-client.ts";
 import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
-import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
+import {
+  parseAnswerBody,
+  firstObjectOf,
+  parseHits,
+  parseResults,
+  unreadablePage,
+} from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
 /** Hours; -1: no page is fetched for a search, whatever its age in the cache. */
@@ -29,8 +35,10 @@ export const exa = (post: MeteredPost): SearchAdapter => ({
       contents: { highlights: { maxCharacters: contentLength }, ...(cachedOnly && { maxAgeHours: neverFresh }) },
     };
     const answer = await post("/search", JSON.stringify(body), limits);
-    const results = resultsIn(answer, ({ results: found }) => found);
-    return hitsIn(results, ({ highlights }) => (Array.isArray(highlights) ? (highlights as readonly unknown[]) : []));
+    const results = parseResults(answer, ({ results: found }) => found);
+    return parseHits(results, ({ highlights }) =>
+      Array.isArray(highlights) ? (highlights as readonly unknown[]) : [],
+    );
   },
 });
 
@@ -46,8 +54,8 @@ export const exaPages =
       text: { maxCharacters: maxPageUnits },
       livecrawlTimeout: Math.ceil(limits.timeoutMs),
     };
-    const { results, statuses } = bodyIn(await post("/contents", JSON.stringify(body), limits));
-    const page = firstIn(results);
-    if (page["text"] === undefined) throw unread((firstIn(statuses) as Failed).error?.httpStatusCode);
+    const { results, statuses } = parseAnswerBody(await post("/contents", JSON.stringify(body), limits));
+    const page = firstObjectOf(results);
+    if (page["text"] === undefined) throw unreadablePage((firstObjectOf(statuses) as Failed).error?.httpStatusCode);
     return { url: page["url"], title: page["title"], text: page["text"] };
   };

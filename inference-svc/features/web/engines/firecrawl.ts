@@ -6,7 +6,7 @@ import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { ReadPage } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
-import { bodyIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
+import { parseAnswerBody, parseHits, parseResults, unreadablePage } from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
 /** Longer queries are rejected. */
@@ -31,8 +31,11 @@ export const firecrawl = (post: MeteredPost): SearchAdapter => ({
     };
     const answer = await post("/search", JSON.stringify(body), limits);
     // A search without any result has no list.
-    const results = resultsIn(answer, ({ data }) => (data as { readonly web?: unknown } | null | undefined)?.web ?? []);
-    return hitsIn(results, ({ description }) => [description]);
+    const results = parseResults(
+      answer,
+      ({ data }) => (data as { readonly web?: unknown } | null | undefined)?.web ?? [],
+    );
+    return parseHits(results, ({ description }) => [description]);
   },
 });
 
@@ -52,10 +55,10 @@ export const firecrawlPages =
   (post: MeteredPost): ReadPage =>
   async (url, limits) => {
     const body = { url, formats: ["markdown"], timeout: Math.max(minTimeoutMs, Math.ceil(limits.timeoutMs)) };
-    const { data } = bodyIn(await post("/scrape", JSON.stringify(body), limits));
+    const { data } = parseAnswerBody(await post("/scrape", JSON.stringify(body), limits));
     const { markdown, metadata } = (data ?? {}) as Scraped;
     const { title, url: found, statusCode } = metadata ?? {};
     // Firecrawl answers 200 for the error pages of sites, too.
-    if (markdown === undefined || Number(statusCode) >= 300) throw unread(statusCode);
+    if (markdown === undefined || Number(statusCode) >= 300) throw unreadablePage(statusCode);
     return { url: found, title, text: markdown };
   };

@@ -3,7 +3,13 @@ import type { MeteredPost } from "../../../services/metered-client.ts";
 import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
-import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "../../../services/search-answers.ts";
+import {
+  parseAnswerBody,
+  firstObjectOf,
+  parseHits,
+  parseResults,
+  unreadablePage,
+} from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
 /** Longer search queries are rejected; the objective has the whole text. */
@@ -30,8 +36,8 @@ export const parallel = (post: MeteredPost): SearchAdapter => ({
       },
     };
     const answer = await post("/search", JSON.stringify(body), limits);
-    const results = resultsIn(answer, ({ results: found }) => found);
-    return hitsIn(results, ({ excerpts }) => (Array.isArray(excerpts) ? (excerpts as readonly unknown[]) : []));
+    const results = parseResults(answer, ({ results: found }) => found);
+    return parseHits(results, ({ excerpts }) => (Array.isArray(excerpts) ? (excerpts as readonly unknown[]) : []));
   },
 });
 
@@ -42,8 +48,8 @@ export const parallelPages =
       urls: [url],
       advanced_settings: { full_content: { max_chars_per_result: maxPageUnits } },
     };
-    const { results, errors } = bodyIn(await post("/extract", JSON.stringify(body), limits));
-    const page = firstIn(results);
-    if (page["full_content"] === undefined) throw unread(firstIn(errors)["http_status_code"]);
+    const { results, errors } = parseAnswerBody(await post("/extract", JSON.stringify(body), limits));
+    const page = firstObjectOf(results);
+    if (page["full_content"] === undefined) throw unreadablePage(firstObjectOf(errors)["http_status_code"]);
     return { url: page["url"], title: page["title"], text: page["full_content"] };
   };

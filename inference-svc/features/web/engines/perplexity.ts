@@ -2,7 +2,7 @@
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
-import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
+import { parseHits, parseResults } from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
 const maxResults = 20;
@@ -28,8 +28,8 @@ export const perplexity = (post: MeteredPost): SearchAdapter => ({
       ...(filter.length > 0 && { search_domain_filter: filter }),
     };
     const answer = await post("/search", JSON.stringify(body), limits);
-    return hitsIn(
-      resultsIn(answer, ({ results }) => results),
+    return parseHits(
+      parseResults(answer, ({ results }) => results),
       ({ snippet }) => [snippet],
     );
   },

@@ -1,7 +1,7 @@
 /** SearXNG, a metasearch engine (https://docs.searxng.org/dev/search_api.html). Its settings must allow JSON, or it answers 403. */
 import type { MeteredGet } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
-import { hitsIn, lineOf, resultsIn } from "../../../services/search-answers.ts";
+import { parseHits, toSingleLine, parseResults } from "../../../services/search-answers.ts";
 import { withSites } from "./sites.ts";
 
 export const searxng = (get: MeteredGet): SearchAdapter => ({
@@ -10,9 +10,9 @@ export const searxng = (get: MeteredGet): SearchAdapter => ({
   async page(search, number, limits) {
     const query = new URLSearchParams({ q: withSites(search), format: "json", pageno: String(number) });
     const answer = await get(`/search?${query.toString()}`, limits);
-    return hitsIn(
-      resultsIn(answer, ({ results }) => results),
-      ({ content }) => [lineOf(content)],
+    return parseHits(
+      parseResults(answer, ({ results }) => results),
+      ({ content }) => [toSingleLine(content)],
     );
   },
 });

@@ -1,7 +1,7 @@
 /** Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search). It answers 432 and 433 when a plan's credits are spent. */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
-import { hitsIn, resultsIn } from "../../../services/search-answers.ts";
+import { parseHits, parseResults } from "../../../services/search-answers.ts";
 import { countryName } from "./tavily-countries.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
@@ -25,8 +25,8 @@ export const tavily = (post: MeteredPost): SearchAdapter => ({
       ...(blocked.length > 0 && { exclude_domains: blocked }),
     };
     const answer = await post("/search", JSON.stringify(body), limits);
-    return hitsIn(
-      resultsIn(answer, ({ results }) => results),
+    return parseHits(
+      parseResults(answer, ({ results }) => results),
       ({ content }) => [content],
     );
   },

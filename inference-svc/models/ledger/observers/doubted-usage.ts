@@ -3,7 +3,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { CallObserver } from "./observed-calls.ts";
 
-export function doubtedUsage(registry: Registry, log: Pick<Logger, "warn">): CallObserver {
+export function doubtfulUsageObserver(registry: Registry, log: Pick<Logger, "warn">): CallObserver {
   const figures = new Counter({
     name: "sluice_doubted_usage_total",
     help: "Figures of providers that could not be right, so that an estimate was charged.",

@@ -1,6 +1,6 @@
 /** Observes calls to providers at the ledger, where each call begins once and ends once. */
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
-import type { CallLedger, Entry } from "../ledger.ts";
+import type { CallLedger, LedgerEntry } from "../ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "../record.ts";
 import type { Scope } from "../../../turn/scope.ts";
 
@@ -23,13 +23,13 @@ export const observeCalls = (ledger: CallLedger, observers: readonly CallObserve
 });
 
 /** A call that could not begin has no end: observers neither count nor export it. */
-class ObservedEntry implements Entry {
+class ObservedEntry implements LedgerEntry {
   readonly span: Span | undefined;
-  readonly #entry: Entry;
+  readonly #entry: LedgerEntry;
   readonly #calls: readonly ObservedCall[];
   #isOver = false;
 
-  constructor(entry: Entry, calls: readonly ObservedCall[]) {
+  constructor(entry: LedgerEntry, calls: readonly ObservedCall[]) {
     this.#entry = entry;
     this.#calls = calls;
     this.span = calls.find((call) => call.span)?.span;

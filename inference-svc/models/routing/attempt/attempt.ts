@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
-import { CollectedAnswer, PassedAnswer } from "../../../turn/answer-kinds.ts";
+import { CollectedAnswer, ForwardedAnswer } from "../../../turn/answer-kinds.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { unansweredKind } from "../../../turn/provider-error.ts";
 import type { Answer, Batch, Turn, TurnEvent } from "../../../turn/turn.ts";
@@ -137,7 +137,7 @@ class EndpointAttempt {
   }
 }
 
-class AttemptAnswer extends PassedAnswer {
+class AttemptAnswer extends ForwardedAnswer {
   readonly #attempt: EndpointAttempt;
   readonly #isMeasured: boolean;
   readonly #meter: ToolCallMeter | undefined;

@@ -4,11 +4,11 @@
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { throwIfAborted, pause } from "../../../turn/abort.ts";
+import { throwIfAborted, waitUnlessAborted } from "../../../turn/abort.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
-import { Answer, type Next, type Turn } from "../../../turn/turn.ts";
+import { Answer, type NextBatch, type Turn } from "../../../turn/turn.ts";
 import { unansweredKind } from "../../../turn/provider-error.ts";
 import { attemptEndpoint } from "./attempt.ts";
 import { isBudgetRefusal, isGatewayUnavailable } from "./fault-owner.ts";
@@ -70,13 +70,13 @@ class FallbackAnswer extends Answer {
     this.#search = { request, schedule, failures: [] };
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     const search = this.#search;
     return search ? this.#find(search, wake) : (this.#answer as Answer).next(wake);
   }
 
   /** Tries endpoints until one has committed. @throws the failures when there is none */
-  #find(search: Search, wake: () => void): Next {
+  #find(search: Search, wake: () => void): NextBatch {
     for (;;) {
       this.#step ??= search.schedule.next() ?? giveUp(search);
       try {
@@ -120,7 +120,7 @@ class FallbackAnswer extends Answer {
       this.#pause = "over";
       this.#wake();
     };
-    pause(pauseMs, signal).then(over, over);
+    waitUnlessAborted(pauseMs, signal).then(over, over);
   }
 
   #open({ endpoint }: ScheduledAttempt): void {

@@ -1,6 +1,6 @@
 /** Checks the arguments of a model's tool calls, for the record of its endpoint. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
-import { Check, Uncheckable } from "../../../content/json-schema/schema.ts";
+import { SchemaChecker, UncheckableSchema } from "../../../content/json-schema/schema.ts";
 import type { FunctionTool, TurnRequest } from "../../../turn/request.ts";
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { Batch, OutputItem, TurnEvent } from "../../../turn/turn.ts";
@@ -46,7 +46,7 @@ export class ToolCallMeter {
       return isObject(values) && fitsSchema(tool, values);
     } catch (error) {
       if (error instanceof SyntaxError) return false;
-      if (error instanceof Uncheckable) return undefined;
+      if (error instanceof UncheckableSchema) return undefined;
       throw error;
     }
   }
@@ -58,7 +58,7 @@ const isWholeCall = (event: TurnEvent): event is Extract<TurnEvent, { type: "ite
 /** @throws Uncheckable */
 function fitsSchema({ parametersJson }: FunctionTool, values: unknown): boolean {
   const schema = JSON.parse(parametersJson) as unknown;
-  return schema === null || runBriefly(new Check(schema).fits(schema, values));
+  return schema === null || runBriefly(new SchemaChecker(schema).fits(schema, values));
 }
 
 /** @throws Uncheckable if the work takes too long */
@@ -67,5 +67,5 @@ function runBriefly<Result>(work: Yielding<Result>): Result {
     const step = work.next();
     if (step.done === true) return step.value;
   }
-  throw new Uncheckable();
+  throw new UncheckableSchema();
 }

@@ -8,10 +8,10 @@ import {
   type Endpoint,
   type FoundModel,
   type Variant,
-  givesEmbeddings,
+  isEmbeddingModel,
 } from "../catalog.ts";
 import { type FindDroppedFields, buildFilters } from "./filters.ts";
-import type { Filter, Reason } from "./filter.ts";
+import type { Filter, ExclusionReason } from "./filter.ts";
 import { type ServiceTier, findTierPool } from "./tiers.ts";
 
 /** Reports which parts of requests the dialects of endpoints can express. */
@@ -116,7 +116,7 @@ function unknown(slug: string, { names }: Catalog): never {
 
 /** @throws Fault INVALID_REQUEST for an embedding model in a request for an answer, and for any other model in a request for embeddings */
 function checkKind({ settings }: CatalogModel, { embedding }: Pick<TurnRequest, "embedding">): void {
-  if (givesEmbeddings(settings) === (embedding !== undefined)) return;
+  if (isEmbeddingModel(settings) === (embedding !== undefined)) return;
   throw invalid(
     "model",
     embedding
@@ -162,7 +162,7 @@ class ExclusionReport {
     this.#excluded = excluded;
   }
 
-  count(reason: Reason, forbidden = false): void {
+  count(reason: ExclusionReason, forbidden = false): void {
     this.#isUnable ||= !forbidden;
     this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
   }

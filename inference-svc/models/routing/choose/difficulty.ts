@@ -3,7 +3,7 @@
  * trained, and no accuracy is claimed.
  */
 import type { TurnRequest } from "../../../turn/request.ts";
-import { lastAsk } from "./user-messages.ts";
+import { findLastUserRequest } from "./user-messages.ts";
 
 export interface DifficultyEstimate {
   /** From 0, a line of small talk, to 4, work for an expert. */
@@ -70,7 +70,7 @@ const ofMedia = 0.3;
 
 export function estimateDifficulty(request: TurnRequest): DifficultyEstimate {
   const { input, tools, textFormat } = request;
-  const last = lastAsk(input).text;
+  const last = findLastUserRequest(input).text;
   const text = last.length <= 2 * maxReadUnits ? last : `${last.slice(0, maxReadUnits)}\n${last.slice(-maxReadUnits)}`;
   const cues = features.map(({ weight, found }) => weight * found(text));
   const sum =

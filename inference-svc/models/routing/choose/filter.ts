@@ -3,7 +3,7 @@ import type { ModelSettings } from "@sluice/proto/config/config-file.js";
 import type { Endpoint } from "../catalog.ts";
 
 /** Reasons as `excluded_by` names them. */
-export type Reason =
+export type ExclusionReason =
   | "allowed_models"
   | "allowed_providers"
   | "data_region"
@@ -19,7 +19,7 @@ export type Reason =
   | "service_tier";
 
 export interface Filter {
-  readonly reason: Reason;
+  readonly reason: ExclusionReason;
   /** Completes "<model> ..." in the error when no endpoint is left. */
   readonly refusal: string;
   admits(endpoint: Endpoint, model: ModelSettings): boolean;
@@ -27,7 +27,7 @@ export interface Filter {
   readonly forbids?: true;
 }
 
-export const filter = (reason: Reason, refusal: string, admits: Filter["admits"]): Filter => ({
+export const buildFilter = (reason: ExclusionReason, refusal: string, admits: Filter["admits"]): Filter => ({
   reason,
   refusal,
   admits,

@@ -3,9 +3,9 @@ import type { MaxPrice, ProviderPreferences } from "@sluice/proto/gen/sluice/inf
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import type { Endpoint } from "../catalog.ts";
-import { type Filter, filter } from "./filter.ts";
+import { type Filter, buildFilter } from "./filter.ts";
 import { featureFilters, withoutUnsupported, lengthFilters, modalityFilters } from "./needs.ts";
-import { isNamed, placeIn } from "./slugs.ts";
+import { isNamed, positionIn } from "./slugs.ts";
 
 /** Finds the parts of a request not sent to an endpoint. */
 export type FindDroppedFields = (endpoint: Endpoint, request: TurnRequest) => readonly DroppedField[];
@@ -32,12 +32,14 @@ function namedFilters({ only, ignore, order, allowFallbacks }: ProviderPreferenc
   const filters: Filter[] = [];
   if (only.length > 0) {
     filters.push(
-      filter("allowed_providers", "has no endpoint that provider.only names", (endpoint) => isNamed(endpoint, only)),
+      buildFilter("allowed_providers", "has no endpoint that provider.only names", (endpoint) =>
+        isNamed(endpoint, only),
+      ),
     );
   }
   if (ignore.length > 0) {
     filters.push(
-      filter(
+      buildFilter(
         "allowed_providers",
         "has no endpoint that provider.ignore leaves",
         (endpoint) => !isNamed(endpoint, ignore),
@@ -46,10 +48,10 @@ function namedFilters({ only, ignore, order, allowFallbacks }: ProviderPreferenc
   }
   if (order.length > 0 && allowFallbacks === false) {
     filters.push(
-      filter(
+      buildFilter(
         "allowed_providers",
         "has no endpoint that provider.order names",
-        (endpoint) => placeIn(order, endpoint) !== -1,
+        (endpoint) => positionIn(order, endpoint) !== -1,
       ),
     );
   }
@@ -60,14 +62,18 @@ function policyFilters(provider: ProviderPreferences): Filter[] {
   const filters: Filter[] = [];
   const denies = provider.dataCollection === "deny";
   if (provider.zdr === true || denies) {
-    filters.push(filter("data_policy:zdr", "has no endpoint that keeps nothing", ({ keepsNothing }) => keepsNothing));
+    filters.push(
+      buildFilter("data_policy:zdr", "has no endpoint that keeps nothing", ({ keepsNothing }) => keepsNothing),
+    );
   }
   if (denies) {
-    filters.push(filter("data_policy:training", "has no endpoint that does not train", ({ trainsNot }) => trainsNot));
+    filters.push(
+      buildFilter("data_policy:training", "has no endpoint that does not train", ({ trainsNot }) => trainsNot),
+    );
   }
   if (provider.enforceDistillableText === true) {
     filters.push(
-      filter("distillable", "has no endpoint whose output may be distilled", ({ distillable }) => distillable),
+      buildFilter("distillable", "has no endpoint whose output may be distilled", ({ distillable }) => distillable),
     );
   }
   return filters;
@@ -76,14 +82,14 @@ function policyFilters(provider: ProviderPreferences): Filter[] {
 function quantizationFilters({ quantizations }: ProviderPreferences): Filter[] {
   if (quantizations.length === 0) return [];
   return [
-    filter("quantization", "has no endpoint of these quantizations", ({ quantization }) =>
+    buildFilter("quantization", "has no endpoint of these quantizations", ({ quantization }) =>
       quantizations.includes(quantization),
     ),
   ];
 }
 
 function toldEverything(request: TurnRequest, lossesOf: FindDroppedFields): Filter {
-  return filter("require_parameters", "has no endpoint that supports every parameter", (endpoint) => {
+  return buildFilter("require_parameters", "has no endpoint that supports every parameter", (endpoint) => {
     const losses: DroppedField[] = [];
     withoutUnsupported(request, endpoint, losses);
     return losses.length === 0 && lossesOf(endpoint, request).length === 0;
@@ -95,7 +101,7 @@ const limitsAny = ({ prompt, completion, request, image, audio }: MaxPrice): boo
   [prompt, completion, request, image, audio].some((limit) => limit !== undefined);
 
 const affordable = (max: MaxPrice): Filter =>
-  filter(
+  buildFilter(
     "max_price",
     "has no endpoint at that price",
     ({ prices }) =>

@@ -2,7 +2,7 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
 import type { Variant } from "../catalog.ts";
 import type { Router, PrepareRequest } from "./router.ts";
@@ -23,11 +23,11 @@ export interface ModelAlias {
 /** Number of models per slug: one to try first, and the others as fallbacks. */
 export const maxModels = 3;
 /** Number of models listed in the receipt. A sticky session keeps a model while it is among them. */
-export const maxListed = 5;
+export const maxListedModels = 5;
 
 /** A layer that replaces these slugs by models, anywhere in `models`. */
 export const resolveAliases = (all: readonly ModelAlias[], prepare: PrepareRequest): Layer =>
-  onRequest(async (request, scope) => {
+  requestLayer(async (request, scope) => {
     if (!hasAlias(all, request)) return request;
     return { ...request, models: await resolveModels(all, prepare(request, scope), scope) };
   });
@@ -91,7 +91,8 @@ export function withStickyFirst(
   slugs: readonly string[],
   sticky: string | undefined,
 ): { readonly models: readonly string[]; readonly isKept: boolean } {
-  if (sticky === undefined || !slugs.slice(0, maxListed).includes(sticky)) return { models: slugs, isKept: false };
+  if (sticky === undefined || !slugs.slice(0, maxListedModels).includes(sticky))
+    return { models: slugs, isKept: false };
   return { models: [sticky, ...slugs.filter((each) => each !== sticky)], isKept: true };
 }
 

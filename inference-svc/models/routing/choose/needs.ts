@@ -1,8 +1,8 @@
 /** Filters by the needs of a request. Optional parameters that an endpoint lacks are left out instead. */
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { hasParsedFiles } from "../../../content/files/parsing.ts";
-import { hasOther } from "../../../turn/parse/beginnings.ts";
-import { askedEffort } from "../../../turn/parse/effort.ts";
+import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
+import { lastRequestedEffort } from "../../../turn/parse/effort.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import type { Endpoint } from "../catalog.ts";
@@ -64,7 +64,7 @@ export function lengthFilters(request: TurnRequest): readonly Filter[] {
 
 export function featureFilters(request: TurnRequest): readonly Filter[] {
   const needs: Filter[] = [];
-  if (request.tools.length > 0 || hasOther(request.input, ({ type }) => bringsTools.has(type)))
+  if (request.tools.length > 0 || hasUnknownItem(request.input, ({ type }) => bringsTools.has(type)))
     needs.push(supporting("takes no tools", ["tools"]));
   if (request.textFormat?.type === "json_schema") {
     needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));
@@ -117,7 +117,7 @@ const samplers: ReadonlySet<string> = new Set(["temperature", "top_p", "top_logp
 /** The reason why an endpoint gets no sampler; undefined where it takes them. */
 function noSampler(request: TurnRequest, parameters: readonly string[]): string | undefined {
   if (!has(parameters, "samplers.without_reasoning")) return undefined;
-  const effort = askedEffort(request);
+  const effort = lastRequestedEffort(request);
   const rests = effort === undefined ? has(parameters, "reasoning.on_request") : effort === "none";
   return rests ? undefined : "the model does not take it while it reasons";
 }

@@ -4,8 +4,8 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import type { CandidateGroup } from "./candidates.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords, EndpointRecord } from "../records/endpoint-record.ts";
-import { type Seed, draw } from "./rendezvous.ts";
-import { placeIn } from "./slugs.ts";
+import { type Seed, drawRank } from "./rendezvous.ts";
+import { positionIn } from "./slugs.ts";
 import { addedTier, findTierSort, findVariantSort } from "./tiers.ts";
 
 /** The session of a request with one model. */
@@ -109,7 +109,7 @@ const sharing =
   ({ seed: session, lastEndpoint: warm }: Session): CostOf =>
   ({ prices, seed }) => {
     if (warm && seed.high === warm.high && seed.low === warm.low) return Number.NEGATIVE_INFINITY;
-    return prices ? draw(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
+    return prices ? drawRank(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
   };
 
 function sortRanks(
@@ -119,7 +119,7 @@ function sortRanks(
 ): readonly Endpoint[] {
   const endpoints = ranks.toSorted(before).map((rank) => rank.endpoint);
   if (!provider || provider.order.length === 0) return demoteFailing(endpoints, provider, records, tries);
-  const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
+  const places = endpoints.map((endpoint) => ({ endpoint, place: positionIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
   const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
   // An order named in the request holds, whatever the state of the endpoints.

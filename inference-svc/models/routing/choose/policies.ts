@@ -1,15 +1,15 @@
 /** Filters of guardrails for models and providers. Each filter holds independently, so another guardrail can only exclude more. */
 import type { RoutingPolicy } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Applied, isAudit } from "../../../turn/applied-guardrails.ts";
+import { type AppliedGuardrail, isAudit } from "../../../turn/applied-guardrails.ts";
 import type { Stage } from "../../../turn/trace.ts";
 import type { CatalogModel, Endpoint } from "../catalog.ts";
-import { type Filter, type Reason, filter } from "./filter.ts";
+import { type Filter, type ExclusionReason, buildFilter } from "./filter.ts";
 import { isNamed } from "./slugs.ts";
 
-const known = new WeakMap<readonly Applied[], readonly Filter[]>();
+const known = new WeakMap<readonly AppliedGuardrail[], readonly Filter[]>();
 
 /** Filters of guardrails, except those in audit mode. */
-export function policyFilters(applied: readonly Applied[]): readonly Filter[] {
+export function policyFilters(applied: readonly AppliedGuardrail[]): readonly Filter[] {
   let filters = known.get(applied);
   if (filters === undefined) {
     filters = applied.filter((one) => !isAudit(one)).flatMap(filtersOfGuardrail);
@@ -18,13 +18,13 @@ export function policyFilters(applied: readonly Applied[]): readonly Filter[] {
   return filters;
 }
 
-function filtersOfGuardrail({ guardrail: { routingPolicy: policy } }: Applied): readonly Filter[] {
+function filtersOfGuardrail({ guardrail: { routingPolicy: policy } }: AppliedGuardrail): readonly Filter[] {
   return policy ? [...listed(policy), ...located(policy), ...kept(policy), ...trained(policy)] : [];
 }
 
 /** A filter for a guardrail's prohibition, with a refusal as 403. */
-const forbids = (reason: Reason, refusal: string, admits: Filter["admits"]): Filter => ({
-  ...filter(reason, refusal, admits),
+const forbids = (reason: ExclusionReason, refusal: string, admits: Filter["admits"]): Filter => ({
+  ...buildFilter(reason, refusal, admits),
   forbids: true,
 });
 
@@ -68,7 +68,9 @@ function kept(policy: RoutingPolicy): Filter[] {
   if (groups.size === 0) return [];
   const isMeant = (author: string) => groups.has(author) || (groups.has("other") && !knownAuthors.has(author));
   const refusal = "has no endpoint that keeps nothing, as a guardrail asks";
-  return [filter("data_policy:zdr", refusal, ({ keepsNothing, model }) => keepsNothing || !isMeant(authorOf(model)))];
+  return [
+    buildFilter("data_policy:zdr", refusal, ({ keepsNothing, model }) => keepsNothing || !isMeant(authorOf(model))),
+  ];
 }
 
 const authorOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf("/")));
@@ -82,10 +84,16 @@ function trained(policy: RoutingPolicy): Filter[] {
   const publication = "has no endpoint that does not publish, as a guardrail asks";
   return [
     ...(paid || free
-      ? [filter("data_policy:training", training, (endpoint) => endpoint.trainsNot || !isMeant(endpoint))]
+      ? [buildFilter("data_policy:training", training, (endpoint) => endpoint.trainsNot || !isMeant(endpoint))]
       : []),
     ...(policy.enableFreeModelPublication === false
-      ? [filter("data_policy:publication", publication, (endpoint) => endpoint.publishesNot || !mayBeFree(endpoint))]
+      ? [
+          buildFilter(
+            "data_policy:publication",
+            publication,
+            (endpoint) => endpoint.publishesNot || !mayBeFree(endpoint),
+          ),
+        ]
       : []),
   ];
 }
@@ -97,7 +105,7 @@ const mayBeFree = (endpoint: Endpoint): boolean => charges(endpoint) !== true;
 
 /** Stages with the endpoints that guardrails in audit mode would have excluded. */
 export const auditStages = (
-  applied: readonly Applied[],
+  applied: readonly AppliedGuardrail[],
   endpoints: readonly Endpoint[],
   modelOf: (slug: string) => CatalogModel | undefined,
 ): Stage[] =>
@@ -112,7 +120,7 @@ export const auditStages = (
     return counts.size === 0 ? [] : [auditStage(one, counts)];
   });
 
-function auditStage({ guardrail, scope }: Applied, counts: ReadonlyMap<string, number>): Stage {
+function auditStage({ guardrail, scope }: AppliedGuardrail, counts: ReadonlyMap<string, number>): Stage {
   const endpoints = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return {
     type: "guardrail",

@@ -30,7 +30,7 @@ const bits = () => Math.trunc(Math.random() * 2 ** 32) | 0;
 export const randomSeed = (): Seed => ({ high: bits(), low: bits() });
 
 /** Draws a number; lower comes first. @param weight above 0; the share of sessions is proportional to it */
-export const draw = (session: Seed, endpoint: Seed, weight: number): number =>
+export const drawRank = (session: Seed, endpoint: Seed, weight: number): number =>
   -Math.log(uniform(session, endpoint)) / weight;
 
 /** A number in (0, 1). Both seeds come out of a cryptographic hash, so a quick mix is enough: it has to be fair, not secret. */

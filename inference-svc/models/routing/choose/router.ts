@@ -1,20 +1,20 @@
 /** Decides which endpoints a request goes to. Each request is decided once: all callers see the same order. */
 import type { TurnRequest } from "../../../turn/request.ts";
-import { appliedTo } from "../../../turn/applied-guardrails.ts";
+import { guardrailsFor } from "../../../turn/applied-guardrails.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { StateKey } from "../../../turn/turn-state.ts";
 import type { CandidateNote, Stage } from "../../../turn/trace.ts";
 import type { Usage } from "../../../turn/usage.ts";
-import { onRequest } from "../../../turn/layer-builders.ts";
+import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
-import { asksForCompression } from "../../../turn/window.ts";
+import { requestsCompression } from "../../../turn/window.ts";
 import { type Session, orderCandidates } from "./order.ts";
 import { CandidateMemo } from "./candidate-memo.ts";
 import { type CandidateGroup, type DialectSupport, findCandidates } from "./candidates.ts";
 import type { Catalog, Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
 import { auditStages, policyFilters } from "./policies.ts";
-import { roomiestFirst } from "./window-fit.ts";
+import { sortByRoom } from "./window-fit.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
 import { isNamedSession, findSession } from "./session.ts";
 import type { Cooldown } from "../attempt/schedule.ts";
@@ -86,7 +86,7 @@ export class Router {
     const found = this.#memo.find(request, caller, () => {
       // Noted before the search, because the receipt also has them if no endpoint may serve the request.
       const excluded = (trace.excluded = new Map<string, number>());
-      const options = { excluded, policies: policyFilters(appliedTo(caller)) };
+      const options = { excluded, policies: policyFilters(guardrailsFor(caller)) };
       return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
     });
     trace.excluded = found.excluded;
@@ -108,7 +108,7 @@ export class Router {
       sessionOf: (model) => this.#session(request, caller.keyHash, model, seeds),
       tries: (endpoint) => this.#tries(endpoint, scope),
     });
-    const endpoints = asksForCompression(request) ? roomiestFirst(arranged, request) : arranged;
+    const endpoints = requestsCompression(request) ? sortByRoom(arranged, request) : arranged;
     return this.#decide(request, scope, endpoints, seeds);
   }
 
@@ -160,7 +160,7 @@ export class Router {
 
   /** Stages with those of the endpoints that guardrails in audit mode would have excluded. */
   auditPolicies(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
-    return auditStages(appliedTo(caller), endpoints, (slug) => this.catalog.find(slug)?.model);
+    return auditStages(guardrailsFor(caller), endpoints, (slug) => this.catalog.find(slug)?.model);
   }
 
   /**
@@ -239,7 +239,7 @@ export class Router {
 }
 
 /** Adds stages for guardrails in audit mode and endpoints chosen later. Stages already in the receipt are not repeated. */
-export function auditAgain(router: Router, request: TurnRequest, scope: Scope): void {
+export function auditLateEndpoints(router: Router, request: TurnRequest, scope: Scope): void {
   const { stages } = scope.trace;
   const known = new Set(stages.map((stage) => JSON.stringify(stage)));
   const found = router.auditPolicies(router.route(request, scope), scope);
@@ -248,7 +248,7 @@ export function auditAgain(router: Router, request: TurnRequest, scope: Scope): 
 
 /** A layer that notes the possible endpoints in the receipt, before any other layer may refuse the request. */
 export const noteCandidates = (router: Router, prepare: PrepareRequest): Layer =>
-  onRequest((request, scope) => {
+  requestLayer((request, scope) => {
     const endpoints = router.route(prepare(request, scope), scope);
     scope.trace.stages.push(...router.auditPolicies(endpoints, scope));
     return request;

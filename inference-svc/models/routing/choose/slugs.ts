@@ -9,7 +9,7 @@ export const isNamed = (endpoint: Endpoint, slugs: readonly string[]): boolean =
  * The place of an endpoint in `order`; -1 when it has none. In an order, the id of a provider names only endpoints of the default tier:
  * dearer tiers have to be named themselves.
  */
-export const placeIn = (order: readonly string[], endpoint: Endpoint): number =>
+export const positionIn = (order: readonly string[], endpoint: Endpoint): number =>
   order.findIndex(
     (slug) => (slug === endpoint.provider && endpoint.tier === "default") || endpoint.fullSlugs.includes(slug),
   );

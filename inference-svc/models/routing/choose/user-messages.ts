@@ -14,7 +14,7 @@ export function endsWithToolOutput(input: readonly InputItem[]): boolean {
 }
 
 /** The user's last request in a conversation. */
-export interface Ask {
+export interface UserRequest {
   /** Absent in a conversation without user messages. */
   readonly message?: InputItem;
   /** Text of the message without the notes added by the user's program. */
@@ -28,7 +28,7 @@ const maxSearched = 32;
  * Finds the latest user message with a request. Agents put their own notes into user messages, and people write "go on"; a router that follows
  * these would choose another model in the middle of a task. If no message has a request, the last message counts unchanged.
  */
-export function lastAsk(input: readonly InputItem[]): Ask {
+export function findLastUserRequest(input: readonly InputItem[]): UserRequest {
   const said = input.filter(isUser).slice(-maxSearched);
   for (const message of said.toReversed()) {
     const text = withoutNotes(messageText(message["content"])).trim();

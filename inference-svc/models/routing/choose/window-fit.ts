@@ -6,7 +6,7 @@ import type { CandidateGroup } from "./candidates.ts";
 import type { Endpoint } from "../catalog.ts";
 
 /** Keeps the order of endpoints with room for at least half of the input; after them the largest windows come first. */
-export function roomiestFirst(endpoints: readonly Endpoint[], request: TurnRequest): readonly Endpoint[] {
+export function sortByRoom(endpoints: readonly Endpoint[], request: TurnRequest): readonly Endpoint[] {
   if (endpoints.every(({ contextLength }) => contextLength === endpoints[0]?.contextLength)) return endpoints;
   const size = measureInput(request);
   const hasRoom = (endpoint: Endpoint) =>
@@ -17,7 +17,7 @@ export function roomiestFirst(endpoints: readonly Endpoint[], request: TurnReque
 }
 
 /** Keeps the groups whose windows take all of the input by its estimate; all groups when none does. */
-export function withRoom(
+export function groupsWithRoom(
   groups: readonly CandidateGroup[],
   request: TurnRequest,
   size: InputSize,

@@ -5,21 +5,21 @@
  * costs nothing; an attempt abandoned while the provider worked costs its input and the received output.
  */
 import { type InputSize, estimateInputTokens, measureInput, estimateTokens } from "../../estimate/tokens.ts";
-import { PassedAnswer } from "../../../turn/answer-kinds.ts";
+import { ForwardedAnswer } from "../../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Bill, Stage } from "../../../turn/trace.ts";
 import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
-import { Doubt } from "./doubt.ts";
+import { UsageCheck } from "./doubt.ts";
 import { calculateCost, unlistedTariff } from "./tariff.ts";
 
 /** Called with the usage when an attempt has come to its end. */
 export type OnAnswered = (endpoint: Endpoint, scope: Scope, usage: Usage) => void;
 
 /** Adds usage and cost to the end of one attempt. */
-export const billed =
+export const billLayer =
   (endpoint: Endpoint, turn: Turn, answered: OnAnswered): Turn =>
   (request, scope) => {
     const bill = new AttemptBill(endpoint, request, scope, answered);
@@ -27,7 +27,7 @@ export const billed =
     return new BilledAnswer(turn(request, scope), bill);
   };
 
-class BilledAnswer extends PassedAnswer {
+class BilledAnswer extends ForwardedAnswer {
   readonly #bill: AttemptBill;
 
   constructor(answer: Answer, bill: AttemptBill) {
@@ -46,7 +46,7 @@ class AttemptBill implements Bill {
   #request: TurnRequest | undefined;
   readonly #scope: Scope;
   readonly #answered: OnAnswered;
-  readonly #doubt: Doubt;
+  readonly #doubt: UsageCheck;
   reported: Usage | undefined;
   abandoned = false;
   /** Final usage; undefined before the end. */
@@ -64,7 +64,7 @@ class AttemptBill implements Bill {
     this.#request = request;
     this.#scope = scope;
     this.#answered = answered;
-    this.#doubt = new Doubt(endpoint, request);
+    this.#doubt = new UsageCheck(endpoint, request);
   }
 
   get settled(): boolean {

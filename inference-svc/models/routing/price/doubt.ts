@@ -20,7 +20,7 @@ export type DoubtfulFigure =
   | "server_tool_use";
 
 /** The contents of an answer so far. */
-export interface Shown {
+export interface AnswerContents {
   /** Bytes of text and reasoning. */
   readonly bytes: number;
   readonly images: number;
@@ -46,7 +46,7 @@ const toolSteps = 10;
 const maxToolCalls = 100;
 
 /** The bounds of one call, computed before its request is released. */
-export class Doubt {
+export class UsageCheck {
   readonly #endpoint: Endpoint;
   /** Maximum of the answer in tokens, without pictures. */
   readonly #output: number;
@@ -73,7 +73,7 @@ export class Doubt {
    * The usage without implausible figures: a rejected figure is 0, and estimated if possible.
    * @returns the same object when everything is plausible
    */
-  checked(usage: Usage, size: () => InputSize, shown: Shown): Usage {
+  checked(usage: Usage, size: () => InputSize, shown: AnswerContents): Usage {
     let { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens, pages, serverToolUse } = usage;
     if (inputTokens > ownInputTokens && inputTokens > this.#mostInput(size())) {
       this.#doubt("input_tokens");

@@ -70,7 +70,7 @@ async function load(name: string, provider: ProviderSettings, folder: string | u
  * The configuration without the providers whose packages failed to load.
  * @throws ConfigError when nothing is left to serve
  */
-export function leaveOutBroken(loaded: LoadedConfig, packages: SdkPackages, path: string): LoadedConfig {
+export function leaveOutBrokenProviders(loaded: LoadedConfig, packages: SdkPackages, path: string): LoadedConfig {
   const broken = new Map<string, string>();
   for (const provider of loaded.file.providers) {
     const found = isSdk(provider) ? packages.get(packageOf(provider)) : undefined;

@@ -2,7 +2,7 @@
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { throwIfAborted } from "../../../turn/abort.ts";
-import { explained } from "../../../turn/answer-kinds.ts";
+import { withExplainedFailure } from "../../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import type { Turn } from "../../../turn/turn.ts";
@@ -12,14 +12,14 @@ import type { Refusal, Target } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "../provider.ts";
 import { redactBody } from "../redacted-body.ts";
-import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
+import { noHostedTools, refuseInput, refuseTools, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import { buildTraceHeaders } from "../transport/trace-headers.ts";
 import { openModels } from "./load.ts";
 import { filePart } from "./parts.ts";
 import { callOptions, sdkNames } from "./request.ts";
 import { type ModelCall, runModel } from "./run.ts";
 import { SdkReader } from "./stream.ts";
-import { packingThoughts } from "../events/packed-thoughts.ts";
+import { withPackedThoughts } from "../events/packed-thoughts.ts";
 
 const targetOf = ({ upstreamModel, tier }: Destination): Target => ({ upstreamModel, tier, original: false });
 
@@ -50,7 +50,7 @@ export function sdkProvider(
         held: scope.held,
         stream: request.stream,
         reader: (emit) =>
-          new SdkReader(request, tier, packingThoughts(request, emit), (feature, details) =>
+          new SdkReader(request, tier, withPackedThoughts(request, emit), (feature, details) =>
             onDropped(pathOf(feature), details),
           ),
         sent: (body) => {
@@ -64,7 +64,7 @@ export function sdkProvider(
         noteKey(key, upstreamModel, failure);
         return failure;
       };
-      return explained(() => runModel(call), explain);
+      return withExplainedFailure(() => runModel(call), explain);
     };
   }
 
@@ -109,13 +109,13 @@ export function refuseSdk(request: TurnRequest): Refusal | undefined {
 function partRefusal(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":
-      return filePart(part) ? undefined : unsupported("images that are not data URLs");
+      return filePart(part) ? undefined : unsupportedMessage("images that are not data URLs");
     case "input_file":
-      return filePart(part) ? undefined : unsupported("files without file_data");
+      return filePart(part) ? undefined : unsupportedMessage("files without file_data");
     case "input_video":
-      return unsupported("video");
+      return unsupportedMessage("video");
     case "encrypted_content":
-      return unsupported("encrypted content");
+      return unsupportedMessage("encrypted content");
     default:
       return undefined;
   }

@@ -11,7 +11,7 @@ import { type MessageWriter, Output, type ReasoningWriter } from "../events/outp
 import { plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
-import { shownName } from "../known-words.ts";
+import { maskUnknownName } from "../known-words.ts";
 import { sdkFault } from "./error.ts";
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
@@ -91,7 +91,7 @@ export class SdkReader {
     // Packages end a stream in good order even when the provider broke off.
     const isCut = unified === "interrupted" || (unified === "other" && raw === undefined);
     if (unified === undefined || isCut) throw connectionLost();
-    if (unified === "error") throw providerFailed(`finish reason ${shownName(raw ?? "error")}`);
+    if (unified === "error") throw providerFailed(`finish reason ${maskUnknownName(raw ?? "error")}`);
     const filtered = unified === "content-filter";
     const status: ItemStatus = filtered || unified === "length" ? "incomplete" : "completed";
     this.#reasoning?.end(status);

@@ -2,7 +2,7 @@
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
-import { type VectorJson, entriesAt, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
+import { type VectorJson, listEntries, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
 import { providerFailed, providerFault } from "../failure.ts";
 import { isObject, objectJson, objects } from "../json.ts";
 import { serverSentEvents } from "../transport/sse.ts";
@@ -18,7 +18,7 @@ const format: VectorFormat = {
 
 /** The vectors by their index; some servers leave it out when it is the place in the list. */
 function readData(data: unknown, source: Buffer): readonly VectorJson[] {
-  const entries = entriesAt(source, findMember(source, 0, "data"));
+  const entries = listEntries(source, findMember(source, 0, "data"));
   const vectors = entries.map((): VectorJson | undefined => undefined);
   for (const [place, { start }] of entries.entries()) {
     const index = objects(data)[place]?.index ?? place;

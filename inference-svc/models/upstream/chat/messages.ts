@@ -6,7 +6,7 @@ import { chatPart } from "./parts.ts";
 import {
   type ConversationWriter,
   type WrittenCall,
-  namesParticipant,
+  hasParticipantName,
   translateInput,
 } from "../translate/conversation.ts";
 import { buildReasoningFields } from "./reasoning.ts";
@@ -85,7 +85,7 @@ class ChatWriter implements ConversationWriter {
     };
     for (const [index, item] of input.slice(0, this.#prompts).entries()) {
       const path = `input.${index}`;
-      if (namesParticipant(item)) onDropped(`${path}.name`, "system messages are sent as one");
+      if (hasParticipantName(item)) onDropped(`${path}.name`, "system messages are sent as one");
       const content = this.#content(item.content, `${path}.content`);
       const parts = typeof content === "string" ? [{ type: "text", text: content }] : objects(content);
       if (parts.every(isPlainText)) {
@@ -109,7 +109,7 @@ class ChatWriter implements ConversationWriter {
   addPrompt(item: InputItem, path: string): void {
     const role = this.#roleOf(item, path);
     const content = this.#content(item.content, `${path}.content`);
-    this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
+    this.thread.add(hasParticipantName(item) ? { role, name: item.name, content } : { role, content });
   }
 
   #roleOf(item: InputItem, path: string): string {

@@ -2,22 +2,22 @@
 import type { Target } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import type { MarkedPart } from "./cache-marks.ts";
-import { unsupported } from "../translate/unsupported-inputs.ts";
+import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 /** The reason why a part cannot be sent. Leaving it out would change the question. */
 export function refuseChatPart(part: JsonObject, target: Target): string | undefined {
   switch (part.type) {
     case "input_image":
-      return typeof part.image_url === "string" ? undefined : unsupported("images by file_id");
+      return typeof part.image_url === "string" ? undefined : unsupportedMessage("images by file_id");
     case "input_file":
       return typeof part.file_data === "string" || typeof part.file_id === "string"
         ? undefined
-        : unsupported("files by file_url");
+        : unsupportedMessage("files by file_url");
     case "input_video":
-      return target.original ? unsupported("video") : undefined;
+      return target.original ? unsupportedMessage("video") : undefined;
     case "encrypted_content":
-      return unsupported("encrypted content");
+      return unsupportedMessage("encrypted content");
     default:
       return undefined;
   }

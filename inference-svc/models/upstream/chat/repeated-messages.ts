@@ -2,7 +2,7 @@
  * Writes the messages of a conversation as JSON. Messages of the first items are cached with the items; the next request repeats these, and
  * only later items are translated.
  */
-import { beginningOf } from "../../../turn/parse/beginnings.ts";
+import { knownItemsOf } from "../../../turn/parse/beginnings.ts";
 import { isShared } from "../../../turn/parse/shared-items.ts";
 import type { InputItem } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
@@ -60,7 +60,7 @@ export class RepeatedMessages {
 
   /** Undefined for an input without known items and not expected to repeat. */
   static open(input: readonly InputItem[], translation: TranslationContext): RepeatedMessages | undefined {
-    const beginning = beginningOf(input);
+    const beginning = knownItemsOf(input);
     if (beginning === undefined && !isRemembered(input)) return undefined;
     return new RepeatedMessages(input, beginning, translation);
   }

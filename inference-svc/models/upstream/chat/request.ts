@@ -10,12 +10,12 @@ import { SentTools } from "../translate/names/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { dropExtensions } from "../translate/extensions.ts";
-import { FormatParameters, commonParameters, elsewhere, firstStops } from "../translate/parameters.ts";
+import { FormatParameters, commonParameters, writtenElsewhere, firstStops } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import type { VendorSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { MadeOnce, madeFor } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const translation: TranslationContext = {
@@ -51,7 +51,7 @@ const vendorParameters = new FormatParameters(
     top_p: "top_p",
     frequency_penalty: "frequency_penalty",
     presence_penalty: "presence_penalty",
-    top_logprobs: elsewhere,
+    top_logprobs: writtenElsewhere,
     stop: firstStops("stop", 4),
     seed: "seed",
     logit_bias: "logit_bias",
@@ -62,7 +62,7 @@ const vendorParameters = new FormatParameters(
 const otherParameters = new FormatParameters({
   ...commonParameters,
   max_output_tokens: "max_tokens",
-  top_logprobs: elsewhere,
+  top_logprobs: writtenElsewhere,
 });
 
 const taken = ["prediction"] as const;
@@ -83,12 +83,12 @@ function responseFormat(
 const formatOf = ({ type, name, description }: SchemaFormat, strict: boolean | undefined, schema: Verbatim) =>
   new Verbatim(objectJson({ type, json_schema: new Verbatim(objectJson({ name, description, strict, schema })) }));
 
-const schemaFormat = new MadeOnce((format: SchemaFormat) =>
+const schemaFormat = new WeakCache((format: SchemaFormat) =>
   formatOf(format, format.strict, new Verbatim(format.schemaJson)),
 );
-const formatsOf = madeFor(
+const formatsOf = cacheByObject(
   (schemas: VendorSchemas) =>
-    new MadeOnce((format: SchemaFormat, onDropped) => {
+    new WeakCache((format: SchemaFormat, onDropped) => {
       const { schema, strict } = sendAnswerSchema(format, schemas, onDropped);
       return formatOf(format, format.strict && strict, schema);
     }),

@@ -11,7 +11,7 @@ import { mergeFigures } from "../events/usage-figures.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { connectionLost, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
-import { namedStop } from "../translate/extensions.ts";
+import { matchingStop } from "../translate/extensions.ts";
 import { openAiForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
@@ -88,7 +88,7 @@ export class ChatTranslator implements Translator {
     // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
     if (text(choice.finish_reason) !== "") {
       // vLLM and SGLang name the text here.
-      this.#stopSequence = namedStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
+      this.#stopSequence = matchingStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
       this.#reason = incompleteReason(text(choice.finish_reason));
       this.#detail = incompleteDetail(text(choice.finish_reason));
       this.#finished = true;

@@ -9,7 +9,7 @@ import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { MadeOnce, madeFor } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/made-once.ts";
 
 export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { tools, target, onDropped } = translation;
@@ -22,23 +22,23 @@ export function addChatTools(body: ObjectWriter, request: TurnRequest, translati
 
 /** Tools as known vendors take them; other servers get schemas as they came. */
 const plainTools: ToolWriters = {
-  bare: new MadeOnce(({ list }: SentTools, onDropped) => arrayJson(list.map((tool) => chatTool(tool, onDropped, {})))),
-  marked: new MadeOnce(({ list }: SentTools, onDropped) =>
+  bare: new WeakCache(({ list }: SentTools, onDropped) => arrayJson(list.map((tool) => chatTool(tool, onDropped, {})))),
+  marked: new WeakCache(({ list }: SentTools, onDropped) =>
     arrayJson(list.map((tool) => markedTool(tool, onDropped, {}))),
   ),
 };
-const toolsOf = madeFor(
+const toolsOf = cacheByObject(
   (schemas: VendorSchemas): ToolWriters => ({
-    bare: new MadeOnce(({ list }: SentTools, onDropped) =>
+    bare: new WeakCache(({ list }: SentTools, onDropped) =>
       arrayJson(list.map((tool) => chatTool(tool, onDropped, { schemas }))),
     ),
-    marked: new MadeOnce(({ list }: SentTools, onDropped) =>
+    marked: new WeakCache(({ list }: SentTools, onDropped) =>
       arrayJson(list.map((tool) => markedTool(tool, onDropped, { schemas }))),
     ),
   }),
 );
 
-function writerOf(target: Target): MadeOnce<SentTools, Verbatim> {
+function writerOf(target: Target): WeakCache<SentTools, Verbatim> {
   const schemas = compatibleSchemas(target);
   const { bare, marked } = schemas ? toolsOf(schemas) : plainTools;
   return supports(target, "cache_control") ? marked : bare;
@@ -46,9 +46,9 @@ function writerOf(target: Target): MadeOnce<SentTools, Verbatim> {
 
 /** Writers of the list of tools. */
 interface ToolWriters {
-  readonly bare: MadeOnce<SentTools, Verbatim>;
+  readonly bare: WeakCache<SentTools, Verbatim>;
   /** The writer for tools with cache marks. */
-  readonly marked: MadeOnce<SentTools, Verbatim>;
+  readonly marked: WeakCache<SentTools, Verbatim>;
 }
 
 interface ToolForm {

@@ -4,7 +4,7 @@ import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal } from "../dialect.ts";
 import { cohereForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
-import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
+import { noHostedTools, refuseInput, refuseTools, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { cohereEmbeddings } from "./embeddings.ts";
 import { cohereError } from "./error.ts";
@@ -32,6 +32,6 @@ export function refuseCohere(request: TurnRequest): Refusal | undefined {
   // Cohere answers 400 to a response format together with tools.
   const isJson = request.textFormat !== undefined && request.textFormat.type !== "text";
   return isJson && SentTools.of(request, cohereForm).list.length > 0
-    ? { path: "text.format", message: unsupported("a JSON format beside tools") }
+    ? { path: "text.format", message: unsupportedMessage("a JSON format beside tools") }
     : undefined;
 }

@@ -4,7 +4,7 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Target } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
-import { entriesAt, findMember, readInputTokens, refuseTokenIds, textAt } from "../embedding/vectors.ts";
+import { listEntries, findMember, readInputTokens, refuseTokenIds, textAt } from "../embedding/vectors.ts";
 import { isObject, objectJson } from "../json.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { cohereError } from "./error.ts";
@@ -21,7 +21,7 @@ export const cohereVectors: VectorFormat = {
     const embeddings = findMember(source, 0, "embeddings");
     const isTyped = embeddings !== undefined && source[embeddings.start] === openBrace;
     const list = isTyped ? findMember(source, embeddings.start, "float") : embeddings;
-    return entriesAt(source, list).map((span) => textAt(source, span));
+    return listEntries(source, list).map((span) => textAt(source, span));
   },
   usage: ({ meta }) =>
     isObject(meta) && isObject(meta.billed_units) ? readInputTokens(meta.billed_units.input_tokens) : undefined,

@@ -1,7 +1,7 @@
 /** Parts of messages and tool outputs: text, and images of users (https://docs.cohere.com/docs/image-inputs). */
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { refuseMedia, unsupported } from "../translate/unsupported-inputs.ts";
+import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 const sendable = /^(https?:\/\/|data:image\/)/i;
 
@@ -11,9 +11,9 @@ export function refuseCoherePart(part: JsonObject): string | undefined {
     case "input_image":
       return sendable.test(text(part.image_url))
         ? undefined
-        : unsupported("images that are neither data URLs nor http URLs");
+        : unsupportedMessage("images that are neither data URLs nor http URLs");
     case "input_file":
-      return unsupported("files");
+      return unsupportedMessage("files");
     default:
       return refuseMedia(part);
   }

@@ -4,7 +4,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { dropExtensions } from "../translate/extensions.ts";
-import { FormatParameters, firstStops, noField, within } from "../translate/parameters.ts";
+import { FormatParameters, firstStops, noField, clampedTo } from "../translate/parameters.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -32,11 +32,11 @@ export function cohereBody(request: TurnRequest, target: Target, onDropped: OnDr
 /** Names and limits of https://docs.cohere.com/reference/chat. */
 const parameters = new FormatParameters({
   max_output_tokens: "max_tokens",
-  temperature: within("temperature", 0, 1),
-  top_p: within("p", 0.01, 0.99),
-  top_k: within("k", 0, 500),
-  frequency_penalty: within("frequency_penalty", 0, 1),
-  presence_penalty: within("presence_penalty", 0, 1),
+  temperature: clampedTo("temperature", 0, 1),
+  top_p: clampedTo("p", 0.01, 0.99),
+  top_k: clampedTo("k", 0, 500),
+  frequency_penalty: clampedTo("frequency_penalty", 0, 1),
+  presence_penalty: clampedTo("presence_penalty", 0, 1),
   stop: firstStops("stop_sequences", 5),
   seed: {
     name: "seed",

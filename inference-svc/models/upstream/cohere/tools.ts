@@ -3,7 +3,7 @@ import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/made-once.ts";
 import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
@@ -28,10 +28,10 @@ export function addCohereTools(body: ObjectWriter, request: TurnRequest, transla
   }
 }
 
-const declared = new MadeOnce(({ list }: SentTools, onDropped) =>
+const declared = new WeakCache(({ list }: SentTools, onDropped) =>
   arrayJson(list.map((tool) => cohereTool(tool, onDropped, false))),
 );
-const strictlyDeclared = new MadeOnce(({ list }: SentTools, onDropped) =>
+const strictlyDeclared = new WeakCache(({ list }: SentTools, onDropped) =>
   arrayJson(list.map((tool) => cohereTool(tool, onDropped, true))),
 );
 

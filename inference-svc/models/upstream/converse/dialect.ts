@@ -6,7 +6,13 @@ import { text } from "../json.ts";
 import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
-import { noHostedTools, refuseBlank, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
+import {
+  noHostedTools,
+  refuseBlank,
+  refuseInput,
+  refuseTools,
+  unsupportedMessage,
+} from "../translate/unsupported-inputs.ts";
 import { takesCacheMarks } from "./cache-marks.ts";
 import { converseEmbeddings } from "./embeddings.ts";
 import { converseError, findErrorType } from "./error.ts";
@@ -48,7 +54,7 @@ function aloneRefusal(request: TurnRequest, target: Target): Refusal | undefined
     ({ content }) => !content.some(({ type }) => type === "text") && content.some(isDocument),
   );
   const document = alone?.content.find(isDocument);
-  return document && { path: text(document.path), message: unsupported("a file without text beside it") };
+  return document && { path: text(document.path), message: unsupportedMessage("a file without text beside it") };
 }
 
 const isDocument = ({ document }: Block): boolean => document !== undefined;

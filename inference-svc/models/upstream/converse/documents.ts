@@ -2,9 +2,9 @@
 import { readDataUrl, readFileData } from "../../../content/files/data-url.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, text } from "../json.ts";
-import { extracted } from "../translate/blocks/cache-marks.ts";
+import { extractedDocument } from "../translate/blocks/cache-marks.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
-import { unsupported } from "../translate/unsupported-inputs.ts";
+import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 const extension = /\.(csv|docx?|html|md|pdf|txt|xlsx?)$/i;
 
@@ -22,9 +22,9 @@ const textual = /^(text\/|application\/(json|xml|yaml|x-yaml)$)/;
 
 export function refuseDocument(part: JsonObject): string | undefined {
   const data = text(part.file_data);
-  if (data === "") return unsupported("files without file_data");
+  if (data === "") return unsupportedMessage("files without file_data");
   return formatOf(part) === undefined
-    ? unsupported(`files of type ${readDataUrl(data)?.type ?? "unknown"}`)
+    ? unsupportedMessage(`files of type ${readDataUrl(data)?.type ?? "unknown"}`)
     : undefined;
 }
 
@@ -44,7 +44,11 @@ export function documentBlock(part: JsonObject, path: string, onDropped: OnDropp
   const filename = text(part.filename).replace(extension, "");
   const name = nameOf(filename);
   if (filename !== "" && filename !== name) onDropped(`${path}.filename`, `sent as ${name}`);
-  return { type: format === "pdf" ? "document" : extracted, path, document: { format, name, source: { bytes } } };
+  return {
+    type: format === "pdf" ? "document" : extractedDocument,
+    path,
+    document: { format, name, source: { bytes } },
+  };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Framing, Translator } from "../dialect.ts";
 import { providerFailed, providerFault } from "../failure.ts";
-import { shownName } from "../known-words.ts";
+import { maskUnknownName } from "../known-words.ts";
 import { converseError } from "./error.ts";
 import { type Frame, FrameScanner } from "./frames.ts";
 
@@ -36,7 +36,7 @@ function read({ headers, payload }: Frame, translator: Translator): void {
         converseError(undefined, { message: headers.get(":error-message") }, headers.get(":error-code")),
       );
     default:
-      throw providerFailed(`frame of type ${shownName(String(kind))}`);
+      throw providerFailed(`frame of type ${maskUnknownName(String(kind))}`);
   }
 }
 

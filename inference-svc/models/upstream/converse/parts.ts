@@ -5,7 +5,7 @@
 import { readDataUrl } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
-import { refuseMedia, unsupported } from "../translate/unsupported-inputs.ts";
+import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { documentBlock, refuseDocument } from "./documents.ts";
 
@@ -59,9 +59,9 @@ const videoFormats: Formats = {
 
 function refuseBytes(medium: "image" | "video", formats: Formats, url: string): string | undefined {
   const { type = "" } = readDataUrl(url) ?? {};
-  if (!type.startsWith(`${medium}/`)) return unsupported(`${medium}s that are not data URLs`);
+  if (!type.startsWith(`${medium}/`)) return unsupportedMessage(`${medium}s that are not data URLs`);
   const kind = type.slice(medium.length + 1);
-  return formats[kind] === undefined ? unsupported(`${medium}s of type ${kind}`) : undefined;
+  return formats[kind] === undefined ? unsupportedMessage(`${medium}s of type ${kind}`) : undefined;
 }
 
 function bytesBlock(medium: "image" | "video", formats: Formats, url: string): Block {

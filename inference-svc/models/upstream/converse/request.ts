@@ -7,7 +7,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import type { Conversation } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { FormatParameters, ParameterObject, elsewhere } from "../translate/parameters.ts";
+import { FormatParameters, ParameterObject, writtenElsewhere } from "../translate/parameters.ts";
 import { dropTier } from "../translate/sent-tier.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
@@ -61,11 +61,11 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
 }
 
 const parameters = new FormatParameters({
-  max_output_tokens: elsewhere,
-  temperature: elsewhere,
-  top_p: elsewhere,
-  top_k: elsewhere,
-  stop: elsewhere,
+  max_output_tokens: writtenElsewhere,
+  temperature: writtenElsewhere,
+  top_p: writtenElsewhere,
+  top_k: writtenElsewhere,
+  stop: writtenElsewhere,
 });
 
 /** If tools must not be called, only the tools called in the history are sent, as Bedrock requires. */

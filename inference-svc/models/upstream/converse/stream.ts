@@ -12,7 +12,7 @@ import { answerEnd } from "../events/answer-end.ts";
 import { servedTier } from "../events/service-tier.ts";
 import { ConverseOutputItems } from "./output-items.ts";
 import { findFamily } from "./family.ts";
-import { shownName } from "../known-words.ts";
+import { maskUnknownName } from "../known-words.ts";
 import { converseUsage } from "./usage.ts";
 import { findArguments } from "../translate/written-arguments.ts";
 
@@ -77,7 +77,7 @@ export class ConverseTranslator implements Translator {
 
   #stop({ stopReason }: JsonObject): void {
     const reason = text(stopReason);
-    if (reason.startsWith("malformed_")) throw providerFailed(`stopped for ${shownName(reason)}`);
+    if (reason.startsWith("malformed_")) throw providerFailed(`stopped for ${maskUnknownName(reason)}`);
     if (reason !== "") this.#stopReason ??= reason;
   }
 

@@ -7,7 +7,7 @@ import { toolChoice } from "../translate/blocks/tools.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/made-once.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import type { Family } from "./family.ts";
@@ -19,10 +19,10 @@ export function converseTools({ tools, onDropped, target }: TranslationContext):
   return declared.of(tools, onDropped).map((block) => ({ ...block }));
 }
 
-const strictTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+const strictTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => toolBlock(tool, true, onDropped)),
 );
-const otherTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+const otherTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => toolBlock(tool, false, onDropped)),
 );
 

@@ -1,7 +1,7 @@
 /** Credentials of AWS: those of the configuration, else those of the default chain. */
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { AwsCredentials } from "@sluice/proto/lib/aws/signature.js";
-import type { Issued } from "./source.ts";
+import type { IssuedCredential } from "./source.ts";
 
 type AwsSettings = NonNullable<ProviderSettings["aws"]>;
 
@@ -20,7 +20,7 @@ export function fixedAwsCredentials({
  * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand, and a new chain
  * for each call keeps nothing that AWS has refused.
  */
-export async function issueAwsCredentials({ region }: AwsSettings): Promise<Issued<AwsCredentials>> {
+export async function issueAwsCredentials({ region }: AwsSettings): Promise<IssuedCredential<AwsCredentials>> {
   const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
   const credential = await defaultProvider({ clientConfig: { region }, ignoreCache: true, logger: silent })();
   return { credential, expiresAtMs: credential.expiration?.getTime() };

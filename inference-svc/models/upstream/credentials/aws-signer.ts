@@ -1,8 +1,8 @@
 /** Signs requests to Amazon with Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
 import { type AwsCredentials, type RequestSigner, openSigner } from "@sluice/proto/lib/aws/signature.js";
 import type { AnswerHead } from "../events/answer.ts";
-import type { Authorization, HeaderFields, Identity, Signable } from "./identity.ts";
-import type { CredentialSource, Patience } from "./source.ts";
+import type { Authorization, HeaderFields, Identity, SignableRequest } from "./identity.ts";
+import type { CredentialSource, CredentialWait } from "./source.ts";
 
 /** Amazon accepts signatures for five minutes. A refusal with less skew than this has another cause. */
 const noticedSkewMs = 60_000;
@@ -32,14 +32,14 @@ export class AwsSigner implements Identity {
     this.#now = now;
   }
 
-  async authorize(request: Signable, patience: Patience): Promise<Authorization> {
+  async authorize(request: SignableRequest, patience: CredentialWait): Promise<Authorization> {
     const credentials = await this.credentials.take(patience);
     const { aheadMs } = this;
     return new Signature(this, credentials, aheadMs, await this.#sign(request, credentials, aheadMs));
   }
 
   /** @returns the signature's headers, in addition to those of the request */
-  async #sign(request: Signable, credentials: AwsCredentials, aheadMs: number): Promise<HeaderFields> {
+  async #sign(request: SignableRequest, credentials: AwsCredentials, aheadMs: number): Promise<HeaderFields> {
     const { url, method, headers, body } = request;
     if (this.#signer?.credentials !== credentials)
       this.#signer = { credentials, opened: openSigner({ service: this.#service, region: this.#region, credentials }) };

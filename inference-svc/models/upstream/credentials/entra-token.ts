@@ -1,7 +1,7 @@
 /** Tokens of Microsoft Entra ID. */
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { HeaderFields } from "./identity.ts";
-import type { Issued } from "./source.ts";
+import type { IssuedCredential } from "./source.ts";
 
 type AzureSettings = NonNullable<ProviderSettings["azure"]>;
 
@@ -9,7 +9,7 @@ type AzureSettings = NonNullable<ProviderSettings["azure"]>;
  * The order of sources is Microsoft's: variables, the workload identity of a Kubernetes account, managed identity, command-line tools
  * (https://learn.microsoft.com/azure/developer/javascript/sdk/authentication/credential-chains). The library is loaded on demand.
  */
-export async function issueEntraToken({ scope }: AzureSettings): Promise<Issued<HeaderFields>> {
+export async function issueEntraToken({ scope }: AzureSettings): Promise<IssuedCredential<HeaderFields>> {
   const { DefaultAzureCredential } = await import("@azure/identity");
   const { token, expiresOnTimestamp } = await new DefaultAzureCredential().getToken(scope);
   return { credential: { authorization: `Bearer ${token}` }, expiresAtMs: expiresOnTimestamp };

@@ -1,7 +1,7 @@
 /** Tokens of Google Cloud, by application default credentials or by a credential file. */
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { HeaderFields } from "./identity.ts";
-import type { Issued } from "./source.ts";
+import type { IssuedCredential } from "./source.ts";
 
 type GoogleSettings = NonNullable<ProviderSettings["google"]>;
 
@@ -15,7 +15,7 @@ const signedMs = 3_600_000;
  * (https://cloud.google.com/docs/authentication/application-default-credentials). The library is loaded on demand, and reads the file
  * again at each call.
  */
-export async function issueGoogleToken(settings: GoogleSettings): Promise<Issued<HeaderFields>> {
+export async function issueGoogleToken(settings: GoogleSettings): Promise<IssuedCredential<HeaderFields>> {
   const { GoogleAuth } = await import("google-auth-library");
   const { project = "none", credentials_file: keyFilename } = settings;
   // A given project keeps the library from starting a gcloud process to find one.

@@ -1,10 +1,10 @@
 /** The identity of this process on a cloud. It authenticates each request by a signature or a token. */
 import type { AnswerHead } from "../events/answer.ts";
-import type { CredentialSource, Patience } from "./source.ts";
+import type { CredentialSource, CredentialWait } from "./source.ts";
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
-export interface Signable {
+export interface SignableRequest {
   /** Scheme, host and port of the server; path and query as they are sent. */
   readonly url: URL;
   readonly method: string;
@@ -15,7 +15,7 @@ export interface Signable {
 
 export interface Identity {
   /** @throws Fault when there are no credentials in time */
-  authorize(request: Signable, patience: Patience): Promise<Authorization>;
+  authorize(request: SignableRequest, patience: CredentialWait): Promise<Authorization>;
 }
 
 /** The proof of an identity on one request. */
@@ -36,7 +36,7 @@ export class TokenIdentity implements Identity {
     this.#tokens = tokens;
   }
 
-  async authorize(_: Signable, patience: Patience): Promise<Authorization> {
+  async authorize(_: SignableRequest, patience: CredentialWait): Promise<Authorization> {
     return new Token(await this.#tokens.take(patience), this.#tokens);
   }
 }

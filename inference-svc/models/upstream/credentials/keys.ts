@@ -8,7 +8,7 @@ const spentRestMs = 300_000;
 const maxRestMs = 300_000;
 const minRestMs = 1_000;
 
-export interface Key {
+export interface ProviderKey {
   /** Position in the configuration, from 0. */
   readonly index: number;
   /** Undefined for servers without keys. */
@@ -31,7 +31,7 @@ interface Note {
 }
 
 export class KeyRing {
-  readonly #keys: readonly Key[];
+  readonly #keys: readonly ProviderKey[];
   readonly #notes: readonly Note[];
   readonly #now: () => number;
   #next = 0;
@@ -47,7 +47,7 @@ export class KeyRing {
   }
 
   /** The next available key; when all rest, the key with the earliest end of its rest. */
-  take(model: string): Key {
+  take(model: string): ProviderKey {
     const now = this.#now();
     const first = this.#next % this.#keys.length;
     const index = now >= this.#restsUntil ? first : this.#findRested(first, model, now);
@@ -82,7 +82,7 @@ export class KeyRing {
    * Records a failed call with a key.
    * @returns the rest in milliseconds to report to the operator, if any
    */
-  note({ index }: Key, model: string, fault: Fault): number | undefined {
+  note({ index }: ProviderKey, model: string, fault: Fault): number | undefined {
     const note = this.#notes[index]!;
     const now = this.#now();
     if (fault.reason === FaultReason.RATE_LIMITED) {

@@ -5,14 +5,14 @@ import { fixedAwsCredentials, issueAwsCredentials } from "./aws-credentials.ts";
 import { issueEntraToken } from "./entra-token.ts";
 import { issueGoogleToken } from "./google-token.ts";
 import { type Identity, TokenIdentity } from "./identity.ts";
-import { type Issued, type RenewalDeps, RenewedCredentials, fixedCredential } from "./source.ts";
+import { type IssuedCredential, type RenewalDeps, RenewedCredentials, fixedCredential } from "./source.ts";
 
 /** The identity on the cloud in the settings; undefined for providers with keys, or without authentication. */
 export function openIdentity(
   { id, aws, google, azure, api_keys: keys }: ProviderSettings,
   log: RenewalDeps["log"],
 ): Identity | undefined {
-  const renewed = <Credential>(issue: () => Promise<Issued<Credential>>) =>
+  const renewed = <Credential>(issue: () => Promise<IssuedCredential<Credential>>) =>
     new RenewedCredentials(issue, { provider: id, log });
   if (aws) {
     const fixed = fixedAwsCredentials(aws);

@@ -5,11 +5,11 @@ import type { Scope } from "../../../turn/scope.ts";
 import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";
 
 /** The time of a request: until it is aborted, or another endpoint should be tried. */
-export type Patience = Pick<Scope, "signal" | "attempt">;
+export type CredentialWait = Pick<Scope, "signal" | "attempt">;
 
 export interface CredentialSource<Credential> {
   /** @throws Fault when there are no credentials in time */
-  take(patience: Patience): Promise<Credential>;
+  take(patience: CredentialWait): Promise<Credential>;
   /** Called when a provider has refused the credentials. */
   refused(credential: Credential): void;
   /** False when the next request gets other credentials. */
@@ -23,7 +23,7 @@ export const fixedCredential = <Credential>(credential: Credential): CredentialS
   isCurrent: () => true,
 });
 
-export interface Issued<Credential> {
+export interface IssuedCredential<Credential> {
   readonly credential: Credential;
   /** Milliseconds since 1970; undefined for credentials without an end. */
   readonly expiresAtMs: number | undefined;
@@ -49,20 +49,20 @@ const refusalMs = 60_000;
 
 /** Credentials issued on demand and kept until shortly before their expiry. However many requests wait, there is one renewal. */
 export class RenewedCredentials<Credential> implements CredentialSource<Credential> {
-  readonly #issue: () => Promise<Issued<Credential>>;
+  readonly #issue: () => Promise<IssuedCredential<Credential>>;
   readonly #deps: Required<RenewalDeps>;
-  #issued: (Issued<Credential> & { readonly renewAtMs: number }) | undefined;
+  #issued: (IssuedCredential<Credential> & { readonly renewAtMs: number }) | undefined;
   #renewal: Promise<Credential> | undefined;
   #failure: { readonly detail: string; readonly untilMs: number } | undefined;
   #refusalsCountFromMs = Number.NEGATIVE_INFINITY;
 
   /** @param issue asks the cloud for credentials, and keeps none itself */
-  constructor(issue: () => Promise<Issued<Credential>>, deps: RenewalDeps) {
+  constructor(issue: () => Promise<IssuedCredential<Credential>>, deps: RenewalDeps) {
     this.#issue = issue;
     this.#deps = { now: Date.now, ...deps };
   }
 
-  async take(patience: Patience): Promise<Credential> {
+  async take(patience: CredentialWait): Promise<Credential> {
     throwIfAborted(patience.signal);
     const now = this.#deps.now();
     const issued = this.#issued;
@@ -122,7 +122,7 @@ function withinLimit<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 /** Waits as long as the request has time; others may wait for the same work. @throws Fault */
-function inTime<Value>(work: Promise<Value>, { signal, attempt: { withinMs } }: Patience): Promise<Value> {
+function inTime<Value>(work: Promise<Value>, { signal, attempt: { withinMs } }: CredentialWait): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(abortFault(signal));
     const late = () => reject(providerTimeout("credentials"));

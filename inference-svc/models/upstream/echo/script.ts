@@ -7,7 +7,7 @@ import { exampleJson } from "./example.ts";
 /** A user text with this prefix is refused. */
 const refusalPrefix = "refuse:";
 
-export type Line =
+export type EchoLine =
   | { readonly kind: "refusal"; readonly words: readonly string[] }
   | {
       readonly kind: "text";
@@ -28,18 +28,18 @@ export type Line =
 type Callable = OfferedTool & { readonly tool: FunctionTool | CustomTool };
 
 /** The items of the answer. Each word counts as a token. */
-export function buildScript(request: TurnRequest): readonly Line[] {
+export function buildScript(request: TurnRequest): readonly EchoLine[] {
   const effort = request.reasoning?.effort;
   const summary = request.reasoning?.summary === undefined ? "" : "Thinking about an echo.";
   const thought = "The built-in model does not think; it repeats what it was told.";
-  const reasoning: readonly Line[] =
+  const reasoning: readonly EchoLine[] =
     effort === undefined || effort === "none"
       ? []
       : [{ kind: "reasoning", words: wordsOf(thought), summary: wordsOf(summary) }];
   return [...reasoning, answerTo(request)];
 }
 
-function answerTo(request: TurnRequest): Line {
+function answerTo(request: TurnRequest): EchoLine {
   const prompt = lastUserText(request.input);
   if (prompt.startsWith(refusalPrefix))
     return { kind: "refusal", words: wordsOf("The built-in model was asked to refuse.") };
@@ -49,7 +49,7 @@ function answerTo(request: TurnRequest): Line {
 }
 
 /** Ends a text before the first place of any of these texts. */
-function stopped(whole: string, stop: readonly string[]): Line {
+function stopped(whole: string, stop: readonly string[]): EchoLine {
   let end = whole.length;
   let stopSequence: string | undefined;
   for (const each of stop) {
@@ -60,7 +60,7 @@ function stopped(whole: string, stop: readonly string[]): Line {
 }
 
 /** A custom tool is called with the user's text, because any text will do. */
-function callOf({ tool, namespace }: Callable, prompt: string): Line {
+function callOf({ tool, namespace }: Callable, prompt: string): EchoLine {
   const words = tool.type === "custom" ? wordsOf(prompt) : piecesOf(exampleJson(tool.parametersJson));
   return { kind: "call", type: tool.type, name: tool.name, words, ...(namespace && { namespace: namespace.name }) };
 }

@@ -3,7 +3,7 @@
  * for tests.
  */
 import { throwIfAborted } from "../../../turn/abort.ts";
-import { generated } from "../../../turn/answer-kinds.ts";
+import { toGeneratedAnswer } from "../../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
 import type { Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
@@ -13,7 +13,7 @@ import { objects } from "../json.ts";
 import { findHostedTool, isToolSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { ItemStatus } from "../events/item-writer.ts";
 import { Output } from "../events/output.ts";
-import { type Line, inputTokens, buildScript } from "./script.ts";
+import { type EchoLine, inputTokens, buildScript } from "./script.ts";
 
 /** Delay between words, about the pace of a hosted model. */
 const wordMs = 15;
@@ -28,7 +28,7 @@ export function refuseEcho(request: TurnRequest): Refusal | undefined {
 export const echo: Turn = (request, scope) => {
   throwIfAborted(scope.signal);
   scope.trace.droppedFields.push(...findDroppedFields(request));
-  return generated(speak(request, scope.signal));
+  return toGeneratedAnswer(speak(request, scope.signal));
 };
 
 const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
@@ -89,7 +89,7 @@ async function* speak(request: TurnRequest, signal: TurnSignal): AsyncGenerator<
   yield batch;
 }
 
-const tokensOf = (line: Line): number => line.words.length + (line.kind === "reasoning" ? line.summary.length : 0);
+const tokensOf = (line: EchoLine): number => line.words.length + (line.kind === "reasoning" ? line.summary.length : 0);
 
 const outcomeOf = (cut: boolean): Pick<Outcome, "status" | "reason"> =>
   cut ? { status: "incomplete", reason: "max_output_tokens" } : { status: "completed" };
@@ -112,7 +112,7 @@ interface LineWriter {
   end(status: ItemStatus): void;
 }
 
-function begin(output: Output, line: Line): LineWriter {
+function begin(output: Output, line: EchoLine): LineWriter {
   switch (line.kind) {
     case "reasoning": {
       const reasoning = output.reasoning();

@@ -1,7 +1,7 @@
 /** Splits an embedding request for endpoints with few inputs per call. All its calls are one attempt, with one bill. */
 import type { EmbeddingSettings, TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
-import { generated, readToEnd } from "../../../turn/answer-kinds.ts";
+import { toGeneratedAnswer, readToEnd } from "../../../turn/answer-kinds.ts";
 import type { Batch, Outcome, Turn } from "../../../turn/turn.ts";
 import { type Usage, sumUsage } from "../../../turn/usage.ts";
 import { answerEnd } from "../events/answer-end.ts";
@@ -11,12 +11,12 @@ import { countInputs, readVectors, vectorsItem } from "./translator.ts";
 const concurrentCalls = 8;
 
 /** @param maxInputs of one call */
-export const inParts =
+export const splitInputs =
   (turn: Turn, maxInputs: number): Turn =>
   (request, scope) =>
     countInputs(request) <= maxInputs
       ? turn(request, scope)
-      : generated(answerParts(turn, splitRequest(request, maxInputs), scope));
+      : toGeneratedAnswer(answerParts(turn, splitRequest(request, maxInputs), scope));
 
 function splitRequest(request: TurnRequest, maxInputs: number): readonly TurnRequest[] {
   const embedding = request.embedding as EmbeddingSettings;

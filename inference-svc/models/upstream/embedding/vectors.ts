@@ -99,7 +99,7 @@ export function findMember(source: Buffer, start: number, name: string): ByteSpa
 }
 
 /** The places of the entries of a list. @throws Fault for anything else */
-export function entriesAt(source: Buffer, list: ByteSpan | undefined): readonly ByteSpan[] {
+export function listEntries(source: Buffer, list: ByteSpan | undefined): readonly ByteSpan[] {
   if (!list || source[list.start] !== openBracket) throw providerFailed("no list of vectors");
   return elementsOf(source, list.start);
 }

@@ -5,7 +5,7 @@ import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { parseContentCoding, findDecompressor } from "../transport/content-coding.ts";
 import type { AnswerReader, Framing, Translator } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
-import { shownName } from "../known-words.ts";
+import { maskUnknownName } from "../known-words.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 
 /** Providers explain an error in less than a kilobyte; a longer body is the page of a proxy. */
@@ -17,7 +17,7 @@ export interface AnswerHead extends ResponseFields {
   readonly contentCoding: string | undefined;
 }
 
-export interface Expected {
+export interface ExpectedAnswer {
   /** Whether the request asked for a stream; this decides when the headers leave it open. */
   readonly stream: boolean;
   readonly framing: Framing;
@@ -26,16 +26,17 @@ export interface Expected {
 }
 
 /** @throws Fault for a redirect, which would receive the credentials, and for a web page or another unexpected type */
-export function openAnswer(head: AnswerHead, expected: Expected, translator: Translator): AnswerReader {
+export function openAnswer(head: AnswerHead, expected: ExpectedAnswer, translator: Translator): AnswerReader {
   const { status } = head;
   if (status >= 400) return new ErrorAnswer(head, expected);
   if (status >= 300) throw providerFailed(`redirect, status ${status}`);
   const coding = parseContentCoding(head.contentCoding);
-  if (coding !== undefined && !findDecompressor(coding)) throw providerFailed(`content-encoding ${shownName(coding)}`);
+  if (coding !== undefined && !findDecompressor(coding))
+    throw providerFailed(`content-encoding ${maskUnknownName(coding)}`);
   const type = head.contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const { framing } = expected;
   if (type !== framing.type && !unspecificTypes.has(type) && type !== "application/json" && !type.endsWith("+json"))
-    throw providerFailed(`content-type ${shownName(type)}`);
+    throw providerFailed(`content-type ${maskUnknownName(type)}`);
   return new DetectedAnswer(framing, translator);
 }
 
@@ -112,11 +113,11 @@ class WholeAnswer implements AnswerReader {
 
 class ErrorAnswer implements AnswerReader {
   readonly #head: AnswerHead;
-  readonly #expected: Expected;
+  readonly #expected: ExpectedAnswer;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
 
-  constructor(head: AnswerHead, expected: Expected) {
+  constructor(head: AnswerHead, expected: ExpectedAnswer) {
     this.#head = head;
     this.#expected = expected;
   }

@@ -9,7 +9,7 @@ import type { Emit } from "./item-writer.ts";
  * The other doors have separate fields for thoughts. A guardrail reads the texts after this step, and removes the packed copy from a thought it
  * redacts.
  */
-export function packingThoughts({ include, door = "responses" }: TurnRequest, emit: Emit): Emit {
+export function withPackedThoughts({ include, door = "responses" }: TurnRequest, emit: Emit): Emit {
   if (door !== "responses" || !include.includes("reasoning.encrypted_content")) return emit;
   return (event) => emit(event.type === "item.end" ? { ...event, item: withPacked(event.item) } : event);
 }

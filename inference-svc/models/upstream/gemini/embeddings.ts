@@ -1,7 +1,7 @@
 /** Embeddings of Google's Gemini API (https://ai.google.dev/api/embeddings). */
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
-import { entriesAt, findMember, readInputTokens, refuseTokenIds, vectorAt } from "../embedding/vectors.ts";
+import { listEntries, findMember, readInputTokens, refuseTokenIds, vectorAt } from "../embedding/vectors.ts";
 import { arrayJson, isObject, objectJson } from "../json.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { readGoogleError } from "../translate/google-error.ts";
@@ -9,7 +9,7 @@ import { modelPath } from "./model-path.ts";
 
 const format: VectorFormat = {
   vectors: (_, source) =>
-    entriesAt(source, findMember(source, 0, "embeddings")).map(({ start }) => vectorAt(source, start, "values")),
+    listEntries(source, findMember(source, 0, "embeddings")).map(({ start }) => vectorAt(source, start, "values")),
   usage: ({ usageMetadata: usage }) => (isObject(usage) ? readInputTokens(usage.promptTokenCount) : undefined),
 };
 

@@ -2,19 +2,21 @@
 import { readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { unsupported } from "../translate/unsupported-inputs.ts";
+import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 /** The reason why a part cannot be sent. Leaving it out would change the question. */
 export function refuseGeminiPart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":
-      return mediaPart(part.image_url) ? undefined : unsupported("images by file_id");
+      return mediaPart(part.image_url) ? undefined : unsupportedMessage("images by file_id");
     case "input_video":
-      return mediaPart(part.video_url) ? undefined : unsupported("videos that are neither data URLs nor http URLs");
+      return mediaPart(part.video_url)
+        ? undefined
+        : unsupportedMessage("videos that are neither data URLs nor http URLs");
     case "input_file":
       return fileRefusal(part);
     case "encrypted_content":
-      return unsupported("encrypted content");
+      return unsupportedMessage("encrypted content");
     default:
       return undefined;
   }
@@ -22,8 +24,8 @@ export function refuseGeminiPart(part: JsonObject): string | undefined {
 
 function fileRefusal(part: JsonObject): string | undefined {
   if (filePart(part)) return undefined;
-  if (text(part.file_data) === "") return unsupported("files by file_id");
-  return unsupported(`files of type ${readFileData(text(part.file_data))?.type ?? "unknown"}`);
+  if (text(part.file_data) === "") return unsupportedMessage("files by file_id");
+  return unsupportedMessage(`files of type ${readFileData(text(part.file_data))?.type ?? "unknown"}`);
 }
 
 /** @param part accepted by `refuseGeminiPart` */

@@ -12,7 +12,7 @@ import { dropExtensions } from "../translate/extensions.ts";
 import {
   FormatParameters,
   ParameterObject,
-  elsewhere,
+  writtenElsewhere,
   firstStops,
   noField,
   whereSupported,
@@ -57,7 +57,7 @@ const parameters = new FormatParameters({
   top_k: "topK",
   frequency_penalty: whereSupported("frequencyPenalty"),
   presence_penalty: whereSupported("presencePenalty"),
-  top_logprobs: elsewhere,
+  top_logprobs: writtenElsewhere,
   stop: firstStops("stopSequences", 5),
   seed: {
     name: "seed",

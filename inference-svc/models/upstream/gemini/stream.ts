@@ -6,7 +6,7 @@ import type { Target, Translator } from "../dialect.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
-import { connectionLost, endedBadly, providerFault } from "../failure.ts";
+import { connectionLost, endedWithFailure, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { readGoogleError } from "../translate/google-error.ts";
 import { findArguments } from "../translate/written-arguments.ts";
@@ -93,7 +93,7 @@ export class GeminiTranslator implements Translator {
 
   #read(candidate: JsonObject, data: string, place: number): void {
     const reason = text(candidate.finishReason);
-    if (failures.has(reason)) throw endedBadly(reason, text(candidate.finishMessage));
+    if (failures.has(reason)) throw endedWithFailure(reason, text(candidate.finishMessage));
     this.#grounding.read(candidate.groundingMetadata);
     const parts = objects(isObject(candidate.content) ? candidate.content.parts : undefined);
     const hasCalls = parts.some(({ functionCall }) => isObject(functionCall));
@@ -121,7 +121,7 @@ export class GeminiTranslator implements Translator {
     if (this.done) return;
     if (this.#finishReason === undefined && !(isWhole && this.#parts.count > 0)) throw connectionLost();
     // Gemini ends some empty answers with STOP, after thoughts too. A program would stop there without a sign.
-    if (this.#finishReason === "STOP" && !this.#parts.says) throw endedBadly("STOP", "the answer is empty");
+    if (this.#finishReason === "STOP" && !this.#parts.says) throw endedWithFailure("STOP", "the answer is empty");
     const reason = incomplete.get(this.#finishReason ?? "");
     const status: ItemStatus = reason ? "incomplete" : "completed";
     this.#parts.end(status);

@@ -1,7 +1,7 @@
 /** Gemini on Vertex AI, with a separate format for embeddings (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
-import { entriesAt, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
+import { listEntries, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
 import { type JsonObject, arrayJson, isObject, objectJson } from "../json.ts";
 import { gemini } from "./dialect.ts";
 import { geminiEmbeddings } from "./embeddings.ts";
@@ -9,7 +9,7 @@ import { modelPath } from "./model-path.ts";
 
 const format: VectorFormat = {
   vectors: (_, source) =>
-    entriesAt(source, findMember(source, 0, "predictions")).map(({ start }) =>
+    listEntries(source, findMember(source, 0, "predictions")).map(({ start }) =>
       vectorAt(source, findMember(source, start, "embeddings")?.start ?? start, "values"),
     ),
   usage: ({ predictions }) =>

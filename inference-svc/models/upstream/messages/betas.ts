@@ -2,7 +2,7 @@
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { supports } from "../translate/context.ts";
-import { asksForCode } from "./native-tools.ts";
+import { requestsCodeExecution } from "./native-tools.ts";
 
 /** The vendor takes any name; most other servers of the format know none. */
 export const takesBetas = (target: Target, parameter: "anthropic_betas" | "context_management"): boolean =>
@@ -20,7 +20,7 @@ export function betaHeader(request: TurnRequest, target: Target): Readonly<Recor
   const names = anthropicBetas && takesBetas(target, "anthropic_betas") ? [...anthropicBetas] : [];
   const isEdited = edits?.startsWith("{") === true && takesBetas(target, "context_management");
   if (isEdited && !names.some((name) => name.startsWith(contextManagement.kind))) names.push(contextManagement.name);
-  if (asksForCode(request) && !names.some((name) => name.startsWith(codeExecution.kind)))
+  if (requestsCodeExecution(request) && !names.some((name) => name.startsWith(codeExecution.kind)))
     names.push(codeExecution.name);
   return names.length === 0 ? undefined : { "anthropic-beta": names.join(",") };
 }

@@ -36,7 +36,7 @@ const runsFetch = ({ kind, spelling, json }: HostedTool, { nativeTools, original
 };
 
 /** The type of the items of fetched pages. */
-export function fetchSpelling(request: TurnRequest): string {
+export function fetchedPageType(request: TurnRequest): string {
   for (const { tool } of offeredTools(request))
     if (tool.type === "hosted" && tool.kind === webFetch) return tool.spelling;
   return webFetch;
@@ -135,7 +135,7 @@ function findCodeTool(request: TurnRequest): HostedTool | undefined {
 }
 
 /** Whether the provider is to run code, which needs the name of a beta. */
-export const asksForCode = (request: TurnRequest): boolean => findCodeTool(request) !== undefined;
+export const requestsCodeExecution = (request: TurnRequest): boolean => findCodeTool(request) !== undefined;
 
 /** Id of the container used for code in earlier turns; undefined for a new container. */
 export function namedContainer(request: TurnRequest): string | undefined {

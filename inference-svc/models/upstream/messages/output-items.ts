@@ -14,7 +14,7 @@ import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
 import { Fetches } from "./fetches.ts";
-import { fetchSpelling, namedContainer } from "./native-tools.ts";
+import { fetchedPageType, namedContainer } from "./native-tools.ts";
 import { Searches } from "./searches.ts";
 import { ToolSearches } from "./tool-searches.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
@@ -61,7 +61,7 @@ export class MessagesOutputItems {
     );
     const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
-    this.#fetches = new Fetches(this.#output, fetchSpelling(request));
+    this.#fetches = new Fetches(this.#output, fetchedPageType(request));
     this.#toolSearches = new ToolSearches(this.#output, this.#tools);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }

@@ -4,7 +4,7 @@ import { readDataUrl, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { refuseMedia, unsupported } from "../translate/unsupported-inputs.ts";
+import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 /** The reason why a part cannot be sent. Leaving it out would change the question. */
 export function refuseMessagesPart(part: JsonObject): string | undefined {
@@ -12,7 +12,7 @@ export function refuseMessagesPart(part: JsonObject): string | undefined {
     case "input_file":
       return refuseDocument(part);
     case "input_image":
-      return imageSource(part) ? undefined : unsupported("images that are neither data URLs nor http URLs");
+      return imageSource(part) ? undefined : unsupportedMessage("images that are neither data URLs nor http URLs");
     default:
       return refuseMedia(part);
   }
@@ -52,7 +52,7 @@ function refuseDocument(part: JsonObject): string | undefined {
   if (text(part.file_data) === "" && text(part.file_id) !== "") return undefined;
   const type = readFileData(text(part.file_data))?.type ?? "";
   const isTaken = type === "application/pdf" || textual.test(type) || /^https?:/.test(text(part.file_url));
-  return isTaken ? undefined : unsupported(`files of type ${type || "unknown"}`);
+  return isTaken ? undefined : unsupportedMessage(`files of type ${type || "unknown"}`);
 }
 
 /** @param part accepted by `refuseMessagesPart` */

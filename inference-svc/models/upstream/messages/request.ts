@@ -14,7 +14,7 @@ import { thinkingSettings } from "../translate/blocks/reasoning.ts";
 import { toolChoice } from "../translate/blocks/tools.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import { messagesConversation } from "./messages.ts";
-import { FormatParameters, elsewhere } from "../translate/parameters.ts";
+import { FormatParameters, writtenElsewhere } from "../translate/parameters.ts";
 import { takesBetas } from "./betas.ts";
 import { namedContainer } from "./native-tools.ts";
 import { messagesTools } from "./tools.ts";
@@ -71,10 +71,10 @@ export function messagesBody(
 }
 
 const parameters = new FormatParameters({
-  max_output_tokens: elsewhere,
-  temperature: elsewhere,
-  top_p: elsewhere,
-  top_k: elsewhere,
+  max_output_tokens: writtenElsewhere,
+  temperature: writtenElsewhere,
+  top_p: writtenElsewhere,
+  top_k: writtenElsewhere,
   stop: {
     name: "stop_sequences",
     // The vendor answers 400 to a text of nothing but white space.

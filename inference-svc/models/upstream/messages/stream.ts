@@ -10,7 +10,7 @@ import { servedTier } from "../events/service-tier.ts";
 import { MessagesOutputItems } from "./output-items.ts";
 import { messagesError } from "./error.ts";
 import { MessagesUsage } from "./usage.ts";
-import { namedStop } from "../translate/extensions.ts";
+import { matchingStop } from "../translate/extensions.ts";
 import { findArguments } from "../translate/written-arguments.ts";
 
 /**
@@ -110,7 +110,7 @@ export class MessagesTranslator implements Translator {
   #stop({ stop_reason, stop_sequence, stop_details }: JsonObject): void {
     if (typeof stop_reason !== "string") return;
     this.#stopReason = stop_reason;
-    this.#stopSequence = namedStop(this.#stopTexts, stop_sequence);
+    this.#stopSequence = matchingStop(this.#stopTexts, stop_sequence);
     const explanation = isObject(stop_details) ? text(stop_details.explanation) : "";
     this.#category = (stop_reason === "refusal" && isObject(stop_details) && text(stop_details.category)) || undefined;
     if (stop_reason === "refusal" && explanation !== "") this.#blocks.refuse(explanation);

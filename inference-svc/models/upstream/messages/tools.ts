@@ -2,7 +2,7 @@
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
-import { MadeOnce } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/made-once.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
@@ -61,15 +61,15 @@ const countBefore = (list: readonly SentTool[], path: string): number =>
 
 const placeOf = (path: string): number => Number(/^tools\.(\d+)/.exec(path)?.[1] ?? Number.POSITIVE_INFINITY);
 
-const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+const plainTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, false)),
 );
-const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+const anthropicTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
 );
 /** Anthropic shows the model only deferred tools found by a search: its own, or the client's. */
-const deferringTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
-const referredTools = new MadeOnce(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
+const deferringTools = new WeakCache(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
+const referredTools = new WeakCache(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
 
 const deferred = (list: readonly SentTool[], onDropped: OnDropped, isHeld: (tool: SentTool) => boolean): Block[] =>
   list.map((tool) => {

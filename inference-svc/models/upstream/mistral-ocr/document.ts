@@ -4,7 +4,13 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Refusal } from "../dialect.ts";
 import { type JsonObject, text } from "../json.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
-import { noHostedTools, refuseInput, refuseMedia, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
+import {
+  noHostedTools,
+  refuseInput,
+  refuseMedia,
+  refuseTools,
+  unsupportedMessage,
+} from "../translate/unsupported-inputs.ts";
 
 /** Maximum size of a document in the API's documentation. */
 const maxBytes = 50_000_000;
@@ -19,9 +25,9 @@ const findDocuments = (input: readonly InputItem[]): readonly JsonObject[] =>
 export function refuseMistralOcr(request: TurnRequest): Refusal | undefined {
   const refusal = refuseTools(request, noHostedTools) ?? refuseInput(request.input, refusePart);
   if (refusal) return refusal;
-  if (request.tools.length > 0) return { path: "tools", message: unsupported("tools") };
+  if (request.tools.length > 0) return { path: "tools", message: unsupportedMessage("tools") };
   if (request.textFormat !== undefined && request.textFormat.type !== "text")
-    return { path: "text.format", message: unsupported("a JSON format") };
+    return { path: "text.format", message: unsupportedMessage("a JSON format") };
   return findDocuments(request.input).length === 1
     ? undefined
     : { path: "input", message: "the model reads exactly one file or picture of a request" };
@@ -30,9 +36,10 @@ export function refuseMistralOcr(request: TurnRequest): Refusal | undefined {
 function refusePart(part: JsonObject): string | undefined {
   if (!media.has(part.type)) return refuseMedia(part);
   const url = urlOf(part);
-  if (url === undefined) return unsupported(part.type === "input_image" ? "images by file_id" : "files by file_id");
+  if (url === undefined)
+    return unsupportedMessage(part.type === "input_image" ? "images by file_id" : "files by file_id");
   // Four characters of base64 hold three bytes.
-  return url.length > (maxBytes * 4) / 3 ? unsupported("files of more than 50 MB") : undefined;
+  return url.length > (maxBytes * 4) / 3 ? unsupportedMessage("files of more than 50 MB") : undefined;
 }
 
 /** A data URL, or a URL for Mistral to fetch; undefined for a part without either. */

@@ -10,7 +10,7 @@ import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
 import { spellItemType } from "./spelling.ts";
 
-export interface Slot {
+export interface OutputSlot {
   /** The provider's output index. */
   readonly outputIndex: unknown;
   readonly upstreamId: unknown;
@@ -21,7 +21,7 @@ export interface Slot {
   end(item: JsonObject, status: ItemStatus): void;
 }
 
-export function openSlot(reading: ReadContext, outputIndex: unknown, item: JsonObject): Slot {
+export function openSlot(reading: ReadContext, outputIndex: unknown, item: JsonObject): OutputSlot {
   const { names } = reading;
   const index = reading.output.count;
   const reader = openReader(reading, names.ownItem(item));

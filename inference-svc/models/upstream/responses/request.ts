@@ -7,7 +7,7 @@ import { addResponsesTools } from "./tools.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { MadeOnce, madeFor } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/made-once.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, allParameters } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
@@ -101,14 +101,14 @@ function textSettings(request: TurnRequest, target: Target, onDropped: OnDropped
   return new Verbatim(text.end());
 }
 
-const schemaFormat = new MadeOnce(
+const schemaFormat = new WeakCache(
   ({ type, name, description, strict, schemaJson }: SchemaFormat) =>
     new Verbatim(objectJson({ type, name, description, strict, schema: new Verbatim(schemaJson) })),
 );
 
-const formatsOf = madeFor(
+const formatsOf = cacheByObject(
   (schemas: VendorSchemas) =>
-    new MadeOnce((format: SchemaFormat, onDropped) => {
+    new WeakCache((format: SchemaFormat, onDropped) => {
       const { type, name, description } = format;
       const { schema, strict } = sendAnswerSchema(format, schemas, onDropped);
       return new Verbatim(objectJson({ type, name, description, strict: format.strict && strict, schema }));

@@ -13,8 +13,8 @@ import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { inBandError } from "./error.ts";
 import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
-import { type Slot, openSlot } from "./output-items.ts";
-import { shownName } from "../known-words.ts";
+import { type OutputSlot, openSlot } from "./output-items.ts";
+import { maskUnknownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
 
@@ -39,14 +39,14 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
  * Whether a final item matches a slot by id: an index by itself may belong to another item. Reasoning is excluded, because an answer is
  * complete without it.
  */
-const isAnswer = (slot: Slot, { id }: JsonObject): boolean =>
+const isAnswer = (slot: OutputSlot, { id }: JsonObject): boolean =>
   slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
 
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: ReadContext;
   /** In order of appearance. */
-  readonly #slots: Slot[] = [];
+  readonly #slots: OutputSlot[] = [];
   /** Events of items not announced yet. */
   #early: JsonObject[] = [];
   done = false;
@@ -103,16 +103,16 @@ export class ResponsesTranslator implements Translator {
     else this.#reading.output.native(type, toNativePayload(event));
   }
 
-  #slotOf(event: JsonObject, type: string): Slot | undefined {
+  #slotOf(event: JsonObject, type: string): OutputSlot | undefined {
     const known = this.#find(event.output_index, event.item_id);
     const implied = known ? undefined : impliedType.get(type);
     return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
   }
 
   /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
-  #find(outputIndex: unknown, id: unknown): Slot | undefined {
-    let byId: Slot | undefined;
-    let byIndex: Slot | undefined;
+  #find(outputIndex: unknown, id: unknown): OutputSlot | undefined {
+    let byId: OutputSlot | undefined;
+    let byIndex: OutputSlot | undefined;
     for (let at = this.#slots.length - 1; at >= 0; at--) {
       const slot = this.#slots[at];
       const sameIndex = outputIndex !== undefined && slot?.outputIndex === outputIndex;
@@ -124,7 +124,7 @@ export class ResponsesTranslator implements Translator {
     return byId ?? byIndex;
   }
 
-  #open(outputIndex: unknown, item: unknown): Slot {
+  #open(outputIndex: unknown, item: unknown): OutputSlot {
     if (!isObject(item) || text(item.type) === "") throw providerFailed("an output item without a type");
     const slot = openSlot(this.#reading, outputIndex, item);
     this.#slots.push(slot);
@@ -139,7 +139,7 @@ export class ResponsesTranslator implements Translator {
     if (id === "" || !again) this.#open(outputIndex, item);
   }
 
-  #replay(slot: Slot): void {
+  #replay(slot: OutputSlot): void {
     const early = this.#early;
     this.#early = early.filter((event) => this.#find(event.output_index, event.item_id) !== slot);
     for (const event of early) if (!this.#early.includes(event)) slot.event(text(event.type), event);
@@ -160,7 +160,7 @@ export class ResponsesTranslator implements Translator {
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
     const status = response.status ?? (type === "" ? statusOf(response) : type.slice("response.".length));
     if (status !== "completed" && status !== "incomplete")
-      throw providerFailed(`response status ${shownName(text(status))}`);
+      throw providerFailed(`response status ${maskUnknownName(text(status))}`);
     this.#end(response, status);
   }
 
@@ -185,7 +185,7 @@ export class ResponsesTranslator implements Translator {
 
   /** Ends the items started or left out in the stream, from the final response. */
   #complete(items: readonly JsonObject[], status: ItemStatus): void {
-    const seen = new Set<Slot>();
+    const seen = new Set<OutputSlot>();
     for (const item of items) {
       const slot = this.#match(item, seen) ?? this.#open(undefined, item);
       seen.add(slot);
@@ -196,7 +196,7 @@ export class ResponsesTranslator implements Translator {
   }
 
   /** Matches by id; for servers with changing ids, by order among items of the same type. */
-  #match(item: JsonObject, seen: ReadonlySet<Slot>): Slot | undefined {
+  #match(item: JsonObject, seen: ReadonlySet<OutputSlot>): OutputSlot | undefined {
     const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
     return open.find((slot) => slot.upstreamId === item.id) ?? open[0];
   }

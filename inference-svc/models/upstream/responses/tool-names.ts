@@ -2,8 +2,8 @@
 import type { Tool, ToolReference, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
-import { describeRename, fitNames, fitOther, openAiForm } from "../translate/names/name-rules.ts";
-import { hasBroughtTools, broughtTools } from "../translate/offered-tools.ts";
+import { describeRename, fitNames, fitHistoryName, openAiForm } from "../translate/names/name-rules.ts";
+import { hasItemTools, itemTools } from "../translate/offered-tools.ts";
 
 const { names: rule } = openAiForm;
 
@@ -36,7 +36,7 @@ class Scope {
 
   /** The name to send. A tool found only in the history gets a name different from all tools of the request. */
   sent(name: string): string {
-    return this.#sent.get(name) ?? fitOther(name, rule, (other) => this.#own.has(other));
+    return this.#sent.get(name) ?? fitHistoryName(name, rule, (other) => this.#own.has(other));
   }
 
   own(sentName: string): string {
@@ -72,8 +72,8 @@ export class ToolNames {
   /** The same object for the same tools, so the dialect can cache their translation by it, unless a tool from an item is renamed. */
   static of(request: TurnRequest): ToolNames {
     const own = ToolNames.#of(request.tools, request.tools, []);
-    if (!hasBroughtTools(request.input)) return own;
-    const brought = broughtTools(request.input);
+    if (!hasItemTools(request.input)) return own;
+    const brought = itemTools(request.input);
     return own.#fits && fitting(brought) ? own : ToolNames.#of(request, request.tools, brought);
   }
 

@@ -15,7 +15,7 @@ import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { isToolSearch } from "../translate/offered-tools.ts";
-import { MadeOnce, madeFor } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/made-once.ts";
 import { describeRename, openAiForm } from "../translate/names/name-rules.ts";
 import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
@@ -42,31 +42,32 @@ const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "resp
 
 /** Writers of the list of tools, by whether functions without `strict` are sent as not strict. */
 interface ToolWriters {
-  readonly asGiven: MadeOnce<ToolNames, Verbatim>;
-  readonly loose: MadeOnce<ToolNames, Verbatim>;
+  readonly asGiven: WeakCache<ToolNames, Verbatim>;
+  readonly loose: WeakCache<ToolNames, Verbatim>;
 }
 
-const writersOf = (write: (isLoosened: boolean) => MadeOnce<ToolNames, Verbatim>): ToolWriters => ({
+const writersOf = (write: (isLoosened: boolean) => WeakCache<ToolNames, Verbatim>): ToolWriters => ({
   asGiven: write(false),
   loose: write(true),
 });
 
 const vendorTools = writersOf(
   (isLoosened) =>
-    new MadeOnce((names: ToolNames, onDropped) =>
+    new WeakCache((names: ToolNames, onDropped) =>
       toolsJson({ names, isLoosened, onRenamed: onDropped, onDropped, schemas: openaiSchemas }),
     ),
 );
 const plainTools = writersOf(
-  (isLoosened) => new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed })),
+  (isLoosened) => new WeakCache((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed })),
 );
-const compatibleTools = madeFor((schemas: VendorSchemas) =>
+const compatibleTools = cacheByObject((schemas: VendorSchemas) =>
   writersOf(
-    (isLoosened) => new MadeOnce((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed, schemas })),
+    (isLoosened) =>
+      new WeakCache((names: ToolNames, onRenamed) => toolsJson({ names, isLoosened, onRenamed, schemas })),
   ),
 );
 
-function written(target: Target, isLoosened: boolean): MadeOnce<ToolNames, Verbatim> {
+function written(target: Target, isLoosened: boolean): WeakCache<ToolNames, Verbatim> {
   const schemas = compatibleSchemas(target);
   const others = schemas ? compatibleTools(schemas) : plainTools;
   const { asGiven, loose } = isVendor(target) ? vendorTools : others;

@@ -120,13 +120,13 @@ class InputTranslator {
   }
 
   #asked(item: InputItem, path: string): void {
-    if (namesParticipant(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
+    if (hasParticipantName(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
     this.#writer.addPrompt(item, path);
   }
 
   #said(item: InputItem, path: string): void {
     const { onDropped } = this.#translation;
-    if (namesParticipant(item)) onDropped(`${path}.name`, noField);
+    if (hasParticipantName(item)) onDropped(`${path}.name`, noField);
     if (item.phase !== undefined && item.phase !== null) onDropped(`${path}.phase`, noField);
     const parts = objects(item.content);
     for (let index = 0; index < parts.length; index++) {
@@ -205,4 +205,4 @@ class InputTranslator {
 }
 
 /** Whether a message names its participant. */
-export const namesParticipant = ({ name }: InputItem): boolean => name !== undefined && name !== null;
+export const hasParticipantName = ({ name }: InputItem): boolean => name !== undefined && name !== null;

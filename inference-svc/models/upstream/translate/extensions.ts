@@ -29,5 +29,5 @@ export function dropExtensions(
 }
 
 /** The stop text named by a provider, if it is in the request: only the client's own texts go back to it this way. */
-export const namedStop = (stop: TurnRequest["stop"], named: unknown): string | undefined =>
+export const matchingStop = (stop: TurnRequest["stop"], named: unknown): string | undefined =>
   typeof named === "string" && stop?.includes(named) === true ? named : undefined;

@@ -14,7 +14,7 @@ interface Made<Result> {
   readonly dropped: readonly Dropped[];
 }
 
-export class MadeOnce<Source extends object, Result> {
+export class WeakCache<Source extends object, Result> {
   readonly #known = new WeakMap<Source, Made<Result>>();
   readonly #make: (source: Source, onDropped: OnDropped) => Result;
 
@@ -38,7 +38,9 @@ export class MadeOnce<Source extends object, Result> {
 }
 
 /** A function whose results are kept for as long as their argument lives. */
-export function madeFor<Source extends object, Result>(make: (source: Source) => Result): (source: Source) => Result {
+export function cacheByObject<Source extends object, Result>(
+  make: (source: Source) => Result,
+): (source: Source) => Result {
   const known = new WeakMap<Source, Result>();
   return (source) => {
     let made = known.get(source);

@@ -1,5 +1,5 @@
 /** The tools offered to a model: those of the request, and those added by input items. */
-import { hasOther } from "../../../turn/parse/beginnings.ts";
+import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import type {
   CustomTool,
   FunctionTool,
@@ -33,10 +33,10 @@ const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_
 const brings = (item: InputItem): boolean => bringers.has(item.type);
 
 /** Whether items add tools. */
-export const hasBroughtTools = (input: TurnRequest["input"]): boolean => hasOther(input, brings);
+export const hasItemTools = (input: TurnRequest["input"]): boolean => hasUnknownItem(input, brings);
 
 /** The tools added by items. */
-export const broughtTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
+export const itemTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
   input.filter(brings).flatMap((item) => objects(item.tools));
 
 /**
@@ -45,7 +45,7 @@ export const broughtTools = (input: TurnRequest["input"]): readonly JsonObject[]
  */
 export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
   const { input, tools, toolChoice } = request;
-  const brought = hasBroughtTools(input);
+  const brought = hasItemTools(input);
   if (tools.length === 0 && !brought) return none;
   const source = brought || typeof toolChoice === "object" ? request : tools;
   let offered = known.get(source);

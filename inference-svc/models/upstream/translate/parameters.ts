@@ -24,10 +24,10 @@ interface Fitted<Value> {
 }
 
 /** Marks a parameter written and reported by code of the dialect, because it depends on other fields. */
-export const elsewhere = Symbol("elsewhere");
+export const writtenElsewhere = Symbol("elsewhere");
 
-/** A parameter's name in a format, its name and limits, or `elsewhere`. */
-type Taken<Value> = string | Fitted<Value> | typeof elsewhere;
+/** A parameter's name in a format, its name and limits, or `writtenElsewhere`. */
+type Taken<Value> = string | Fitted<Value> | typeof writtenElsewhere;
 
 type TakenParameters = { readonly [Name in ParameterName]?: Taken<ParameterValue<Name>> };
 
@@ -63,7 +63,7 @@ export class FormatParameters {
   constructor(taken: TakenParameters, reason = noField) {
     this.#rows = parameterList.flatMap(({ name: path, field }): readonly FormatRow[] => {
       const how: Taken<unknown> | undefined = taken[path];
-      if (how === elsewhere) return [];
+      if (how === writtenElsewhere) return [];
       const { name: sentName, fit } = typeof how === "string" ? { name: how } : { name: undefined, ...how };
       return [{ path, field, sentName, fit }];
     });
@@ -93,7 +93,7 @@ export const whereSupported = (name: string): Fitted<unknown> => ({
 });
 
 /** Moves a number to the nearest allowed value; the provider answers 400 to others. */
-export const within = (name: string, min: number, max: number): Fitted<number> => ({
+export const clampedTo = (name: string, min: number, max: number): Fitted<number> => ({
   name,
   fit: (value, { path, onDropped }) => {
     if (value >= min && value <= max) return value;

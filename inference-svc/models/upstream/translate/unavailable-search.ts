@@ -2,7 +2,7 @@
  * Drops web search from requests to endpoints without it (`tools.unavailable: drop` in the configuration file). Programs such as
  * Codex send this tool with every request and cannot turn it off.
  */
-import { hasOther } from "../../../turn/parse/beginnings.ts";
+import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import type { InputItem, Tool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import { objects, text } from "../json.ts";
@@ -62,7 +62,7 @@ const known = new WeakMap<TurnRequest, Shortened | "impossible">();
  * the same request.
  */
 function withoutSearch(request: TurnRequest): Shortened | undefined {
-  if (!request.tools.some(isSearchTool) && !hasOther(request.input, bringsSearch)) return undefined;
+  if (!request.tools.some(isSearchTool) && !hasUnknownItem(request.input, bringsSearch)) return undefined;
   let shortened = known.get(request);
   if (shortened === undefined) known.set(request, (shortened = shorten(request) ?? "impossible"));
   return shortened === "impossible" ? undefined : shortened;

@@ -5,7 +5,7 @@ import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { findSpecialInputs } from "./special-inputs.ts";
 import { isToolSearch, offeredTools } from "./offered-tools.ts";
 
-export const unsupported = (what: string): string => `no provider of this model takes ${what}`;
+export const unsupportedMessage = (what: string): string => `no provider of this model takes ${what}`;
 
 const media: ReadonlyMap<unknown, string> = new Map([
   ["input_audio", "audio"],
@@ -16,7 +16,7 @@ const media: ReadonlyMap<unknown, string> = new Map([
 /** The reason why a format of texts, images and files cannot hold a part; undefined for a part of another type. */
 export function refuseMedia({ type }: JsonObject): string | undefined {
   const name = media.get(type);
-  return name === undefined ? undefined : unsupported(name);
+  return name === undefined ? undefined : unsupportedMessage(name);
 }
 
 /** A request of nothing but blanks: formats that leave blank texts out would have no message left, which is a 400 of the provider. */
@@ -84,10 +84,11 @@ function itemRefusal(item: InputItem, path: string, refuse: CheckPart): Refusal 
   if (item.type === "compaction" || item.type === "context_compaction") {
     // A provider unable to decrypt it would not know the conversation so far.
     const sealed = text(item.encrypted_content) !== "";
-    return sealed ? { path, message: unsupported(`items of type ${item.type}`) } : undefined;
+    return sealed ? { path, message: unsupportedMessage(`items of type ${item.type}`) } : undefined;
   }
   if (item.type !== "computer_call_output") return undefined;
   const url = isObject(item.output) ? text(item.output.image_url) : "";
-  const message = url === "" ? unsupported("images by file_id") : refuse({ type: "input_image", image_url: url });
+  const message =
+    url === "" ? unsupportedMessage("images by file_id") : refuse({ type: "input_image", image_url: url });
   return message === undefined ? undefined : { path: `${path}.output`, message };
 }

@@ -3,10 +3,10 @@ import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import type { TurnSignal } from "../../../turn/signal.ts";
 import type { AttemptDeadline } from "../../../turn/scope.ts";
 import type { Usage } from "../../../turn/usage.ts";
-import type { Expected } from "../events/answer.ts";
+import type { ExpectedAnswer } from "../events/answer.ts";
 import type { Timeouts } from "./deadline.ts";
 
-export interface Call extends Expected {
+export interface Call extends ExpectedAnswer {
   readonly timeouts: Timeouts;
   readonly attemptDeadline: AttemptDeadline;
   /** The API key whose share of CPU time is used to read the answer. */

@@ -15,7 +15,7 @@ const sweepMs = 500;
 /** Shared by the whole process, so a configuration reload keeps the cache. */
 const lookup = cacheLookups();
 /** Shared by the whole process, because its name server and its network are. */
-export const egress = new Egress();
+export const sharedEgress = new Egress();
 
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
@@ -28,7 +28,7 @@ export class Connections implements ConnectionOwner {
   readonly #waiting: (() => void)[] = [];
 
   constructor(origin: string, connectMs: number) {
-    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, egress };
+    this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, egress: sharedEgress };
   }
 
   /** A connection for one request. */

@@ -13,7 +13,7 @@ import { Deadline, type DeadlineWatcher, type Phase } from "./deadline.ts";
 import type { Connection, Request, ResponseHandler } from "./http/connection.ts";
 import type { ResponseHead } from "./http/response-head.ts";
 import type { AnswerReader, Translator } from "../dialect.ts";
-import { connectionLost, isFullWindow, providerFailed, providerTimeout } from "../failure.ts";
+import { connectionLost, isContextExceeded, providerFailed, providerTimeout } from "../failure.ts";
 import { HeldAnswer } from "./held-answer.ts";
 import { BatchQueue, type QueueHooks } from "./queue.ts";
 
@@ -241,7 +241,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   /** Whether the exchange has failed; a full window only ends a running answer. */
   #isEndedBy(error: unknown): boolean {
     const fault = Fault.from(error);
-    if (isFullWindow(fault) && this.#queue.open && !this.#translator.done) {
+    if (isContextExceeded(fault) && this.#queue.open && !this.#translator.done) {
       this.#translator.cut();
       return false;
     }

@@ -3,7 +3,7 @@
  * layers behind it keep of the events, at most until the turn ends.
  */
 import { type Account, chunkOverheadBytes } from "@sluice/proto/lib/load/held-bytes.js";
-import { measureParsed, measureSmall, smallEvent } from "../../estimate/memory.ts";
+import { measureParsed, measureSmallEvent, maxSmallEventLength } from "../../estimate/memory.ts";
 import type { Translator } from "../dialect.ts";
 import type { BatchQueue } from "./queue.ts";
 
@@ -40,7 +40,7 @@ export class HeldAnswer implements Translator {
   event(name: string | undefined, data: string): void {
     this.#unread = 0;
     const { textUnits, otherEvents } = this.#queue;
-    if (data.length > smallEvent) {
+    if (data.length > maxSmallEventLength) {
       // Before it is parsed, because the objects of some texts take ten times as much memory as their characters.
       this.#kept += data.length;
       this.#working += measureParsed(data) - data.length;
@@ -49,7 +49,7 @@ export class HeldAnswer implements Translator {
     }
     this.#translator.event(name, data);
     const isText = this.#queue.otherEvents === otherEvents;
-    this.#kept += measureSmall(data, isText ? this.#queue.textUnits - textUnits : 0);
+    this.#kept += measureSmallEvent(data, isText ? this.#queue.textUnits - textUnits : 0);
   }
 
   close(isWhole?: boolean): void {

@@ -1,6 +1,6 @@
 /** The events of an answer between socket and consumer. All waiting events leave as one batch. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../../turn/turn.ts";
+import { Answer, type Batch, type NextBatch, type TurnEvent, isCommitPoint } from "../../../turn/turn.ts";
 
 export interface QueueHooks {
   /** Called when the consumer has taken all waiting events. */
@@ -36,7 +36,7 @@ export class BatchQueue extends Answer {
     this.#events.push(event);
     if ("delta" in event) this.textUnits += event.delta.length;
     else this.otherEvents++;
-    this.committed ||= commits(event);
+    this.committed ||= isCommitPoint(event);
   }
 
   end(): void {
@@ -67,7 +67,7 @@ export class BatchQueue extends Answer {
     wake();
   }
 
-  override next(wake: () => void): Next {
+  override next(wake: () => void): NextBatch {
     if (!this.#isReady) {
       this.#wake = wake;
       return "pending";

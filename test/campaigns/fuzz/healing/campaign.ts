@@ -1,6 +1,6 @@
 /** Damages objects in every applicable way, and counts the objects healed to their original. */
 import { isDeepStrictEqual } from "node:util";
-import { type Verdict, anyObject, heal } from "@sluice/inference-svc/features/healing/ladder.js";
+import { type Verdict, anyObject, healJson } from "@sluice/inference-svc/features/healing/ladder.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { Random } from "../../../support/random.ts";
 import { truncate, defects, objectOf, pythonWords, withoutBooleans } from "./generate.ts";
@@ -42,9 +42,9 @@ export function healingCampaign(seed: number, count: number): HealingReport {
     const random = new Random(seed, number);
     const value = objectOf(random);
     const text = JSON.stringify(value, null, random.pick([0, 2]));
-    if (finishHealing(heal(text, anyObject)).is !== "right") complaints.push(`changed what is right: ${text}`);
+    if (finishHealing(healJson(text, anyObject)).is !== "right") complaints.push(`changed what is right: ${text}`);
     const truncated = truncate(text, random);
-    const rest = finishHealing(heal(truncated, anyObject));
+    const rest = finishHealing(healJson(truncated, anyObject));
     if (rest.is === "healed" && !/^[\]}]+$/.test(rest.text.slice(truncated.trimEnd().length))) {
       complaints.push(`made up an end: ${truncated}`);
     }
@@ -54,7 +54,7 @@ export function healingCampaign(seed: number, count: number): HealingReport {
       const spoiled = spoil(text, random);
       if (spoiled === undefined || isJson(spoiled, value)) continue;
       const tally = tallies.get(name) as HealingTally;
-      const verdict = finishHealing(heal(spoiled, anyObject));
+      const verdict = finishHealing(healJson(spoiled, anyObject));
       tally.spoiled++;
       const isPython = name === pythonWords || (name === both.name && [one.name, two.name].includes(pythonWords));
       const outcome = outcomeOf(verdict, isPython ? withoutBooleans(value) : value);
@@ -72,7 +72,7 @@ export function healingCampaign(seed: number, count: number): HealingReport {
 function complaintOf(verdict: Verdict): string | undefined {
   if (verdict.is !== "healed") return undefined;
   if (!verdict.text.trimStart().startsWith("{")) return "not an object";
-  return finishHealing(heal(verdict.text, anyObject)).is === "right" ? undefined : "mended twice";
+  return finishHealing(healJson(verdict.text, anyObject)).is === "right" ? undefined : "mended twice";
 }
 
 function outcomeOf(verdict: Verdict, expected: unknown): "healed" | "left" | "wrong" {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { buildKits } from "@sluice/inference-svc/kit.js";
 import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
-import { maskOf } from "@sluice/inference-svc/turn/feature.js";
+import { featureMask } from "@sluice/inference-svc/turn/feature.js";
 import { type Turn, type TurnEvent, compose } from "@sluice/inference-svc/turn/turn.js";
 import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.js";
 import { newScope, openParts, run } from "../../../inference-svc/asking.ts";
@@ -45,7 +45,7 @@ export async function stackCampaign({ seed, count, from = 0, progress }: Limits)
     while (next < from + count && complaints.length < 20) {
       const number = next++;
       const tried = stackCase(new Random(seed, number), number, services.origin);
-      const mask = maskOf(features, tried.request, tried.caller);
+      const mask = featureMask(features, tried.request, tried.caller);
       masks.add(mask);
       for (const { id, applies } of features)
         if (applies(tried.request, tried.caller)) applied.set(id, (applied.get(id) ?? 0) + 1);

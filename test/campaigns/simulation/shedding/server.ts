@@ -6,7 +6,7 @@ import type { Open, SessionRequest } from "@sluice/proto/gen/sluice/inference/v1
 import type { Connect, Link, LinkListener } from "@sluice/proto/lib/lane/link.js";
 import type { ServerTurn } from "@sluice/inference-svc/entry/lane/server-turn.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/entry/lane/server-lane.js";
-import { overloaded } from "@sluice/inference-svc/engine/admission.js";
+import { overloadedFault } from "@sluice/inference-svc/engine/admission.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
@@ -98,7 +98,7 @@ export class SimulatedServer implements TurnRunner {
       if (this.#direct.delete(answered)) answered(given);
     };
     process.receive(() => {
-      if (this.#pressure!.refuses()) return answer(overloaded());
+      if (this.#pressure!.refuses()) return answer(overloadedFault());
       void this.#work(keyHash, id, () => {}).then(() => answer({ status: 200, retryAfterMs: 0 }));
     });
   }

@@ -1,6 +1,6 @@
 /** The part of an answer seen by the alignment judge, and its maximum size. */
 import { describe, expect, test } from "@jest/globals";
-import { type Message, isCut, messageOf } from "@sluice/inference-svc/features/alignment/message.js";
+import { type Message, isCut, toMessage } from "@sluice/inference-svc/features/alignment/message.js";
 import type { OutputItem } from "@sluice/inference-svc/turn/turn.js";
 
 const text = (said: string) => ({ type: "output_text", text: said, annotations: [], logprobs: [] });
@@ -69,7 +69,7 @@ describe("the message", () => {
       { role: "assistant", content: null, images: ["A cat."] },
     ],
   ])("%s", (_, items, expected) => {
-    expect(messageOf(items)).toEqual(expected);
+    expect(toMessage(items)).toEqual(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Rules that are decided without a judge: the meaning of each form, and similar texts that are no such rule. */
 import { describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/features/alignment/message.js";
-import { compile } from "@sluice/inference-svc/features/alignment/rules/compile.js";
+import { compileRule } from "@sluice/inference-svc/features/alignment/rules/compile.js";
 import { isLinear } from "../../../support/clock.ts";
 
 const tools = new Set(["refund"]);
@@ -24,7 +24,7 @@ function expectRule(
   kept: readonly (string | null | Message)[],
   broken: readonly (string | null | Message)[],
 ): void {
-  const local = compile(rule, tools);
+  const local = compileRule(rule, tools);
   expect([rule, local?.isTotal]).toEqual([rule, true]);
   for (const said of kept) expect([rule, said, local?.isBroken(messageOf(said))]).toEqual([rule, said, false]);
   for (const said of broken) expect([rule, said, local?.isBroken(messageOf(said))]).toEqual([rule, said, true]);
@@ -61,7 +61,7 @@ describe("tools", () => {
   test.each([calls("refund", "{amount: 500"), calls("refund", { amount: "lots" }), calls("refund", { amount: [500] })])(
     "%j cannot be compared",
     (message) => {
-      expect(compile("Never call refund with amount above 100", tools)?.isBroken(message)).toBeUndefined();
+      expect(compileRule("Never call refund with amount above 100", tools)?.isBroken(message)).toBeUndefined();
     },
   );
 });
@@ -148,7 +148,7 @@ describe("scripts", () => {
   ])("%s", expectRule);
 
   test("a text without characters of the required script breaks the rule; other text goes to the judge", () => {
-    const rule = compile("Answer in Russian.", tools);
+    const rule = compileRule("Answer in Russian.", tools);
     expect(rule?.isTotal).toBe(false);
     expect(rule?.isBroken(says("Hello."))).toBe(true);
     expect(rule?.isBroken(says("Привет."))).toBeUndefined();
@@ -180,13 +180,13 @@ test.each([
   'End with " "',
   "",
 ])("%j goes to the judge", (rule) => {
-  expect(compile(rule, tools)).toBeUndefined();
+  expect(compileRule(rule, tools)).toBeUndefined();
 });
 
 test("a long text similar to a rule's form is read in linear time", async () => {
   const hostile = ['never mention "a" or ', "only use urls of a-", "a.a, ", "the reply must always ", "never call a."];
   const read = (size: number) => {
-    for (const start of hostile) compile(start.repeat(Math.ceil(size / start.length)).slice(0, size), tools);
+    for (const start of hostile) compileRule(start.repeat(Math.ceil(size / start.length)).slice(0, size), tools);
   };
   expect(await isLinear(1_000, read)).toBe(true);
 });
@@ -201,7 +201,7 @@ test("a long answer similar to a forbidden one is read in linear time", async ()
     "Use at most 3 words",
     "No code blocks",
     "No emojis",
-  ].map((rule) => compile(rule, tools));
+  ].map((rule) => compileRule(rule, tools));
   const hostile = ["a.", "](", "a", "\n ", "a:", "a-", "\u0301", "` "];
   const read = (size: number) => {
     for (const unit of hostile) {

@@ -1,7 +1,7 @@
 /** Answers stopped early by the alignment plugin, because no continuation could keep a rule. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Message } from "@sluice/inference-svc/features/alignment/message.js";
-import { compile } from "@sluice/inference-svc/features/alignment/rules/compile.js";
+import { compileRule } from "@sluice/inference-svc/features/alignment/rules/compile.js";
 import fc from "fast-check";
 import { type Reply, chatChunk, chatStream } from "../../../support/providers/upstream.ts";
 import { functionTool, itemsOf, newScope } from "../../asking.ts";
@@ -165,7 +165,7 @@ const pieces = [
 
 describe("a rule", () => {
   test.each(rules)("%s is broken for good by %j, and not a character earlier", (rule, text) => {
-    const local = compile(rule, tools);
+    const local = compileRule(rule, tools);
     const before = text.slice(0, text.endsWith("\u{1f600}") ? -2 : -1);
     expect([local?.isBrokenForGood?.(says(text)), local?.isBrokenForGood?.(says(before))]).toEqual([true, false]);
   });
@@ -178,12 +178,12 @@ describe("a rule", () => {
     "The content is valid JSON",
     "Answer in Russian",
   ])("%s can be kept until the end", (rule) => {
-    const local = compile(rule, tools);
+    const local = compileRule(rule, tools);
     expect(["a", "a b c. D e. F g. H", "", "{"].some((text) => local?.isBrokenForGood?.(says(text)))).toBe(false);
   });
 
   test.each(rules)("%s is never broken for good by the beginning of a text that keeps it", (rule) => {
-    const local = compile(rule, tools);
+    const local = compileRule(rule, tools);
     const piece = fc.constantFrom(...pieces);
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), fc.nat(), (said, at) => {

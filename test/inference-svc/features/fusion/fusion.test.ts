@@ -1,7 +1,7 @@
 /** `service/fusion` over scripted providers, one for each model: what each is sent, what a client gets, and what it costs. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { answersOf } from "@sluice/inference-svc/features/fusion/panel.js";
+import { collectAnswers } from "@sluice/inference-svc/features/fusion/panel.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -357,7 +357,7 @@ describe("an end", () => {
     upstreams.b.script([{ hang: true }]);
     const { scope } = newScope();
     const request = asking({ stream: false });
-    const outcomes = await answersOf(
+    const outcomes = await collectAnswers(
       { request, scope },
       {
         settings: {

@@ -1,5 +1,5 @@
 /** Answers under a detector's rules, over real sockets: text the detector would find in the whole answer is not delivered, wherever the answer is cut. */
-import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { detectedOutput } from "@sluice/inference-svc/features/guardrails/detected/output.js";
@@ -60,7 +60,7 @@ async function guarded(
   { detector = "names", category = "person-name", action = FilterAction.REDACT }: Ruled = {},
 ) {
   const turn: Turn = () =>
-    generated(
+    toGeneratedAnswer(
       (async function* () {
         yield* batches;
       })(),

@@ -1,5 +1,5 @@
 /** Runs turns under guardrails for answers. */
-import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { create } from "@bufbuild/protobuf";
 import { outputGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
 import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -80,7 +80,7 @@ export async function gated(
 ): Promise<Outcome> {
   let stopped = true;
   const turn: Turn = () =>
-    generated(
+    toGeneratedAnswer(
       (async function* () {
         yield* batches;
         stopped = false;

@@ -3,7 +3,7 @@
  * and the failure is always recorded.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { describe, expect, test } from "@jest/globals";
 import { OutputGuard } from "@sluice/inference-svc/features/guardrails/output/output-guard.js";
 import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/report.js";
@@ -55,7 +55,7 @@ const ruleOf = (finder: Finder, guardrail: Guardrail): OutputRule => ({
 });
 
 const guardOf = (rules: readonly OutputRule[], scope: Scope, source: AsyncGenerator<Batch>): OutputGuard =>
-  new OutputGuard({ rules, scope, report: new Report(), extent: "answer", begin: () => generated(source) });
+  new OutputGuard({ rules, scope, report: new Report(), extent: "answer", begin: () => toGeneratedAnswer(source) });
 
 async function guarded(rule: OutputRule, batches: readonly Batch[]) {
   const { scope } = newScope();

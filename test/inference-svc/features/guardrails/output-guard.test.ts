@@ -1,5 +1,5 @@
 /** Rules for answers: matched text is not delivered, in any channel and however it is cut, and all other text is delivered. */
-import { generated } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -269,7 +269,7 @@ describe("a failure", () => {
   const throwing =
     (fault: Fault, said: readonly Batch[]): Turn =>
     () =>
-      generated(
+      toGeneratedAnswer(
         (async function* () {
           yield* said;
           throw fault;

@@ -1,11 +1,11 @@
 /** Whether a value fits a schema: compared with another implementation, and how schemas are treated that cannot be checked. */
 import { describe, expect, test } from "@jest/globals";
-import { Check, Uncheckable } from "@sluice/inference-svc/content/json-schema/schema.js";
+import { SchemaChecker, UncheckableSchema } from "@sluice/inference-svc/content/json-schema/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "../../../support/properties.js";
 
 function fits(schema: unknown, value: unknown): boolean {
-  const work = new Check(schema).fits(schema, value);
+  const work = new SchemaChecker(schema).fits(schema, value);
   let step = work.next();
   while (step.done !== true) step = work.next();
   return step.value;
@@ -159,7 +159,7 @@ describe("an uncheckable schema", () => {
   ])(
     "%s",
     (_, made) => {
-      expect(() => fits(made, 1)).toThrow(Uncheckable);
+      expect(() => fits(made, 1)).toThrow(UncheckableSchema);
     },
     30_000,
   );

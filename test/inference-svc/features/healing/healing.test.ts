@@ -1,7 +1,7 @@
 /** Answers meant to be JSON: the repairs, and the texts that must stay unchanged. */
 import { describe, expect, test } from "@jest/globals";
-import { type Verdict, anyObject, heal } from "@sluice/inference-svc/features/healing/ladder.js";
-import { wantedOf } from "@sluice/inference-svc/features/healing/wanted.js";
+import { type Verdict, anyObject, healJson } from "@sluice/inference-svc/features/healing/ladder.js";
+import { findWantedJson } from "@sluice/inference-svc/features/healing/wanted.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { replaceRegions } from "@sluice/inference-svc/turn/replacements.js";
 import fc from "../../../support/properties.js";
@@ -15,9 +15,9 @@ function done<Result>(work: Yielding<Result>): Result {
 
 const bySchema = (text: string, schema: unknown): Verdict => {
   const textFormat = { type: "json_schema" as const, name: "s", schemaJson: JSON.stringify(schema) };
-  return done(heal(text, wantedOf(asking({ textFormat }))!));
+  return done(healJson(text, findWantedJson(asking({ textFormat }))!));
 };
-const byForm = (text: string): Verdict => done(heal(text, anyObject));
+const byForm = (text: string): Verdict => done(healJson(text, anyObject));
 
 const person = {
   type: "object",
@@ -185,7 +185,7 @@ describe("any text", () => {
     ["comments", `{${"/*".repeat(100_000)}`],
   ])("takes at most linear time for %s", (_, text) => {
     const before = process.cpuUsage();
-    done(heal(text, anyObject));
+    done(healJson(text, anyObject));
     // Microseconds of the processor; quadratic work would take minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { elided } from "@sluice/inference-svc/features/moderation/feature.js";
+import { elideMiddle } from "@sluice/inference-svc/features/moderation/feature.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { ModerationPluginSchema, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -355,7 +355,10 @@ test.each([
   [101, 100, `${"x".repeat(50)}\u2026${"x".repeat(49)}`],
   [5_000, 100, `${"x".repeat(50)}\u2026${"x".repeat(49)}`],
 ])("of %d characters %d are shown", (length, shown, expected) => {
-  expect([elided("x".repeat(length)), codePointLength(elided("\u{1f600}".repeat(length)))]).toEqual([expected, shown]);
+  expect([elideMiddle("x".repeat(length)), codePointLength(elideMiddle("\u{1f600}".repeat(length)))]).toEqual([
+    expected,
+    shown,
+  ]);
 });
 
 test.each<[object, string]>([

@@ -1,14 +1,18 @@
 /** The choice of an auto router by prices and scores. */
 import { describe, expect, test } from "@jest/globals";
-import { Places, ceilingOf, costTiers, findBandTier } from "@sluice/inference-svc/features/routers/auto/bands.js";
-import { type RankedModel, type AutoWish, chooseByTask } from "@sluice/inference-svc/features/routers/auto/choice.js";
+import { CostRanks, maxCostRank, costTiers, findBandTier } from "@sluice/inference-svc/features/routers/auto/bands.js";
+import {
+  type RankedModel,
+  type AutoOptions,
+  chooseByTask,
+} from "@sluice/inference-svc/features/routers/auto/choice.js";
 import fc from "../../../support/properties.js";
 
 const model = (name: string, cost: number, score?: number): RankedModel => ({ model: name, cost, score });
 /** Models a, b, c … at prices 1, 2, 3 …; the dearer, the better. */
 const fieldOf = (count: number) =>
   Array.from({ length: count }, (_, index) => model(String.fromCharCode(97 + index), index + 1, index));
-const order = (field: readonly RankedModel[], wish: AutoWish = {}, able = field): string =>
+const order = (field: readonly RankedModel[], wish: AutoOptions = {}, able = field): string =>
   chooseByTask(able, field, wish).models.join("");
 
 describe("bands", () => {
@@ -30,7 +34,7 @@ describe("bands", () => {
 
   test.each(Object.entries(golden))("for %s models", (count, bands) => {
     const field = fieldOf(Number(count));
-    const places = new Places(field.map(({ cost }) => cost));
+    const places = new CostRanks(field.map(({ cost }) => cost));
     const found = costTiers.map((tier) =>
       field.filter(({ cost }) => findBandTier(places.of(cost, true)) === tier).map((each) => each.model),
     );
@@ -53,21 +57,21 @@ describe("bands", () => {
   });
 
   test("models of equal cost share a place, inside and outside of the field", () => {
-    const places = new Places([1, 2, 2, 3, Number.POSITIVE_INFINITY]);
+    const places = new CostRanks([1, 2, 2, 3, Number.POSITIVE_INFINITY]);
     expect([1, 2, 3, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, true))).toEqual([0, 0.375, 0.75, 1]);
     expect([0, 1, 2.5, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, false))).toEqual([0, 0.1, 0.6, 0.9]);
-    expect(new Places([]).of(5, false)).toBe(0);
+    expect(new CostRanks([]).of(5, false)).toBe(0);
   });
 
   test("ceilings: the cheapest tenth to nine of ten", () => {
-    expect([10, 9, 5, 0].map(ceilingOf)).toEqual([0.1, 0.18, 0.5, 0.9]);
+    expect([10, 9, 5, 0].map(maxCostRank)).toEqual([0.1, 0.18, 0.5, 0.9]);
   });
 });
 
 describe("a choice", () => {
   const eleven = fieldOf(11);
 
-  test.each<[AutoWish, string]>([
+  test.each<[AutoOptions, string]>([
     [{}, "ba"],
     [{ costQualityTradeoff: 9 }, "ba"],
     [{ costQualityTradeoff: 10 }, "ba"],
@@ -108,7 +112,7 @@ describe("a choice", () => {
     expect(order([...field, ...dear], { tier: "low" })).toBe("vzxyw");
   });
 
-  test.each<[AutoWish, string, string | undefined, string]>([
+  test.each<[AutoOptions, string, string | undefined, string]>([
     [{ tier: "low" }, "cdefghijk", "medium", "dc"],
     [{ tier: "high" }, "abcdghijk", "medium", "dc"],
     [{ tier: "high" }, "abghijk", "xhigh", "hg"],
@@ -147,7 +151,7 @@ describe("a choice", () => {
       all.map(([each, score, isAble, isKnown], index) => ({ each: model(`m${index}`, each, score), isAble, isKnown })),
     );
 
-  test.each<[string, readonly AutoWish[]]>([
+  test.each<[string, readonly AutoOptions[]]>([
     ["a higher tier", costTiers.map((tier) => ({ tier }))],
     ["a harder request", [0, 0.3, 0.6, 0.9, 1.2, 4].map((difficulty) => ({ difficulty }))],
     ["less of a tradeoff", [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((costQualityTradeoff) => ({ costQualityTradeoff }))],

@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import {
-  type Option,
-  best,
+  type JevOption,
+  bestChance,
   efforts,
-  ranked,
-  rated,
-  slackOf,
+  rankOptions,
+  rateOptions,
+  findSlack,
   findCostTier,
 } from "@sluice/inference-svc/features/routers/jev/choice.js";
 import { estimateDifficulty } from "@sluice/inference-svc/models/routing/choose/difficulty.js";
@@ -20,7 +20,7 @@ import fc from "../../../support/properties.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, asking, functionTool, newScope, openEngine, run } from "../../asking.ts";
 
-const option = (model: string, ability: number, cost: number, effort: Option["effort"] = "none"): Option => ({
+const option = (model: string, ability: number, cost: number, effort: JevOption["effort"] = "none"): JevOption => ({
   model,
   effort,
   ability,
@@ -34,18 +34,18 @@ describe("a choice by abilities and costs", () => {
     ["middling at an easy task", 0, 0, 0.917],
     ["middling at a hard task", 0, 4, 0.083],
   ])("%s", (_, ability, difficulty, chance) => {
-    expect(rated([option("a", ability, 1)], difficulty, undefined)[0]?.chance).toBeCloseTo(chance, 3);
+    expect(rateOptions([option("a", ability, 1)], difficulty, undefined)[0]?.chance).toBeCloseTo(chance, 3);
   });
 
   test("prefers effort, the more the higher, and a requested effort a little more", () => {
     const options = efforts.map((each) => option("a", 0, 1, each));
-    const chances = rated(options, 2, undefined).map(({ chance }) => chance);
+    const chances = rateOptions(options, 2, undefined).map(({ chance }) => chance);
     expect(chances).toEqual(chances.toSorted((a, b) => a - b));
-    expect(rated(options, 2, "low")[2]!.chance).toBeCloseTo(chances[2]! + 0.05, 9);
+    expect(rateOptions(options, 2, "low")[2]!.chance).toBeCloseTo(chances[2]! + 0.05, 9);
   });
 
   /** At difficulty 2 their chances are .917, .832, .769 and .5. */
-  const field = rated(
+  const field = rateOptions(
     [option("best", 2, 100), option("good", 1.333, 20), option("fair", 1, 10), option("poor", 0, 1)],
     2,
     undefined,
@@ -56,23 +56,23 @@ describe("a choice by abilities and costs", () => {
     [undefined, ["good", "best", "fair", "poor"]],
     ["low", ["fair", "good", "best", "poor"]],
   ] as const)("of tier %s", (tier, expected) => {
-    expect(ranked(field, slackOf(tier)).map(({ model }) => model)).toEqual(expected);
+    expect(rankOptions(field, findSlack(tier)).map(({ model }) => model)).toEqual(expected);
   });
 
   test("begins with a model within the slack of the best, none within it is cheaper, and less slack costs no less", () => {
     const some = fc.array(fc.tuple(fc.integer({ min: -20, max: 20 }), fc.nat(9)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(some, fc.double({ min: 0, max: 4, noNaN: true }), (all, difficulty) => {
-        const options = rated(
+        const options = rateOptions(
           all.map(([ability, cost], index) => option(String(index), ability / 10, cost)),
           difficulty,
           undefined,
         );
         const firsts = [0.2, 0.12, 0.1, 0.03].map((slack) => {
-          const [first] = ranked(options, slack);
-          expect(first!.chance).toBeGreaterThanOrEqual(best(options) - slack);
+          const [first] = rankOptions(options, slack);
+          expect(first!.chance).toBeGreaterThanOrEqual(bestChance(options) - slack);
           for (const { chance, cost } of options) {
-            if (chance >= best(options) - slack) expect(first!.cost).toBeLessThanOrEqual(cost);
+            if (chance >= bestChance(options) - slack) expect(first!.cost).toBeLessThanOrEqual(cost);
           }
           return first!.cost;
         });

@@ -1,9 +1,9 @@
 /** The choice of the pareto-router by scores and prices. */
 import { describe, expect, test } from "@jest/globals";
-import { type ParetoWish, chooseByScore } from "@sluice/inference-svc/features/routers/pareto/choice.js";
+import { type ParetoOptions, chooseByScore } from "@sluice/inference-svc/features/routers/pareto/choice.js";
 import {
-  type Coder,
-  frontierOf,
+  type CodingModel,
+  findFrontier,
   percentileOf,
   findScoreTier,
 } from "@sluice/inference-svc/features/routers/pareto/field.js";
@@ -14,14 +14,14 @@ import fc from "../../../support/properties.js";
 import { asking, newScope } from "../../asking.ts";
 import { openDecider } from "./deciding.ts";
 
-const coder = (model: string, score: number, price?: number, throughput?: number): Coder => ({
+const coder = (model: string, score: number, price?: number, throughput?: number): CodingModel => ({
   model,
   score,
   price,
   throughput,
 });
-const cheapest: ParetoWish = { fastest: false };
-const order = (coders: readonly Coder[], wish: Partial<ParetoWish> = {}, field = coders): string[] =>
+const cheapest: ParetoOptions = { fastest: false };
+const order = (coders: readonly CodingModel[], wish: Partial<ParetoOptions> = {}, field = coders): string[] =>
   chooseByScore(
     coders,
     field.map(({ score }) => score),
@@ -120,7 +120,7 @@ describe("a choice for a price", () => {
         const [first] = chooseByScore(all, [1], { ...cheapest, maxPrice }).coders;
         const affordable = all.filter((each) => (each.price ?? Number.POSITIVE_INFINITY) <= maxPrice);
         expect(first === undefined).toBe(affordable.length === 0);
-        if (first) expect(frontierOf(affordable)).toContain(first);
+        if (first) expect(findFrontier(affordable)).toContain(first);
       }),
     );
   });

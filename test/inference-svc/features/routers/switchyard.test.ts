@@ -8,7 +8,11 @@ import {
   signalsOf,
   stageVerdict,
 } from "@sluice/inference-svc/features/routers/switchyard/stage-score.js";
-import { type ToolAction, toolActionOf, resultOf } from "@sluice/inference-svc/features/routers/switchyard/tools.js";
+import {
+  type ToolAction,
+  toolActionOf,
+  findToolOutcome,
+} from "@sluice/inference-svc/features/routers/switchyard/tools.js";
 import { estimateDifficulty } from "@sluice/inference-svc/models/routing/choose/difficulty.js";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
@@ -94,7 +98,7 @@ describe("a result", () => {
     [0, output("x", "Failed: 0")],
     [0, output("x", "No errors were found in 3 files")],
   ])("has the severity %d: %j", (severity, item) => {
-    expect(resultOf(item, undefined)?.severity).toBe(severity);
+    expect(findToolOutcome(item, undefined)?.severity).toBe(severity);
   });
 
   test.each([
@@ -103,7 +107,7 @@ describe("a result", () => {
     [false, "12 passed, 1 failed"],
     [false, "0 passed"],
   ])("shows passing tests: %s for %j", (passed, said) => {
-    expect(resultOf(output("x", said), undefined)?.passed).toBe(passed);
+    expect(findToolOutcome(output("x", said), undefined)?.passed).toBe(passed);
   });
 
   test("of any length and form is read in linear time", async () => {
@@ -111,7 +115,7 @@ describe("a result", () => {
     const read = (size: number) => {
       for (const unit of hostile) {
         const text = unit.repeat(Math.ceil(size / unit.length));
-        resultOf(output("x", text), undefined);
+        findToolOutcome(output("x", text), undefined);
         toolActionOf(shell(text));
         toolActionOf(call(text));
         estimateDifficulty(asking({ text }));

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openEngines } from "@sluice/inference-svc/features/web/engines/engines.js";
 import type { Search, SearchEngine } from "@sluice/inference-svc/features/web/search-engine.js";
-import { unknownWishes } from "@sluice/inference-svc/features/web/search-options.js";
+import { listUnsupportedOptions } from "@sluice/inference-svc/features/web/search-options.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { type SearchEngineId, search as searchSection, searchEngines } from "@sluice/proto/config/web.js";
@@ -313,7 +313,7 @@ describe("settings of a search", () => {
     const wishes = { place, mode: "unheard-of", cachedOnly: true as const, others: ["x_search"] };
     const request = await sent(id, { wishes });
     if (stories[id].body) expect(request.json).toMatchObject(told);
-    expect(unknownWishes(wishes, open(id), "tools.1").map(({ path }) => path)).toEqual(
+    expect(listUnsupportedOptions(wishes, open(id), "tools.1").map(({ path }) => path)).toEqual(
       lost.map((name) => `tools.1.${name}`),
     );
   });
@@ -329,7 +329,7 @@ describe("settings of a search", () => {
     const wishes = { place: { city: "Graz\r\nx-evil: 1", country: "Austria" } };
     const without = await sent("brave", { wishes });
     expect(Object.keys(without.headers).filter((name) => /^x-(loc|evil)/.test(name))).toEqual([]);
-    expect(unknownWishes(wishes, open("brave"), "tools.0")).toMatchObject([{ path: "tools.0.user_location" }]);
+    expect(listUnsupportedOptions(wishes, open("brave"), "tools.0")).toMatchObject([{ path: "tools.0.user_location" }]);
   });
 
   test.each<[SearchEngineId, string, object]>([
@@ -338,7 +338,7 @@ describe("settings of a search", () => {
     ["parallel", "turbo", { mode: "turbo" }],
   ])("%s has the mode %s", async (id, mode, told) => {
     expect((await sent(id, { wishes: { mode } })).json).toMatchObject(told);
-    expect(unknownWishes({ mode }, open(id), "tools.0")).toEqual([]);
+    expect(listUnsupportedOptions({ mode }, open(id), "tools.0")).toEqual([]);
   });
 
   test.each([

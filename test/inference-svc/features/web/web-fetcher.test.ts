@@ -13,7 +13,7 @@ import { PageUnreadable } from "@sluice/inference-svc/services/public-web/page-u
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newAuthority } from "../../../support/certificates.ts";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
-import type { Fetched } from "@sluice/inference-svc/content/downloads.js";
+import type { DownloadedFile } from "@sluice/inference-svc/content/downloads.js";
 
 let site: Upstream;
 let resolved: string[];
@@ -47,7 +47,7 @@ function fetcher({ believed = [`http://site.test:${port()}`], resolve = toLoopba
 }
 
 const never = () => new AbortController().signal;
-const get = (url: string, setting: Setting = {}, domains: Domains = anyDomain): Promise<Fetched> =>
+const get = (url: string, setting: Setting = {}, domains: Domains = anyDomain): Promise<DownloadedFile> =>
   fetcher(setting).get(url, domains, never());
 
 async function refusal(work: Promise<unknown>): Promise<string> {

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { loadSdkPackages, leaveOutBroken } from "@sluice/inference-svc/models/upstream/ai-sdk/load.js";
+import { loadSdkPackages, leaveOutBrokenProviders } from "@sluice/inference-svc/models/upstream/ai-sdk/load.js";
 import { callOptions } from "@sluice/inference-svc/models/upstream/ai-sdk/request.js";
 import { refuseSdk } from "@sluice/inference-svc/models/upstream/ai-sdk/provider.js";
 import { SdkReader } from "@sluice/inference-svc/models/upstream/ai-sdk/stream.js";
@@ -611,7 +611,7 @@ describe("packages", () => {
   const left = async (name: string, folder?: string) => {
     const loaded = configured(name, "@ai-sdk/mistral");
     const packages = await loadSdkPackages(loaded.file.providers, folder);
-    const { file, leftOut } = leaveOutBroken(loaded, packages, "sluice.yaml");
+    const { file, leftOut } = leaveOutBrokenProviders(loaded, packages, "sluice.yaml");
     expect(file.models).toHaveLength(2 - leftOut.length);
     expect(() => openEngine(file, undefined, packages)).not.toThrow();
     return leftOut;
@@ -636,7 +636,7 @@ describe("packages", () => {
     const { file } = configured("nobody-has-this");
     const needing = { ...file, internal_models: { ...file.internal_models, guard_judge: { model: "far-0" } } } as never;
     const packages = await loadSdkPackages(file.providers, undefined);
-    expect(() => leaveOutBroken({ file: needing, leftOut: [], files: [] }, packages, "sluice.yaml")).toThrow(
+    expect(() => leaveOutBrokenProviders({ file: needing, leftOut: [], files: [] }, packages, "sluice.yaml")).toThrow(
       /^sluice.yaml:\n {2}provider far-0: package .* is not installed.*\n {2}internal_models.guard_judge.model: no model is called far-0$/,
     );
   });

@@ -1,6 +1,6 @@
 /** Credentials with a lifetime: they are cached, renewed before their end, and requested once for all waiting requests. */
 import { afterEach, expect, test } from "@jest/globals";
-import { type Issued, RenewedCredentials } from "@sluice/inference-svc/models/upstream/credentials/source.js";
+import { type IssuedCredential, RenewedCredentials } from "@sluice/inference-svc/models/upstream/credentials/source.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newScope } from "../../asking.js";
 
@@ -16,7 +16,7 @@ class Cloud {
   readonly errors: object[] = [];
   readonly credentials = new RenewedCredentials<string>(
     () =>
-      new Promise<Issued<string>>((resolve, reject) => {
+      new Promise<IssuedCredential<string>>((resolve, reject) => {
         this.orders.push({
           issue: (credential, expiresAtMs) => resolve({ credential, expiresAtMs }),
           fail: (message) => reject(new Error(message)),

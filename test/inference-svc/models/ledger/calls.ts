@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { FrameBuilder } from "@sluice/inference-svc/models/ledger/frame.js";
 import { callName, endLine, startLine } from "@sluice/inference-svc/models/ledger/line.js";
-import type { CallLedger, Entry } from "@sluice/inference-svc/models/ledger/ledger.js";
+import type { CallLedger, LedgerEntry } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallEnd, CallStart, Tokens } from "@sluice/inference-svc/models/ledger/record.js";
 import type { Segment, Spool } from "@sluice/inference-svc/models/ledger/spool.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -46,7 +46,7 @@ export const closed: CallEnd = {
   finishReason: undefined,
 };
 
-export interface BegunCall extends Entry {
+export interface BegunCall extends LedgerEntry {
   /** Settles when the start is on the disk. */
   readonly started: Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** The queue of calls that wait for reserved money: which calls ask, in which order, and for how long. */
 import { expect, test } from "@jest/globals";
-import { HeldMoney } from "@sluice/inference-svc/models/ledger/held-money.js";
+import { BudgetQueues } from "@sluice/inference-svc/models/ledger/held-money.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };
@@ -8,7 +8,7 @@ const held = { held: true };
 const signal = undefined;
 
 test("freed money goes to calls of running turns first, then to new turns in their order", async () => {
-  const line = new HeldMoney<{ readonly held: boolean }>();
+  const line = new BudgetQueues<{ readonly held: boolean }>();
   const served: string[] = [];
   let free = 0;
   const wait = (name: string, isBegun: boolean) =>
@@ -26,7 +26,7 @@ test("freed money goes to calls of running turns first, then to new turns in the
 });
 
 test("a waiting call retries by itself, and is refused when its time is over", async () => {
-  const line = new HeldMoney<{ readonly held: boolean }>();
+  const line = new BudgetQueues<{ readonly held: boolean }>();
   let asked = 0;
   const ask = () => Promise.resolve({ held: ++asked < 3 });
   expect(await line.wait("key", { isBegun: false, signal }, held, ask)).toEqual({ held: false });
@@ -35,7 +35,7 @@ test("a waiting call retries by itself, and is refused when its time is over", a
 });
 
 test("beyond 32 new turns in the queue the next is refused at once, and a cancelled turn leaves the queue", async () => {
-  const line = new HeldMoney<{ readonly held: boolean }>();
+  const line = new BudgetQueues<{ readonly held: boolean }>();
   const abort = new TurnAbort();
   let asked = 0;
   const ask = () => Promise.resolve({ held: ++asked < 1_000 });

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import type { CallLedger, OnStarted } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallEnd } from "@sluice/inference-svc/models/ledger/record.js";
-import { recorded } from "@sluice/inference-svc/models/ledger/recorded.js";
+import { recordLayer } from "@sluice/inference-svc/models/ledger/recorded.js";
 import { WholeAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import type { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import type { Answer, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -37,7 +37,7 @@ beforeEach(() => {
   };
   const { scope, abort: given } = newScope();
   abort = given;
-  answer = recorded({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(asking(), scope);
+  answer = recordLayer({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(asking(), scope);
 });
 
 test("the provider is called once the start of the call is on the disk", () => {

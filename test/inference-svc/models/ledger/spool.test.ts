@@ -17,8 +17,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callName } from "@sluice/inference-svc/models/ledger/line.js";
-import { type Portion, SpoolReader } from "@sluice/inference-svc/models/ledger/reader.js";
-import { unfinished } from "@sluice/inference-svc/models/ledger/recovery.js";
+import { type SpoolPortion, SpoolReader } from "@sluice/inference-svc/models/ledger/reader.js";
+import { findUnfinishedCalls } from "@sluice/inference-svc/models/ledger/recovery.js";
 import { Spool } from "@sluice/inference-svc/models/ledger/spool.js";
 import { eventually, runProgram } from "../../../support/processes.ts";
 import { append, endOf, leftSegment, lineOf, openedCall } from "./calls.ts";
@@ -69,7 +69,7 @@ test("a spool torn at any byte returns every whole record", () => {
   for (let length = whole; length >= 0; length--) {
     if (length === whole) cpSync(join(directory, name), path);
     else truncateSync(path, length);
-    const left = unfinished([leftSegment(path, length)]);
+    const left = findUnfinishedCalls([leftSegment(path, length)]);
     const expected = calls.filter((_, index) => (sizes[index] as number) <= length);
     expect([...left.keys()]).toEqual(expected.map(callName));
   }
@@ -83,7 +83,7 @@ test("an overwritten part ends the reading, and affects no other part", () => {
   const [name = ""] = files();
   const path = join(directory, name);
   appendFileSync(path, "no record, but long enough to be one");
-  const left = unfinished([leftSegment(path, statSync(path).size)]);
+  const left = findUnfinishedCalls([leftSegment(path, statSync(path).size)]);
   expect([...left.keys()]).toEqual(calls.map(callName));
   spool.close(false);
 });
@@ -96,7 +96,7 @@ test("an ended call is not unfinished, with its end in any file", () => {
   for (let n = 0; n < 200; n++) append(spool, lineOf({ ...other, model: "m".repeat(100_000) }));
   append(spool, endOf(call));
   expect(files().length).toBe(2);
-  expect([...unfinished(spool.segments).keys()]).toEqual([callName(other)]);
+  expect([...findUnfinishedCalls(spool.segments).keys()]).toEqual([callName(other)]);
   spool.close(false);
 });
 
@@ -126,7 +126,7 @@ test("a record half written to a full disk does not spoil later records", async 
   expect([code, stdout, stderr]).toEqual([0, "6 EFBIG\n", ""]);
   const segments = files().map((name) => leftSegment(join(directory, name)));
   const turnIds = ["0", "1", "2", "3", "4", "5", "small"];
-  expect([...unfinished(segments).keys()]).toEqual(turnIds.map((turnId) => callName({ turnId, attempt: 1 })));
+  expect([...findUnfinishedCalls(segments).keys()]).toEqual(turnIds.map((turnId) => callName({ turnId, attempt: 1 })));
 });
 
 const wide = { model: "m".repeat(100_000) };
@@ -192,7 +192,7 @@ test("a file is kept until the ends of all calls begun in it are delivered", asy
   expect(files()).toEqual(before);
   append(spool, endOf(call));
   expect(spool.segments.length).toBe(2);
-  const portion = (await reader.read(500)) as Portion;
+  const portion = (await reader.read(500)) as SpoolPortion;
   expect(spool.segments.length).toBe(2);
   reader.advance(portion);
   await eventually(() => files().length === 1);
@@ -209,10 +209,10 @@ test("an undelivered portion is read again, with at most the requested number of
     const calls = Array.from({ length: 10 }, () => openedCall());
     append(spool, ...calls.map(lineOf), ...calls.map((call) => endOf(call)));
   }
-  const first = (await reader.read(105)) as Portion;
+  const first = (await reader.read(105)) as SpoolPortion;
   expect(first.records.count).toBe(100);
   const message = Buffer.from(first.records.message);
-  const again = (await reader.read(105)) as Portion;
+  const again = (await reader.read(105)) as SpoolPortion;
   expect(again).toEqual(first);
   expect(again.records.message).toEqual(message);
   reader.advance(again);

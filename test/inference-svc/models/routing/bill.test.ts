@@ -2,7 +2,7 @@
  * Reported usage and cost of turns: by the figures of providers, by estimates where there are none, and for failed
  * turns.
  */
-import { deferred, readToEnd } from "@sluice/inference-svc/turn/answer-kinds.js";
+import { toDeferredAnswer, readToEnd } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { measureInput, estimateInputTokens, estimateTokens } from "@sluice/inference-svc/models/estimate/tokens.js";
 import { type Layer, type Outcome, compose } from "@sluice/inference-svc/turn/turn.js";
@@ -292,7 +292,7 @@ test("a turn with two calls costs both", async () => {
       await readToEnd(turn(request, scope));
       return turn(request, scope);
     };
-    return deferred(again());
+    return toDeferredAnswer(again());
   };
   const asked = newScope();
   await run(compose([twice], engine.turn), asking(), asked);

@@ -1,8 +1,8 @@
 /** The text that routers take for the user's last question. */
 import { describe, expect, test } from "@jest/globals";
-import { localGuess } from "@sluice/inference-svc/features/routers/auto/tasks/local.js";
+import { guessTaskLocally } from "@sluice/inference-svc/features/routers/auto/tasks/local.js";
 import { estimateDifficulty } from "@sluice/inference-svc/models/routing/choose/difficulty.js";
-import { lastAsk } from "@sluice/inference-svc/models/routing/choose/user-messages.js";
+import { findLastUserRequest } from "@sluice/inference-svc/models/routing/choose/user-messages.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { findMinCpuMs, measureCpuMs } from "../../../support/clock.ts";
 import { asking } from "../../asking.ts";
@@ -35,14 +35,14 @@ describe("the user's last request", () => {
     ["is the last message where none asks for anything", [user("ok"), answer, user("go on")], "go on"],
     ["is empty in an empty conversation", [], ""],
   ])("%s", (_, input, text) => {
-    expect(lastAsk(input).text).toBe(text);
+    expect(findLastUserRequest(input).text).toBe(text);
   });
 
   test("decides the kind of task and its difficulty, with any text after it", () => {
     const alone = asking({ input: [user(bug)] });
     for (const later of [user("go on"), user(note)]) {
       const request = asking({ input: [user(bug), answer, later] });
-      expect(localGuess(request).task).toBe(localGuess(alone).task);
+      expect(guessTaskLocally(request).task).toBe(guessTaskLocally(alone).task);
       expect(estimateDifficulty(request)).toEqual(estimateDifficulty(alone));
     }
   });
@@ -51,7 +51,7 @@ describe("the user's last request", () => {
     "of many times %j is found at once",
     async (piece) => {
       const input = [user(piece.repeat(100_000))];
-      expect(await findMinCpuMs(60, () => measureCpuMs(() => lastAsk(input)))).toBeLessThan(60);
+      expect(await findMinCpuMs(60, () => measureCpuMs(() => findLastUserRequest(input)))).toBeLessThan(60);
     },
   );
 });

@@ -1,7 +1,7 @@
 /** A provider's codes, types and reasons: unknown words appear neither in logs nor in errors, and known words do. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { loggedError } from "@sluice/proto/lib/log/error.js";
-import { shownName } from "@sluice/inference-svc/models/upstream/known-words.js";
+import { maskUnknownName } from "@sluice/inference-svc/models/upstream/known-words.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
 
@@ -123,4 +123,4 @@ test.each([
   "404",
   "text/html",
   "malformed_tool_use",
-])("the code %s of a real provider is shown", (code) => expect(shownName(code)).toBe(code));
+])("the code %s of a real provider is shown", (code) => expect(maskUnknownName(code)).toBe(code));

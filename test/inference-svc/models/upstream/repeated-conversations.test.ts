@@ -1,7 +1,7 @@
 /** The chat messages of a conversation are the same with remembered earlier steps and without. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
-import { beginningOf } from "@sluice/inference-svc/turn/parse/beginnings.js";
+import { knownItemsOf } from "@sluice/inference-svc/turn/parse/beginnings.js";
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -91,7 +91,7 @@ function sayAll(
     const dropped: string[] = [];
     const note = (path: string, reason: string) => dropped.push(`${path}: ${reason}`);
     const sent = chat.refusal(turn, target) ?? chat.body(turn, target, note);
-    return { said: [sent, dropped, measureInput(turn)], known: beginningOf(turn.input)?.length ?? 0 };
+    return { said: [sent, dropped, measureInput(turn)], known: knownItemsOf(turn.input)?.length ?? 0 };
   } catch (error) {
     if (error instanceof Fault) return { said: [error.message, error.metadata], known: 0 };
     throw error;

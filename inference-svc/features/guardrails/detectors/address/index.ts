@@ -5,8 +5,17 @@
 import { type CandidateWindow, buildFinder } from "../candidates.ts";
 import type { BuiltinDetector } from "../detector.ts";
 import { capitals, digits, extendSet, unitSet, wordUnits } from "../unit-sets.ts";
-import { tailAt } from "./tail.ts";
-import { comma, isHouseNumber, isCapitalized, numberAt, space, wordAt, type AddressWord, withoutDot } from "./words.ts";
+import { addressEnd } from "./tail.ts";
+import {
+  comma,
+  isHouseNumber,
+  isCapitalized,
+  readNumber,
+  space,
+  readWord,
+  type AddressWord,
+  normalizeWord,
+} from "./words.ts";
 
 /** How many units in front of a number are searched for signs of a year. */
 const yearReach = 8;
@@ -39,13 +48,13 @@ function englishAt(text: CandidateWindow, start: number, number: string): number
   let place = start;
   for (let count = 0; count < 5; count++) {
     const digit = digits[text.at(place)] === 1;
-    const word = digit ? numberAt(text, place) : wordAt(text, place);
+    const word = digit ? readNumber(text, place) : readWord(text, place);
     if (word.text === "" || (digit && !ordinals.test(word.text))) break;
     if (!digit && !isCapitalized(word.text) && !englishConnector.test(word.text)) break;
-    const type = withoutDot(word.text);
+    const type = normalizeWord(word.text);
     if (named > 0 && !measured && englishStreetTypes.has(type) && isCapitalized(word.text)) {
       const end = englishEnd(text, word);
-      if (!ambiguous.has(type) || named > 1 || number.length > 1 || tailAt(text, end) > end) found = end;
+      if (!ambiguous.has(type) || named > 1 || number.length > 1 || addressEnd(text, end) > end) found = end;
     }
     if (!directions.test(word.text) && word.text !== "The") named++;
     measured = unitOfMeasure.test(word.text);
@@ -57,10 +66,10 @@ function englishAt(text: CandidateWindow, start: number, number: string): number
 
 /** End of an English street, including an optional compass direction and its dot. */
 function englishEnd(text: CandidateWindow, type: AddressWord): number {
-  const isEnd = type.text.endsWith(".") && withoutDot(type.text).length > 5;
+  const isEnd = type.text.endsWith(".") && normalizeWord(type.text).length > 5;
   const end = isEnd ? type.end - 1 : type.end;
   if (text.at(end) !== space) return end;
-  const next = wordAt(text, end + 1);
+  const next = readWord(text, end + 1);
   return directions.test(next.text) ? next.end : end;
 }
 
@@ -78,7 +87,7 @@ function romanceAt(text: CandidateWindow, start: number): number | undefined {
   let end: number | undefined;
   let place = start;
   for (let count = 0; count < 6 && text.at(place) === space; count++) {
-    const word = wordAt(text, place + 1);
+    const word = readWord(text, place + 1);
     if (word.text === "") break;
     if (isCapitalized(word.text) || /^[dl]['’]\p{Lu}/u.test(word.text))
       end = word.text.endsWith(".") ? word.end - 1 : word.end;
@@ -92,7 +101,7 @@ function romanceAt(text: CandidateWindow, start: number): number | undefined {
 function germanicAt(text: CandidateWindow, start: number): number | undefined {
   let place = start;
   for (let count = 0; count < 3; count++) {
-    const word = wordAt(text, place);
+    const word = readWord(text, place);
     if (!isCapitalized(word.text)) return undefined;
     if (germanicStreet.test(word.text)) return word.end;
     if (count > 0 && /^(?:Straße|Strasse|Str\.|Allee|Platz|Weg|Ring|Damm|Ufer|Gasse)$/.test(word.text)) return word.end;
@@ -104,12 +113,12 @@ function germanicAt(text: CandidateWindow, start: number): number | undefined {
 
 /** A street with the number first: `221B Baker Street`, `12 rue de la Paix`. */
 function numberFirst(text: CandidateWindow, start: number): number | undefined {
-  const number = numberAt(text, start);
+  const number = readNumber(text, start);
   if (!isHouseNumber(number.text) || isYear(text, start, number.text)) return undefined;
   let place = number.end;
   if (text.at(place) === comma) place++;
   if (text.at(place) !== space) return undefined;
-  const first = wordAt(text, place + 1);
+  const first = readWord(text, place + 1);
   if (romanceStreetType.test(first.text) && !isCapitalized(first.text)) return romanceAt(text, first.end);
   return (
     englishAt(text, place + 1, number.text) ??
@@ -119,13 +128,13 @@ function numberFirst(text: CandidateWindow, start: number): number | undefined {
 
 /** A street with the number last: `Hauptstraße 12`, `Calle Mayor 5`. */
 function numberLast(text: CandidateWindow, start: number): number | undefined {
-  const first = wordAt(text, start);
+  const first = readWord(text, start);
   const street = romanceStreetType.test(first.text) ? romanceAt(text, first.end) : germanicAt(text, start);
   if (street === undefined) return undefined;
   let place = street;
   if (text.at(place) === comma) place++;
   if (text.at(place) !== space) return undefined;
-  const number = numberAt(text, place + 1);
+  const number = readNumber(text, place + 1);
   if (!isHouseNumber(number.text) || wordUnits[text.at(number.end)] === 1) return undefined;
   return number.end;
 }
@@ -144,10 +153,10 @@ function boxAt(text: CandidateWindow, start: number): number | undefined {
 function match(text: CandidateWindow, start: number): number | undefined {
   if (digits[text.at(start)] === 1) {
     const street = numberFirst(text, start);
-    return street === undefined ? undefined : tailAt(text, street);
+    return street === undefined ? undefined : addressEnd(text, street);
   }
   const street = boxAt(text, start) ?? numberLast(text, start);
-  return street === undefined ? undefined : tailAt(text, street);
+  return street === undefined ? undefined : addressEnd(text, street);
 }
 
 const starts = capitals.map((member, code) => (member === 1 || digits[code] === 1 ? 1 : 0));

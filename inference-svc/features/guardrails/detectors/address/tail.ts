@@ -3,7 +3,7 @@
  */
 import type { CandidateWindow } from "../candidates.ts";
 import { capitals, unitSet } from "../unit-sets.ts";
-import { comma, inNumber, isCapitalized, space, wordAt } from "./words.ts";
+import { comma, numberUnits, isCapitalized, space, readWord } from "./words.ts";
 
 const lineEnd = 0x0a;
 const numberSign = 0x23;
@@ -15,7 +15,7 @@ const postcode =
   /^(?:[A-Z]{2} \d{5}(?:-\d{4})?|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]{2} [A-Z]\d[A-Z] \d[A-Z]\d|[A-Z]{2,3} \d{4}|\d{5}(?:-\d{3,4})?|\d{4} [A-Z]{2}|\d{4})(?![A-Z\d])/;
 
 /** End of the whole address; the end of the street when nothing follows. */
-export function tailAt(text: CandidateWindow, street: number): number {
+export function addressEnd(text: CandidateWindow, street: number): number {
   let end = street;
   for (let count = 0; count < 4; count++) {
     const next = partAt(text, end);
@@ -38,10 +38,10 @@ function partAt(text: CandidateWindow, end: number): number | undefined {
 }
 
 function unitAt(text: CandidateWindow, start: number): number | undefined {
-  const word = text.at(start) === numberSign ? { text: "#", end: start + 1 } : wordAt(text, start);
+  const word = text.at(start) === numberSign ? { text: "#", end: start + 1 } : readWord(text, start);
   if (!unit.test(word.text)) return undefined;
   const begin = text.run(word.end, spaces, 1);
-  const end = text.run(begin, inNumber, 6);
+  const end = text.run(begin, numberUnits, 6);
   return end > begin ? end : undefined;
 }
 
@@ -71,7 +71,7 @@ function cityAt(text: CandidateWindow, start: number): number | undefined {
   let end: number | undefined;
   let place = start;
   for (let count = 0; count < 3; count++) {
-    const word = wordAt(text, place);
+    const word = readWord(text, place);
     if (!isCapitalized(word.text) || /^[A-Z]{2,3}$/.test(word.text)) break;
     const abbreviation = /^St\.$/.test(word.text);
     end = word.text.endsWith(".") && !abbreviation ? word.end - 1 : word.end;

@@ -5,7 +5,7 @@ import { digits, extendSet, letters, unitSet } from "../unit-sets.ts";
 export const space = 0x20;
 export const comma = 0x2c;
 const inWord = extendSet(letters, "'’.-");
-export const inNumber = unitSet("0-9", "a-z", "A-Z", "-/");
+export const numberUnits = unitSet("0-9", "a-z", "A-Z", "-/");
 const maxWord = 32;
 
 export interface AddressWord {
@@ -13,13 +13,13 @@ export interface AddressWord {
   readonly end: number;
 }
 
-export const wordAt = (text: CandidateWindow, start: number): AddressWord => {
+export const readWord = (text: CandidateWindow, start: number): AddressWord => {
   const end = text.run(start, inWord, maxWord);
   return { text: text.slice(start, end), end };
 };
 
-export const numberAt = (text: CandidateWindow, start: number): AddressWord => {
-  const end = digits[text.at(start)] === 1 ? text.run(start, inNumber, 9) : start;
+export const readNumber = (text: CandidateWindow, start: number): AddressWord => {
+  const end = digits[text.at(start)] === 1 ? text.run(start, numberUnits, 9) : start;
   return { text: text.slice(start, end), end };
 };
 
@@ -27,4 +27,4 @@ export const isHouseNumber = (number: string): boolean => /^\d{1,5}(?:[a-z]|[-/]
 export const isCapitalized = (word: string): boolean => /^\p{Lu}/u.test(word);
 
 /** The word in lower case, without the dot of an abbreviation. */
-export const withoutDot = (word: string): string => word.replace(/\.$/, "").toLowerCase();
+export const normalizeWord = (word: string): string => word.replace(/\.$/, "").toLowerCase();

@@ -3,7 +3,7 @@ import { type CandidateWindow, buildFinder } from "../candidates.ts";
 import type { BuiltinDetector } from "../detector.ts";
 import { asciiLetters, extendSet, letters, unitSet, wordUnits } from "../unit-sets.ts";
 import { buildWordKey } from "./word-key.ts";
-import { type WordSlot, wordingsByFirstWord, markers } from "./wordings.ts";
+import { type WordSlot, wordingsByFirstWord, templateMarkers } from "./wordings.ts";
 
 const inWord = extendSet(wordUnits, "'’@$");
 /** Units allowed between two words of a sentence. */
@@ -74,7 +74,7 @@ function findEnd(sentence: Sentence, places: readonly WordSlot[], from: number):
 
 function match(text: CandidateWindow, start: number): number | undefined {
   if (letters[text.at(start)] !== 1 && wordUnits[text.at(start)] !== 1) {
-    const marker = markers.find((marker) => text.startsWith(start, marker));
+    const marker = templateMarkers.find((marker) => text.startsWith(start, marker));
     return marker === undefined ? undefined : start + marker.length;
   }
   const first = mayStartWording(text, start) ? wordAt(text, start) : undefined;

@@ -89,7 +89,7 @@ const wordings: readonly string[] = [
 ];
 
 /** Markup of chat templates: within a text, it pretends to be another speaker's turn. */
-export const markers: readonly string[] = [
+export const templateMarkers: readonly string[] = [
   "<|im_start|>",
   "<|im_end|>",
   "<|system|>",

@@ -62,7 +62,7 @@ function mayFollow(text: CandidateWindow, start: number): boolean {
 }
 
 /** End of the value at this place, if the label in front calls it a secret. */
-export function assignedAt(text: CandidateWindow, start: number): number | undefined {
+export function assignedSecretEnd(text: CandidateWindow, start: number): number | undefined {
   if (!mayFollow(text, start)) return undefined;
   const label = labelBefore(text, start);
   if (beforeLogin.test(label)) return loginAt(text, start);

@@ -2,8 +2,8 @@
 import { type CandidateWindow, buildFinder } from "../candidates.ts";
 import type { BuiltinDetector } from "../detector.ts";
 import { unitSet, wordUnits } from "../unit-sets.ts";
-import { assignedAt } from "./assigned.ts";
-import { issuedAt } from "./issued.ts";
+import { assignedSecretEnd } from "./assigned.ts";
+import { issuedSecretEnd } from "./issued.ts";
 
 const dash = 0x2d;
 
@@ -63,7 +63,7 @@ function endOfArmour(text: CandidateWindow, name: number): number {
 
 function match(text: CandidateWindow, start: number): number | undefined {
   if (text.at(start) === dash) return privateKeyAt(text, start);
-  return issuedAt(text, start) ?? jwtAt(text, start) ?? assignedAt(text, start);
+  return issuedSecretEnd(text, start) ?? jwtAt(text, start) ?? assignedSecretEnd(text, start);
 }
 
 export const secrets: BuiltinDetector = {

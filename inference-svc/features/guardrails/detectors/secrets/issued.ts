@@ -84,7 +84,7 @@ for (const kind of issuedForms) {
 }
 
 /** End of the issued secret that starts here. */
-export function issuedAt(text: CandidateWindow, start: number): number | undefined {
+export function issuedSecretEnd(text: CandidateWindow, start: number): number | undefined {
   for (const kind of formsByFirstUnit.get(text.at(start)) ?? []) {
     const end = text.startsWith(start, kind.prefix) ? findEnd(text, start, kind) : undefined;
     if (end !== undefined) return end;

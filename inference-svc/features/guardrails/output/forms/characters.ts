@@ -1,17 +1,17 @@
 /** A character of an answer in each form that the rules read, and the cache of such characters. */
-import { normalizeForm } from "../../../../content/signs/signs.ts";
-import { gapSigns } from "../../disguises/characters.ts";
-import { markupSigns } from "../../disguises/markup.ts";
+import { normalizeCharacters } from "../../../../content/signs/signs.ts";
+import { letterSeparators } from "../../disguises/characters.ts";
+import { markupStarts } from "../../disguises/markup.ts";
 import { confusables } from "../../input/confusables.ts";
 
-const gap = new RegExp(`^[${gapSigns}]$`, "u");
+const gap = new RegExp(`^[${letterSeparators}]$`, "u");
 const control = /^[^\t\n\r\x20-\x7e]$/;
 
 /** Classes of UTF-16 units; only a disguise, and a single letter, can make the scan wait for more text. */
 export const unitKind = { disguise: 0, letter: 1, digit: 2, gap: 3, other: 4 } as const;
 const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   const character = String.fromCharCode(unit);
-  if (/[%&]/.test(character) || control.test(character) || markupSigns.includes(character)) return unitKind.disguise;
+  if (/[%&]/.test(character) || control.test(character) || markupStarts.includes(character)) return unitKind.disguise;
   if (/[A-Za-z]/.test(character)) return unitKind.letter;
   if (/\d/.test(character)) return unitKind.digit;
   return gap.test(character) ? unitKind.gap : unitKind.other;
@@ -20,7 +20,7 @@ const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
 export const toUnitKind = (unit: number): number => (unit < 128 ? (asciiKinds[unit] as number) : unitKind.disguise);
 
 /** Maximum invisible characters in a row within a word. The limit bounds how much text they can hold back. */
-export const maxInvisible = 16;
+export const maxInvisibleCharacters = 16;
 
 const letter = /^\p{L}$/u;
 const wordStart = /^[\p{L}\p{N}\p{M}]/u;
@@ -50,7 +50,7 @@ export interface Deobfuscated {
   readonly tagsDecoded: string;
 }
 
-export const unchanged = (text: string): Deobfuscated => ({
+export const unchangedText = (text: string): Deobfuscated => ({
   raw: text,
   normalized: text,
   folded: text,
@@ -78,7 +78,7 @@ const knownCharacters = new Map<string, Character>();
 export function characterOf(text: string): Character {
   const before = knownCharacters.get(text);
   if (before) return before;
-  const character = readCharacter(normalizeForm(text));
+  const character = readCharacter(normalizeCharacters(text));
   if (knownCharacters.size === maxKnown) knownCharacters.clear();
   knownCharacters.set(text, character);
   return character;

@@ -3,16 +3,16 @@
  * character can change: an escape or markup that may go on, and the gaps after single letters. Its output does not depend on how the text is cut into
  * deltas.
  */
-import { readEscape, maxEscape } from "../../disguises/escapes.ts";
-import { readMarkup, markupSigns, maxMarkup } from "../../disguises/markup.ts";
+import { readEscape, maxEscapeLength } from "../../disguises/escapes.ts";
+import { readMarkup, markupStarts, maxMarkupLength } from "../../disguises/markup.ts";
 import { decodeTag } from "../../input/normalize.ts";
 import {
   type Deobfuscated,
   characterOf,
-  maxInvisible,
+  maxInvisibleCharacters,
   readCharacter,
   toUnitKind,
-  unchanged,
+  unchangedText,
   unitKind,
 } from "./characters.ts";
 import { LetterRun } from "./letter-run.ts";
@@ -82,7 +82,7 @@ export class Deobfuscator {
   }
 
   push(text: string): readonly Deobfuscated[] {
-    if (this.passes(text)) return text === "" ? [] : [unchanged(text)];
+    if (this.passes(text)) return text === "" ? [] : [unchangedText(text)];
     this.#read(this.#rest + text, false);
     return this.#takeOutput();
   }
@@ -125,18 +125,18 @@ export class Deobfuscator {
   #readSign(text: string, at: number, over: boolean): string | undefined {
     const sign = text.charAt(at);
     if (escapeSigns.includes(sign)) {
-      const escape = readEscape(text.slice(at, at + maxEscape), over);
+      const escape = readEscape(text.slice(at, at + maxEscapeLength), over);
       if (escape === "open") return undefined;
       if (escape) return this.#put(text.slice(at, at + escape.length), escape.decoded);
     }
-    if (!markupSigns.includes(sign)) return this.#put(sign);
-    const markup = readMarkup(text.slice(at, at + maxMarkup), over, this.#isAfterWord);
+    if (!markupStarts.includes(sign)) return this.#put(sign);
+    const markup = readMarkup(text.slice(at, at + maxMarkupLength), over, this.#isAfterWord);
     if (markup === "open") return undefined;
     return markup ? this.#putMarkup(text.slice(at, at + markup.length), markup.decoded) : this.#put(sign);
   }
 
   #putWords(decoded: string): string {
-    this.#output.push(unchanged(decoded));
+    this.#output.push(unchangedText(decoded));
     this.#noteUnchanged(endsAsWord.test(decoded));
     return decoded;
   }
@@ -150,10 +150,10 @@ export class Deobfuscator {
   #putMarkup(raw: string, shown: string): string {
     if (shown !== "") return this.#put(raw, shown, { normalized: raw, folded: raw });
     this.#markupLength += raw.length;
-    const unmarked = this.#markupLength > maxMarkup ? raw : "";
+    const unmarked = this.#markupLength > maxMarkupLength ? raw : "";
     if (characterOf(raw).isGap) return this.#put(raw, raw, { unmarked });
     this.#isAfterWord = false;
-    this.#run.pushInvisible({ ...unchanged(raw), unmarked });
+    this.#run.pushInvisible({ ...unchangedText(raw), unmarked });
     return raw;
   }
 
@@ -161,7 +161,7 @@ export class Deobfuscator {
   #put(raw: string, decoded = raw, forms: Partial<Deobfuscated> = {}): string {
     let character = characterOf(decoded);
     this.#invisible = character.isInvisible ? this.#invisible + 1 : 0;
-    if (this.#invisible > maxInvisible) character = readCharacter(decoded);
+    if (this.#invisible > maxInvisibleCharacters) character = readCharacter(decoded);
     const { normalized } = character;
     const folded = character.folded === raw ? raw : character.folded;
     const tagsDecoded = decodeTag(raw) ?? raw;

@@ -4,8 +4,8 @@
  * match, the rest of the word is redacted.
  */
 import type { Yielding } from "../../../../turn/time-slice.ts";
-import { decodeWordsIn, maxEncoded, minEncoded } from "../../input/encoded.ts";
-import { maxHeld } from "../rules/bounded-scan.ts";
+import { decodeWordsIn, maxEncodedLength, minEncodedLength } from "../../input/encoded.ts";
+import { maxHeldUnits } from "../rules/bounded-scan.ts";
 import { ReadableCheck } from "./readable-check.ts";
 import type { RuleHit } from "../rules/merge-hits.ts";
 import type { Report } from "../rules/report.ts";
@@ -35,7 +35,7 @@ function endOfShortWord(text: string, start: number): number | undefined {
   const { length } = text;
   let end = start + 1;
   while (end < length && isDigit(unitAt(text, end))) end++;
-  const isShort = end < length && end - start < minEncoded && unitAt(text, end) !== equals;
+  const isShort = end < length && end - start < minEncodedLength && unitAt(text, end) !== equals;
   return isShort ? end : undefined;
 }
 
@@ -87,7 +87,7 @@ export class EncodedWords {
       if (digit === noDigit) {
         if (!this.#isInWord) continue;
         const length = this.#word.length + index - from;
-        if (this.#mayBeEncoded && (unit === equals || length + this.#released >= minEncoded)) break;
+        if (this.#mayBeEncoded && (unit === equals || length + this.#released >= minEncodedLength)) break;
         this.#close();
         continue;
       }
@@ -101,7 +101,7 @@ export class EncodedWords {
         from = index;
       }
       if (!this.#mayBeEncoded) continue;
-      if (this.#word.length + index - from + 1 === maxHeld) break;
+      if (this.#word.length + index - from + 1 === maxHeldUnits) break;
       this.#pushDigit(unit, digit);
     }
     if (this.#mayBeEncoded) this.#word += text.slice(from, index);
@@ -129,7 +129,7 @@ export class EncodedWords {
     this.#pushDigit(unit, digit);
     if (!this.#mayBeEncoded) return hits;
     this.#word += character;
-    return this.#word.length === maxHeld ? [...hits, ...(yield* this.#scanHeld())] : hits;
+    return this.#word.length === maxHeldUnits ? [...hits, ...(yield* this.#scanHeld())] : hits;
   }
 
   /** Takes a unit that is not a digit: padding, or the end of the word. */
@@ -183,7 +183,7 @@ export class EncodedWords {
     this.#close();
     this.#padding = 0;
     this.#foundRules = [];
-    if (length + this.#released < minEncoded) return [];
+    if (length + this.#released < minEncodedLength) return [];
     const rules = yield* this.#findRules(word);
     return rules.map((rule) => ({ start: this.#start, end: this.#start + word.length, rule }));
   }
@@ -193,11 +193,11 @@ export class EncodedWords {
     this.#foundRules = yield* this.#findRules(this.#word);
     const { length } = this.#word;
     const hits = this.#foundRules.map((rule) => ({ start: this.#start, end: this.#start + length, rule }));
-    const gone = hits.length > 0 || this.#released + length > maxEncoded ? length : length / 2;
+    const gone = hits.length > 0 || this.#released + length > maxEncodedLength ? length : length / 2;
     this.#word = this.#word.slice(gone);
     this.#start += gone;
     this.#released += gone;
-    if (this.#released > maxEncoded) this.#isBase64 = this.#isHexadecimal = false;
+    if (this.#released > maxEncodedLength) this.#isBase64 = this.#isHexadecimal = false;
     return hits;
   }
 

@@ -2,7 +2,7 @@
  * Scans one form of a text, such as the text without markup. It costs nothing while the form equals the raw text. At the first difference the scans fork,
  * and matches in the form are reported at their places in the raw text.
  */
-import { maxHeld } from "../rules/bounded-scan.ts";
+import { maxHeldUnits } from "../rules/bounded-scan.ts";
 import type { RuleHit } from "../rules/merge-hits.ts";
 import type { RuleScans } from "../rules/rule-scans.ts";
 import type { Deobfuscated } from "./characters.ts";
@@ -13,7 +13,7 @@ const maxLookBehind = 64;
 const placesPerTrim = 8_192;
 
 /** Maximum UTF-16 units of raw text in a match of a form. Without it, much markup within a word would hold the text back for too long. */
-const maxMatchLength = 4 * maxHeld;
+const maxMatchLength = 4 * maxHeldUnits;
 
 type Form = Exclude<keyof Deobfuscated, "raw">;
 

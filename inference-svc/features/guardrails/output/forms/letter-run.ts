@@ -1,5 +1,5 @@
 /** Closes up words spelled with gaps (`p a s s`). The gaps after a single letter are held until it is known whether they belong to such a word. */
-import { maxGap, minSpelledLetters } from "../../disguises/characters.ts";
+import { maxLetterGap, minSpelledLetters } from "../../disguises/characters.ts";
 import type { Character, Deobfuscated } from "./characters.ts";
 
 interface WaitingPiece {
@@ -71,9 +71,9 @@ export class LetterRun {
 
   #takesGap(sign: string): boolean {
     const next = this.#nextGap + sign;
-    if (this.#gap === undefined) return next.length <= maxGap;
+    if (this.#gap === undefined) return next.length <= maxLetterGap;
     if (this.#gap.length === 1 ? next.length === 1 : this.#gap.startsWith(next)) return true;
-    return next.length <= maxGap && this.#startsNewRun();
+    return next.length <= maxLetterGap && this.#startsNewRun();
   }
 
   #takesLetter(): boolean {

@@ -5,14 +5,14 @@
 import type { Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 /** Maximum of UTF-16 units held back: some pages of text. */
-export const maxHeld = 4_096;
+export const maxHeldUnits = 4_096;
 
 export interface BoundedSpan extends TextSpan {
   /** Continues the previous span, which ended at this span's start. */
   readonly continues?: true;
 }
 
-export interface BoundedFound extends Found {
+export interface BoundedMatch extends Found {
   readonly spans: readonly BoundedSpan[];
 }
 
@@ -40,7 +40,7 @@ export class BoundedScan {
     return fork;
   }
 
-  push(piece: string): BoundedFound {
+  push(piece: string): BoundedMatch {
     if (this.#overrunStart === undefined) return this.#pushBounded(piece);
     // Units are pushed one by one: text after the match's end must not depend on the division into deltas.
     for (let index = 0; index < piece.length; index++) {
@@ -51,27 +51,27 @@ export class BoundedScan {
     return { spans: this.#takeOverrun(), decided: this.#length };
   }
 
-  end(): BoundedFound {
+  end(): BoundedMatch {
     const overrun = this.#overrunStart === undefined ? [] : this.#takeOverrun();
     const { spans } = this.#scan.end();
     return { spans: [...overrun, ...this.#cutGiven(spans)], decided: this.#length };
   }
 
-  #pushBounded(piece: string): BoundedFound {
+  #pushBounded(piece: string): BoundedMatch {
     const found = this.#scan.push(piece);
     this.#length += piece.length;
     // Fast path: most texts have no overlong match.
-    if (this.#givenUntil === 0 && this.#length - found.decided <= maxHeld) return found;
+    if (this.#givenUntil === 0 && this.#length - found.decided <= maxHeldUnits) return found;
     const decided = Math.max(found.decided, this.#givenUntil);
     const spans = this.#cutGiven(found.spans);
-    if (this.#length - decided <= maxHeld) return { spans, decided };
+    if (this.#length - decided <= maxHeldUnits) return { spans, decided };
     this.#overrunStart = found.decided;
     this.#givenUntil = this.#length;
     return { spans: [...spans, { start: decided, end: this.#length }], decided: this.#length };
   }
 
   /** The character at `index` has ended the overlong match. */
-  #endOverrun(found: Found, index: number, piece: string): BoundedFound {
+  #endOverrun(found: Found, index: number, piece: string): BoundedMatch {
     this.#length += index;
     const overrun = this.#takeOverrun();
     this.#overrunStart = undefined;

@@ -4,9 +4,9 @@ import type { RuleHit } from "./merge-hits.ts";
 
 export type HitSearch = readonly RuleHit[] | Yielding<readonly RuleHit[]>;
 
-export const areHits = (search: HitSearch): search is readonly RuleHit[] => Array.isArray(search);
+export const isFinishedSearch = (search: HitSearch): search is readonly RuleHit[] => Array.isArray(search);
 
 /** Finds what is not found yet. */
 export function* finishSearch(search: HitSearch): Yielding<readonly RuleHit[]> {
-  return areHits(search) ? search : yield* search;
+  return isFinishedSearch(search) ? search : yield* search;
 }

@@ -1,7 +1,7 @@
 /** The caller's guardrail rules for answers. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
-import { appliedTo, isAudit, hasFiltersFor } from "../../../../turn/applied-guardrails.ts";
+import { guardrailsFor, isAudit, hasFiltersFor } from "../../../../turn/applied-guardrails.ts";
 import { guardrailUnavailable } from "../../not-applicable.ts";
 import { type FilterRule, RuleMemo, failsOpen, buildRules } from "../../filter-rules.ts";
 import type { Report } from "./report.ts";
@@ -32,7 +32,7 @@ export function buildOutputRules(caller: Caller, report: Report): readonly Outpu
   const known = knownRules.get(caller);
   if (known) return known;
   let isWhole = true;
-  const applied = appliedTo(caller).filter((guardrail) => hasFiltersFor(guardrail, "output"));
+  const applied = guardrailsFor(caller).filter((guardrail) => hasFiltersFor(guardrail, "output"));
   const rules = applied.flatMap((guardrail) => {
     const { rules: applicable, failures } = buildRules(guardrail);
     if (failures.length > 0) report.addFailure(guardrail);
@@ -55,14 +55,14 @@ export function divideRules(rules: readonly OutputRule[]): OutputRules {
 }
 
 function divide(rules: readonly OutputRule[]): OutputRules {
-  const enforced = rules.filter(enforces);
-  const reporting = rules.filter((rule) => !enforces(rule));
+  const enforced = rules.filter(isEnforced);
+  const reporting = rules.filter((rule) => !isEnforced(rule));
   const all = [...enforced, ...reporting];
   return { all, enforced, reporting, asksService: all.some(asksService), pieceLength: combinedPieceLength(all) };
 }
 
 /** Whether the rule changes or blocks the answer. */
-export const enforces = (rule: OutputRule): boolean => rule.action !== "flag" && !isAudit(rule);
+export const isEnforced = (rule: OutputRule): boolean => rule.action !== "flag" && !isAudit(rule);
 
 const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
 

@@ -1,6 +1,6 @@
 /** Scans one text with many rules: patterns in groups, every other rule by itself. */
 import { JointScan } from "@sluice/proto/lib/pattern/joint-scan.js";
-import { BoundedScan, maxHeld } from "./bounded-scan.ts";
+import { BoundedScan, maxHeldUnits } from "./bounded-scan.ts";
 import type { RuleHit } from "./merge-hits.ts";
 import type { Report } from "./report.ts";
 import { RuleScan, noteFailure } from "./rule-scan.ts";
@@ -92,7 +92,7 @@ export class RuleScans {
         const rule = group.rules[member] as OutputRule;
         for (const { start, end } of spans) hits.push({ start: this.#base + start, end: this.#base + end, rule });
       }
-      if (this.#read - found.decided <= maxHeld) return this.#base + found.decided;
+      if (this.#read - found.decided <= maxHeldUnits) return this.#base + found.decided;
       return this.#splitGroup(group, hits);
     } catch (cause) {
       this.#groups = this.#groups.filter((other) => other !== group);

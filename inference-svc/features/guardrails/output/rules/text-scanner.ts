@@ -1,15 +1,15 @@
 /** Scans complete texts with every rule, and yields to other turns in between. */
-import { TimeSlice, type Waiting, settled } from "../../../../turn/time-slice.ts";
+import { TimeSlice, type Waiting, awaitSettled } from "../../../../turn/time-slice.ts";
 import { replaceRegions } from "../../../../turn/replacements.ts";
 import type { TurnSignal } from "../../../../turn/signal.ts";
 import { type RuleHit, mergeHits } from "./merge-hits.ts";
 import { TextScan } from "../forms/text-scan.ts";
 import { finishSearch } from "./hit-search.ts";
 import type { Report } from "./report.ts";
-import { type OutputRule, type OutputRules, enforces } from "./output-rules.ts";
+import { type OutputRule, type OutputRules, isEnforced } from "./output-rules.ts";
 
 /** An enforced block rule has matched. */
-export class Blocked extends Error {
+export class BlockRuleMatched extends Error {
   override readonly name = "Blocked";
 }
 
@@ -52,8 +52,8 @@ export class TextScanner {
   /** Reports hits. @returns the hits to replace @throws Blocked */
   enforce(hits: readonly RuleHit[]): readonly RuleHit[] {
     this.#count(hits);
-    const enforced = hits.filter(({ rule }) => enforces(rule));
-    if (enforced.some(({ rule }) => rule.action === "block")) throw new Blocked();
+    const enforced = hits.filter(({ rule }) => isEnforced(rule));
+    if (enforced.some(({ rule }) => rule.action === "block")) throw new BlockRuleMatched();
     return enforced;
   }
 
@@ -105,7 +105,7 @@ export class TextScanner {
     }
     if (this.asksService) {
       add(yield* reading.flushHeldForms());
-      add(yield* settled(reading.askServices(true)));
+      add(yield* awaitSettled(reading.askServices(true)));
     }
     add(yield* finishSearch(reading.end()));
     return hits;

@@ -3,13 +3,13 @@ import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import {
   type CallContext,
   type InternalQuestion,
-  type Route,
-  forbidden,
+  type RouteRequest,
+  findForbiddingReasons,
 } from "../../../../models/internal-calls/internal-call.ts";
 import { type FailureKind, JudgeClient, JudgeUnavailable } from "../../../../models/internal-calls/judge-client.ts";
 import { quoteEvidence } from "../../../../content/quoted-data.ts";
-import { objectIn } from "../../../../models/internal-calls/judge-verdict.ts";
-import { lastAsk } from "../../../../models/routing/choose/user-messages.ts";
+import { findObject } from "../../../../models/internal-calls/judge-verdict.ts";
+import { findLastUserRequest } from "../../../../models/routing/choose/user-messages.ts";
 import type { TextFormat, TurnRequest } from "../../../../turn/request.ts";
 import { truncate } from "../../../../turn/truncate.ts";
 import type { Turn } from "../../../../turn/turn.ts";
@@ -62,7 +62,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
 
 /** Undefined when the answer does not have the requested form. */
 export function parseReading(text: string): TaskReading | undefined {
-  const { task, difficulty } = objectIn(text) ?? {};
+  const { task, difficulty } = findObject(text) ?? {};
   if (typeof task !== "string" || !Object.hasOwn(meanings, task)) return undefined;
   if (typeof difficulty !== "number" || !(difficulty >= 0 && difficulty <= 4)) return undefined;
   return { task: task as Task, difficulty };
@@ -87,14 +87,14 @@ export class TaskClassifier {
   }
 
   /** Why the request's data policy forbids the call to the model; empty when it is allowed. */
-  forbidden(route: Route, context: CallContext): readonly string[] {
-    return forbidden(route, this.#question("", ""), context);
+  forbidden(route: RouteRequest, context: CallContext): readonly string[] {
+    return findForbiddingReasons(route, this.#question("", ""), context);
   }
 
   /** @returns the reading, or why there is none @throws Fault when the turn is over */
   async read(context: CallContext): Promise<TaskReading | FailureKind> {
     const { request } = context;
-    const text = truncate(lastAsk(request.input).text, maxShown);
+    const text = truncate(findLastUserRequest(request.input).text, maxShown);
     const surroundings = surroundingsOf(request);
     const key = [promptVersion, this.#settings.model, surroundings, text];
     try {

@@ -1,10 +1,10 @@
 /** Features of a request: words, pairs of words, and marks of its parts, each as the number of a bucket. */
-import { type Ask, lastAsk, messageText } from "../../../../models/routing/choose/user-messages.ts";
+import { type UserRequest, findLastUserRequest, messageText } from "../../../../models/routing/choose/user-messages.ts";
 import type { InputItem, Tool, TurnRequest } from "../../../../turn/request.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 /** Different words may share a bucket; some thousand carry a weight. */
-export const buckets = 16_384;
+export const featureBuckets = 16_384;
 
 /** Characters read at the start of each message; the instruction is at its beginning or end, the text it is about in between. */
 const firstWords = 60;
@@ -24,9 +24,9 @@ export interface TaskFeatures {
   readonly marks: ReadonlySet<string>;
 }
 
-export function readingOf(request: TurnRequest): TaskFeatures {
+export function extractTaskFeatures(request: TurnRequest): TaskFeatures {
   const { input } = request;
-  const ask = lastAsk(input);
+  const ask = findLastUserRequest(input);
   const text = ends(ask.text);
   const leading = input.find(({ type, role }) => type === "message" && (role === "system" || role === "developer"));
   const instructions = ends(request.instructions ?? messageText(leading?.content));
@@ -72,7 +72,7 @@ function bucketOf(kind: string, text: string): number {
   let hash = 0x811c_9dc5;
   const whole = `${kind} ${text}`;
   for (let index = 0; index < whole.length; index++) hash = Math.imul(hash ^ unitAt(whole, index), 0x0100_0193);
-  return (hash ^ (hash >>> 15)) & (buckets - 1);
+  return (hash ^ (hash >>> 15)) & (featureBuckets - 1);
 }
 
 /** Marks of a text, such as code or questions. No part of an expression repeats a possible beginning of the next part: all run in linear time. */
@@ -115,7 +115,7 @@ const editing =
   /(?:edit|write|patch|create)_?file|str_replace|apply_patch|^bash$|run_(?:command|terminal)|execute_command/i;
 const browsing = /search|browse|navigate|fetch|click|screenshot/i;
 
-function marksOfRequest({ input, tools, textFormat }: TurnRequest, { message }: Ask): readonly string[] {
+function marksOfRequest({ input, tools, textFormat }: TurnRequest, { message }: UserRequest): readonly string[] {
   const marks: string[] = [];
   if (tools.length > 0) marks.push("tools");
   if (tools.some(isEditing)) marks.push("edits");

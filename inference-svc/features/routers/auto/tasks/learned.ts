@@ -2,7 +2,7 @@
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { Scope } from "../../../../turn/scope.ts";
 import { StateKey } from "../../../../turn/turn-state.ts";
-import { localGuess } from "./local.ts";
+import { guessTaskLocally } from "./local.ts";
 import type { Task } from "./tasks.ts";
 
 /** The guess for a turn, computed once though a turn may call providers several times. */
@@ -18,7 +18,7 @@ export const learnedTasks =
     if (share === 0 || scope.operation !== "turn" || scope.payer !== "key") return undefined;
     if (scope.trace.strategy !== undefined || fractionOf(scope.turnId) >= share) return undefined;
     const found = scope.state.get(guessed);
-    return (found.task ??= localGuess(request).task);
+    return (found.task ??= guessTaskLocally(request).task);
   };
 
 /** A number in [0, 1) from the random end of the turn's UUID. */

@@ -1,5 +1,5 @@
 /** Multinomial logistic regression on buckets: one signed byte per task and bucket with weight. */
-import { buckets } from "./features.ts";
+import { featureBuckets } from "./features.ts";
 import { type Task, trainedTasks } from "./tasks.ts";
 
 export interface Model {
@@ -13,7 +13,7 @@ export interface Model {
 }
 
 /** The model in its file: bytes in base64. */
-export interface Written {
+export interface ModelFile {
   /** Buckets, by row from 1 on; two bytes each, the lower first. */
   readonly kept: string;
   readonly weights: string;
@@ -21,7 +21,7 @@ export interface Written {
   readonly bias: readonly number[];
 }
 
-export interface Guess {
+export interface TaskGuess {
   readonly task: Task;
   /** The model's probability, 0 to 1. */
   readonly confidence: number;
@@ -33,24 +33,24 @@ const count = trainedTasks.length;
 const minSize = 8;
 
 /** Weight of each word: the more features, the less each counts. */
-export const shareOf = (found: ReadonlySet<number>): number => 1 / Math.sqrt(found.size + minSize);
+export const featureWeight = (found: ReadonlySet<number>): number => 1 / Math.sqrt(found.size + minSize);
 
-export function guess({ rows, weights, scale, bias }: Model, found: ReadonlySet<number>): Guess {
+export function guessTask({ rows, weights, scale, bias }: Model, found: ReadonlySet<number>): TaskGuess {
   const sums = new Float64Array(count);
   for (const bucket of found) {
     const start = rows[bucket]! * count;
     for (let task = 0; task < count; task++) sums[task]! += weights[start + task]!;
   }
-  const share = scale * shareOf(found);
+  const share = scale * featureWeight(found);
   const scores = trainedTasks.map((_, task) => bias[task]! + share * sums[task]!);
   const highest = Math.max(...scores);
   const total = scores.reduce((sum, score) => sum + Math.exp(score - highest), 0);
   return { task: trainedTasks[scores.indexOf(highest)]!, confidence: 1 / total };
 }
 
-export function read({ kept, weights: written, scale, bias }: Written): Model {
+export function parseModel({ kept, weights: written, scale, bias }: ModelFile): Model {
   const buffer = Buffer.from(kept, "base64");
-  const rows = new Uint16Array(buckets);
+  const rows = new Uint16Array(featureBuckets);
   for (let row = 1; row <= buffer.length / 2; row++) rows[buffer.readUInt16LE(2 * (row - 1))] = row;
   const bytes = Buffer.from(written, "base64");
   if (bytes.length !== (buffer.length / 2) * count) throw new Error(`${bytes.length} weights for ${count} tasks`);
@@ -63,11 +63,11 @@ export function read({ kept, weights: written, scale, bias }: Written): Model {
 const maxKept = 4_096;
 
 /** Converts trained weights, grouped by bucket, to their file form. */
-export function written(weights: Float64Array, bias: readonly number[]): Written {
+export function toModelFile(weights: Float64Array, bias: readonly number[]): ModelFile {
   const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
   const strength = (bucket: number) =>
     weights.subarray(bucket * count, (bucket + 1) * count).reduce((sum, weight) => sum + weight * weight, 0);
-  const kept = Array.from({ length: buckets }, (_, bucket) => ({ bucket, strength: strength(bucket) }))
+  const kept = Array.from({ length: featureBuckets }, (_, bucket) => ({ bucket, strength: strength(bucket) }))
     .filter((each) => each.strength > 0)
     .sort((a, b) => b.strength - a.strength)
     .slice(0, maxKept)

@@ -14,7 +14,7 @@ import type { Block, BlockMessage } from "./message-list.ts";
 const maxMarks = 4;
 
 /** Block type of a file converted to text by the provider before the model reads it. */
-export const extracted = "extracted_document";
+export const extractedDocument = "extracted_document";
 
 /** The provider searches this many blocks before a mark for a cached prefix. */
 const lookback = 20;
@@ -137,7 +137,7 @@ const lastOf = (message: BlockMessage | undefined): Block | undefined => message
 /** A mark must not follow reasoning, nor a file converted to text by the provider (Bedrock does so). */
 const cacheable = ({ type }: Partial<Block>): boolean =>
   // A function is sent without a type.
-  type === undefined || (!type.endsWith("thinking") && type !== extracted);
+  type === undefined || (!type.endsWith("thinking") && type !== extractedDocument);
 
 /** A file given only by reference counts as large. */
 function sizeOf(block: Block): number {

@@ -82,7 +82,7 @@ export function fitName(name: string, rule: NameRule): string {
  * An allowed name for a call in the history whose tool is not in the request.
  * @param isTaken whether a changed name is that of another tool
  */
-export function fitOther(name: string, rule: NameRule, isTaken: (name: string) => boolean): string {
+export function fitHistoryName(name: string, rule: NameRule, isTaken: (name: string) => boolean): string {
   const fitting = fitName(name, rule);
   return fitting === name || !isTaken(fitting) ? fitting : shortened(fitting, digestOf(name), rule);
 }

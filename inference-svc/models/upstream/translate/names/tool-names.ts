@@ -4,7 +4,7 @@
  */
 import type { CustomTool, FunctionTool, TurnRequest } from "../../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
-import { type NameRule, type ToolForm, describeRename, fitNames, fitOther } from "./name-rules.ts";
+import { type NameRule, type ToolForm, describeRename, fitNames, fitHistoryName } from "./name-rules.ts";
 import { type OfferedTool, isToolSearch, offeredTools } from "../offered-tools.ts";
 
 export interface SentTool extends OfferedTool {
@@ -62,7 +62,7 @@ export class SentTools {
     if (tool) return tool.sentName;
     const whole = wholeName(name, namespace);
     if (this.#names.form.test(whole)) return whole;
-    const sent = fitOther(whole, this.#names, (other) => this.#bySentName.has(other));
+    const sent = fitHistoryName(whole, this.#names, (other) => this.#bySentName.has(other));
     onDropped(path, describeRename(sent, this.#names));
     return sent;
   }

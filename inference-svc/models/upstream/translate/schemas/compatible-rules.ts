@@ -9,7 +9,7 @@ import {
   combinators,
   arrayKeywords,
   openaiSchemas,
-  rareOfObjects,
+  rareObjectKeywords,
 } from "./rules.ts";
 
 /**
@@ -36,7 +36,7 @@ const groqLoose: SchemaRules = {
   listsRequired: true,
 };
 const groqTools: SchemaRules = { ...groqLoose, atRoot: [] };
-const beyondGroq: ReadonlySet<string> = new Set([...arrayKeywords, "minItems", ...rareOfObjects]);
+const beyondGroq: ReadonlySet<string> = new Set([...arrayKeywords, "minItems", ...rareObjectKeywords]);
 const groqStrict: SchemaRules = {
   why: "the vendor enforces only a part of JSON Schema",
   atRoot: [...combinators, "enum", "not"],
@@ -66,7 +66,7 @@ const beyondDeepseek: ReadonlySet<string> = new Set([
   "maxLength",
   "minItems",
   ...arrayKeywords,
-  ...rareOfObjects,
+  ...rareObjectKeywords,
 ]);
 const deepseekStrict: SchemaRules = {
   why: "the vendor enforces only a part of JSON Schema",

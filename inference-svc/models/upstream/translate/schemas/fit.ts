@@ -1,6 +1,6 @@
 /** Adapts a schema to the rules of a vendor. A schema within the rules stays unchanged. */
 import { type JsonObject, isObject } from "../../json.ts";
-import { folded, withSentence, withoutReference } from "./fold.ts";
+import { foldCombinators, appendSentence, inlineRootReference } from "./fold.ts";
 import { writeExactly } from "./exact.ts";
 import type { SchemaRules } from "./rules.ts";
 import { cutCycles, findCycles } from "./cycles.ts";
@@ -46,7 +46,7 @@ export function fitSchema(given: JsonObject, rules: SchemaRules): FittedSchema {
 }
 
 function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string[], changes: Set<string>): JsonObject {
-  let root = typeof given.$ref === "string" ? withoutReference(given) : given;
+  let root = typeof given.$ref === "string" ? inlineRootReference(given) : given;
   if (root !== given) changes.add("the schema that the root refers to stands at the root");
   if (typeof root.$ref === "string") {
     const { $ref: _, ...rest } = root;
@@ -55,7 +55,7 @@ function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string
   }
   const present = refused.filter((keyword) => Object.hasOwn(root, keyword));
   if (present.length > 0) {
-    root = Object.fromEntries(Object.entries(folded(root)).filter(([keyword]) => !refused.includes(keyword)));
+    root = Object.fromEntries(Object.entries(foldCombinators(root)).filter(([keyword]) => !refused.includes(keyword)));
     changes.add(
       `${present.join(", ")} of the root ${isCombined(present) ? "is folded into its properties" : "is left out"}`,
     );
@@ -165,5 +165,5 @@ function withDescription(
   const gone = new Set(refused.map(([keyword]) => keyword));
   const kept = Object.fromEntries(Object.entries(node).filter(([keyword]) => !gone.has(keyword)));
   const told = refused.map(([keyword, value]) => `${keyword}: ${writeExactly(value)}`).join(", ");
-  return { ...kept, description: withSentence(node.description, `{${told}}`) };
+  return { ...kept, description: appendSentence(node.description, `{${told}}`) };
 }

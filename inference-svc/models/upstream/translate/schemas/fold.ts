@@ -7,7 +7,7 @@ const maxHops = 8;
 const maxDescribed = 400;
 
 /** The root with the schema it refers to; `root` itself without a usable reference. */
-export function withoutReference(root: JsonObject): JsonObject {
+export function inlineRootReference(root: JsonObject): JsonObject {
   let found = root;
   for (let hop = 0; hop < maxHops && typeof found.$ref === "string"; hop++) {
     const target = findDefinition(root, found.$ref);
@@ -26,7 +26,7 @@ function findDefinition(root: JsonObject, reference: string): JsonObject | undef
 }
 
 /** @param root an object with or without combinators; the result has none */
-export function folded(root: JsonObject, depth = 0): JsonObject {
+export function foldCombinators(root: JsonObject, depth = 0): JsonObject {
   let result = root;
   for (const keyword of combinators) {
     const { [keyword]: branches, ...rest } = result;
@@ -40,7 +40,7 @@ function united(root: JsonObject, keyword: string, branches: readonly unknown[],
   if (depth > maxHops) return root;
   const admitted = branches
     .filter(isObject)
-    .map((branch) => folded(withoutReference({ ...definitionsOf(root), ...branch }), depth + 1))
+    .map((branch) => foldCombinators(inlineRootReference({ ...definitionsOf(root), ...branch }), depth + 1))
     // The root is an object, so a branch for anything else never matches.
     .filter(({ type }) => type === undefined || type === "object" || (Array.isArray(type) && type.includes("object")));
   if (admitted.length === 0) return root;
@@ -58,7 +58,7 @@ function united(root: JsonObject, keyword: string, branches: readonly unknown[],
     ...(Object.keys(properties).length > 0 && { properties }),
     ...((needed.length > 0 || root.required !== undefined) && { required: needed }),
     ...(closed && { additionalProperties: false }),
-    ...(told !== undefined && { description: withSentence(root.description, told) }),
+    ...(told !== undefined && { description: appendSentence(root.description, told) }),
   };
 }
 
@@ -99,5 +99,5 @@ function choices(required: readonly (readonly string[])[], needed: readonly stri
 }
 
 /** @returns the description with a sentence at its end */
-export const withSentence = (description: unknown, sentence: string): string =>
+export const appendSentence = (description: unknown, sentence: string): string =>
   typeof description === "string" && description !== "" ? `${description}\n\n${sentence}` : sentence;

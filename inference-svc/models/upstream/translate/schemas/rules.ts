@@ -61,7 +61,7 @@ export interface VendorSchemas {
 
 export const combinators = ["anyOf", "oneOf", "allOf"];
 /** Keywords of objects missing in the grammars of all vendors. */
-export const rareOfObjects = [
+export const rareObjectKeywords = [
   "minProperties",
   "maxProperties",
   "patternProperties",
@@ -79,7 +79,7 @@ const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "m
 export const arrayKeywords = ["maxItems", "uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
 
 const claudeFormats = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
-const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareOfObjects]);
+const beyondClaude: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareObjectKeywords]);
 /** Look-around, references to groups, and word boundaries. */
 const richPattern = /\(\?[=!<]|\\[1-9bBk]/;
 
@@ -141,7 +141,7 @@ const geminiTools: SchemaRules = {
 export const geminiSchemas: VendorSchemas = { tools: geminiTools, strictTools: geminiTools, answers: geminiAnswers };
 
 /** https://docs.cohere.com/docs/structured-outputs (unsupported schema features). The parameters of a tool are an object. */
-const beyondCohere: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareOfObjects, "minItems"]);
+const beyondCohere: ReadonlySet<string> = new Set([...bounds, ...arrayKeywords, ...rareObjectKeywords, "minItems"]);
 const cohereAnswers: SchemaRules = {
   why: "the format enforces only a part of JSON Schema",
   anyForOne: true,
@@ -168,7 +168,7 @@ const openaiTools: SchemaRules = {
 };
 /** https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, and "'oneOf' is not permitted". `default` is taken. */
 const beyondOpenai: ReadonlySet<string> = new Set([
-  ...rareOfObjects,
+  ...rareObjectKeywords,
   "uniqueItems",
   "contains",
   "minContains",

@@ -43,7 +43,7 @@ export interface Route {
 }
 
 /** Sorts paths with the fewest parameters first: `/models/count` is not a model, and `/models/{model}/endpoints` is not a slug. */
-export const implement = <Operations extends Readonly<Record<string, Operation>>>(
+export const buildOperationRoutes = <Operations extends Readonly<Record<string, Operation>>>(
   operations: Operations,
   handlers: Handlers<NoInfer<Operations>>,
   checks: ForwardChecks<NoInfer<Operations>>,

@@ -10,14 +10,14 @@ import { type NamesDetectors, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";
 import type { Edge, EdgeContext, HandlerParts, OperationCall } from "../edge/http/context.ts";
 import { writeJson, writeNothing } from "../edge/http/errors.ts";
-import { type Route, implement } from "./operation.ts";
+import { type Route, buildOperationRoutes } from "./operation.ts";
 import { countReadRequest } from "../edge/limits/admission.ts";
 import { catalogueHandlers } from "./catalogue/handlers.ts";
 
 const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, NamesDetectors>): void =>
   checkDetectors(body, parts.detectors);
 
-const routes = implement(
+const routes = buildOperationRoutes(
   recordOperations,
   { ...catalogueHandlers, tryGuardrail },
   {

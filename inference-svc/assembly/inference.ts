@@ -27,7 +27,7 @@ import { Ledger } from "../models/ledger/ledger.ts";
 import { callMetrics } from "../models/ledger/observers/call-metrics.ts";
 import { mcpMetrics } from "../features/mcp/metrics.ts";
 import { observeCalls } from "../models/ledger/observers/observed-calls.ts";
-import { doubtfulUsageObserver } from "../models/ledger/observers/doubted-usage.ts";
+import { doubtfulUsageObserver } from "../models/ledger/observers/doubtful-usage.ts";
 import { detectorMetrics, tracedDetectors, combineWatches } from "../services/detection/detector-watches.ts";
 import { tracedCalls } from "../models/ledger/observers/traced-calls.ts";
 import { TracedTurns } from "../engine/traced-turns.ts";

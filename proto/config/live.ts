@@ -7,7 +7,7 @@ import { type ConfigRefusal, ConfigRefusalSchema } from "../gen/sluice/common/v1
 import { ConfigError } from "../lib/process/environment.ts";
 import type { Logger } from "../lib/log/log.ts";
 import { Counter, type Registry, gauge } from "../lib/metrics/metrics.ts";
-import { fileVersion } from "../lib/process/file-look.ts";
+import { fileVersion } from "../lib/process/file-version.ts";
 
 /** Polls with stat, because a file watcher sees neither through links nor on every file system. */
 const lookMs = 500;

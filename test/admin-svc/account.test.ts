@@ -21,13 +21,13 @@ import {
   type AdminInstallation,
   addKey,
   addWorkspace,
-  administrate,
-  bearer,
+  callAsAdministrator,
+  bearerMetadata,
   openInstallation,
-  operator,
+  testAuthor,
   resolveKey,
 } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
 let account: Metadata;
@@ -35,16 +35,16 @@ let account: Metadata;
 let elsewhere: { readonly manager: Metadata; readonly hash: string };
 beforeAll(async () => {
   installation = await openInstallation();
-  account = bearer(await addAccountKey());
+  account = bearerMetadata(await addAccountKey());
   const workspaceId = await addWorkspace(installation.database);
   const manager = await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT });
-  elsewhere = { manager: bearer(manager), hash: hashKey(await addKey(installation.database, { workspaceId })) };
+  elsewhere = { manager: bearerMetadata(manager), hash: hashKey(await addKey(installation.database, { workspaceId })) };
 });
 afterAll(() => installation?.close());
 
 async function addAccountKey(): Promise<string> {
   const key = mintKey(KeyKind.MANAGEMENT);
-  await createKey(installation.database, { ...operator(), ofAccount: true }, { name: "account", key, account: true });
+  await createKey(installation.database, { ...testAuthor(), ofAccount: true }, { name: "account", key, account: true });
   return key;
 }
 
@@ -54,14 +54,25 @@ type Settings = Omit<MessageInitShape<typeof CreateGuardrailRequestSchema>, "$ty
 const contentFilters = [{ pattern: "secret", label: "Secret", action: FilterAction.BLOCK }];
 
 async function make(settings: Settings = {}, by = account) {
-  const made = await administrate(installation, method.createGuardrail, { name: "g", contentFilters, ...settings }, by);
+  const made = await callAsAdministrator(
+    installation,
+    method.createGuardrail,
+    { name: "g", contentFilters, ...settings },
+    by,
+  );
   return { id: made.guardrail?.id ?? "", generation: made.generation, guardrail: made.guardrail };
 }
 const change = (id: string, settings: Settings, paths: string[], by = account) =>
-  administrate(installation, method.updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } }, by);
+  callAsAdministrator(
+    installation,
+    method.updateGuardrail,
+    { guardrail: { id, ...settings }, updateMask: { paths } },
+    by,
+  );
 const remove = (guardrailId: string, by = account) =>
-  administrate(installation, method.deleteGuardrail, { guardrailId }, by);
-const list = async (by: Metadata) => (await administrate(installation, method.listGuardrails, {}, by)).guardrails;
+  callAsAdministrator(installation, method.deleteGuardrail, { guardrailId }, by);
+const list = async (by: Metadata) =>
+  (await callAsAdministrator(installation, method.listGuardrails, {}, by)).guardrails;
 
 const underOf = async (hash: string) =>
   (await resolveKey(installation.client, hash)).caller?.workspaceGuardrails.map(({ id, accountDefault }) => [
@@ -85,7 +96,7 @@ describe("a guardrail of the account", () => {
   test("holds for every key of every workspace, before the workspace's own, until it is unset or deleted", async () => {
     const own = hashKey(await addKey(installation.database));
     const shared = await make({ name: "workspace", workspaceDefault: true });
-    const watching = new Watching(installation.port);
+    const watching = new PolicyWatcher(installation.port);
     await watching.hear((message) => message.all);
     const made = await make({ name: "account", accountDefault: true });
     expect(made.guardrail).toMatchObject({
@@ -118,7 +129,7 @@ describe("a guardrail of the account", () => {
   test("takes precedence over a guardrail of the key's own", async () => {
     const hash = hashKey(await addKey(installation.database));
     const { id } = await make({ accountDefault: true });
-    await administrate(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
+    await callAsAdministrator(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
     const { caller } = await resolveKey(installation.client, hash);
     expect([caller?.guardrail?.id, caller?.workspaceGuardrails]).toEqual([id, []]);
   });
@@ -153,15 +164,15 @@ describe("callers without administration of the account", () => {
   const notFound = { reason: FaultReason.NOT_FOUND, message: "Guardrail not found" };
   let ordinary: Metadata;
   beforeEach(async () => {
-    ordinary = bearer(await addKey(installation.database, { kind: KeyKind.MANAGEMENT }));
+    ordinary = bearerMetadata(await addKey(installation.database, { kind: KeyKind.MANAGEMENT }));
   });
 
   test("in the default workspace see account guardrails and change none", async () => {
     const { id, guardrail } = await make({ accountDefault: true });
     const before = await currentGeneration(installation.database);
-    expect((await administrate(installation, method.getGuardrail, { guardrailId: id }, ordinary)).guardrail).toEqual(
-      guardrail,
-    );
+    expect(
+      (await callAsAdministrator(installation, method.getGuardrail, { guardrailId: id }, ordinary)).guardrail,
+    ).toEqual(guardrail);
     expect(await list(ordinary)).toEqual([guardrail]);
     await expect(make({ accountDefault: true }, ordinary)).rejects.toMatchObject(denied);
     await expect(change(id, { name: "x" }, ["name"], ordinary)).rejects.toMatchObject(denied);
@@ -181,11 +192,11 @@ describe("callers without administration of the account", () => {
     const { manager, hash } = elsewhere;
     expect(await list(manager)).toEqual([]);
     for (const asked of [
-      () => administrate(installation, method.getGuardrail, { guardrailId: id }, manager),
+      () => callAsAdministrator(installation, method.getGuardrail, { guardrailId: id }, manager),
       () => change(id, { name: "x" }, ["name"], manager),
       () => remove(id, manager),
-      () => administrate(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, manager),
-      () => administrate(installation, method.listKeyAssignments, { guardrailId: id }, manager),
+      () => callAsAdministrator(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, manager),
+      () => callAsAdministrator(installation, method.listKeyAssignments, { guardrailId: id }, manager),
     ])
       await expect(asked()).rejects.toMatchObject(notFound);
     await expect(make({ accountDefault: true }, manager)).rejects.toMatchObject(denied);
@@ -196,21 +207,23 @@ describe("callers without administration of the account", () => {
   test("can make no key of the account, and no other workspace has one", async () => {
     const key = mintKey(KeyKind.MANAGEMENT);
     const named = { name: "k", key, account: true };
-    await expect(createKey(installation.database, operator(), named)).rejects.toThrow(AccountError);
+    await expect(createKey(installation.database, testAuthor(), named)).rejects.toThrow(AccountError);
     const workspaceId = await addWorkspace(installation.database);
-    const foreign = { ...operator(workspaceId), ofAccount: true };
+    const foreign = { ...testAuthor(workspaceId), ofAccount: true };
     await expect(createKey(installation.database, foreign, named)).rejects.toThrow("api_keys_check");
     const inference = { ...named, key: mintKey(KeyKind.INFERENCE) };
-    await expect(createKey(installation.database, { ...operator(), ofAccount: true }, inference)).rejects.toThrow(
+    await expect(createKey(installation.database, { ...testAuthor(), ofAccount: true }, inference)).rejects.toThrow(
       "api_keys_check",
     );
   });
 
   test("an account key keeps its rights when rotated, and loses them when revoked", async () => {
     const old = await addAccountKey();
-    const rotated = await rotateKey(installation.database, operator(), hashKey(old), () => mintKey(KeyKind.MANAGEMENT));
-    const { id } = await make({ accountDefault: true }, bearer(rotated?.key ?? ""));
-    await expect(remove(id, bearer(old))).rejects.toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
+    const rotated = await rotateKey(installation.database, testAuthor(), hashKey(old), () =>
+      mintKey(KeyKind.MANAGEMENT),
+    );
+    const { id } = await make({ accountDefault: true }, bearerMetadata(rotated?.key ?? ""));
+    await expect(remove(id, bearerMetadata(old))).rejects.toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
   });
 });
 

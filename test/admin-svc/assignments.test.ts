@@ -14,13 +14,13 @@ import {
   addKey,
   addKeys,
   addWorkspace,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  patiently,
+  retryUntilWritten,
   unassign,
-  operator,
+  testAuthor,
 } from "./installation.ts";
 import { Random } from "../support/random.ts";
 import { fixedSeed } from "../support/runner/fixed-seed.ts";
@@ -55,12 +55,12 @@ test("eight clients assign the same 500 keys to two guardrails: each call is all
   const keyHashes = await addKeys(installation.database, 500);
   const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${installation.port}`));
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   for (let round = 0; round < 20; round++) {
     const before = await currentGeneration(installation.database);
     const answers = await Promise.all(
       clients.map((client, i) =>
-        patiently(() => assign(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
+        retryUntilWritten(() => assign(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
       ),
     );
     expect(answers.map((answer) => answer.assignedCount)).toEqual(Array(8).fill(500));
@@ -83,13 +83,13 @@ test("eight clients assign the same 500 keys to two guardrails: each call is all
 test("overlapping concurrent assignments and removals: each removal counts exactly the keys it changed", async () => {
   const keyHashes = await addKeys(installation.database, 200);
   const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   for (let round = 0; round < 10; round++) {
     await assign(installation.client, a, keyHashes, admin);
     const removals = [0, 50, 100].map((start) =>
-      patiently(() => unassign(installation.client, a, keyHashes.slice(start, start + 100), admin)),
+      retryUntilWritten(() => unassign(installation.client, a, keyHashes.slice(start, start + 100), admin)),
     );
-    const moved = patiently(() => assign(installation.client, b, shuffled(keyHashes.slice(80, 120)), admin));
+    const moved = retryUntilWritten(() => assign(installation.client, b, shuffled(keyHashes.slice(80, 120)), admin));
     const counts = (await Promise.all(removals)).map((answer) => answer.unassignedCount);
     expect((await moved).assignedCount).toBe(40);
     const held = await holders(keyHashes);
@@ -106,10 +106,10 @@ test("overlapping concurrent assignments and removals: each removal counts exact
 describe("the count of an assignment", () => {
   test("includes distinct known keys; unknown hashes, upper-case hashes and revoked keys are left out", async () => {
     const [first, second, revoked] = (await addKeys(installation.database, 3)) as [string, string, string];
-    await revokeKey(installation.database, operator(), revoked);
+    await revokeKey(installation.database, testAuthor(), revoked);
     const id = await addGuardrail(installation.database);
     const list = [first, first, second, revoked, "0".repeat(64), "unknown", second.toUpperCase()];
-    const answer = await assign(installation.client, id, list, bearer(installation.managementKey));
+    const answer = await assign(installation.client, id, list, bearerMetadata(installation.managementKey));
     expect(answer.assignedCount).toBe(2);
     expect(await holders([first, second, revoked])).toEqual(
       new Map([
@@ -122,7 +122,7 @@ describe("the count of an assignment", () => {
   test("includes keys already assigned, without a change of policy", async () => {
     const keyHashes = await addKeys(installation.database, 2);
     const id = await addGuardrail(installation.database);
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     const first = await assign(installation.client, id, keyHashes, admin);
     const again = await assign(installation.client, id, keyHashes, admin);
     expect(again.assignedCount).toBe(2);
@@ -139,7 +139,7 @@ describe("the count of an assignment", () => {
   test("of a removal includes only keys with this guardrail", async () => {
     const [mine, other, none] = (await addKeys(installation.database, 3)) as [string, string, string];
     const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     await assign(installation.client, a, [mine], admin);
     const { generation } = await assign(installation.client, b, [other], admin);
     expect((await unassign(installation.client, b, [mine, none], admin)).unassignedCount).toBe(0);
@@ -154,15 +154,15 @@ describe("the count of an assignment", () => {
 describe("the list", () => {
   const { listKeyAssignments } = GuardrailService.method;
   const list = (request: { guardrailId?: string; offset?: number; limit?: number }) =>
-    administrate(installation, listKeyAssignments, request);
+    callAsAdministrator(installation, listKeyAssignments, request);
   const hashes = ({ assignments }: { assignments: KeyAssignment[] }) => assignments.map(({ keyHash }) => keyHash);
 
   test("shows the key of each guardrail, the time of its assignment and the author", async () => {
     const id = await addGuardrail(installation.database);
     expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
     const [first, second] = (await addKeys(installation.database, 2)) as [string, string];
-    await assign(installation.client, id, [first], bearer(installation.managementKey));
-    await assign(installation.client, id, [second], bearer(installation.managementKey));
+    await assign(installation.client, id, [first], bearerMetadata(installation.managementKey));
+    await assign(installation.client, id, [second], bearerMetadata(installation.managementKey));
     const listed = await list({ guardrailId: id });
     expect([hashes(listed), listed.totalCount]).toEqual([[first, second], 2n]);
     expect(listed.assignments[0]).toMatchObject({
@@ -174,10 +174,10 @@ describe("the list", () => {
     const [before] = listed.assignments;
     expect(Math.abs(timestampMs(before?.createdAt ?? timestampNow()) - Date.now())).toBeLessThan(60_000);
     // Repeating an assignment changes nothing; assigning another guardrail makes a new assignment.
-    await assign(installation.client, id, [first], bearer(installation.managementKey));
+    await assign(installation.client, id, [first], bearerMetadata(installation.managementKey));
     expect((await list({ guardrailId: id })).assignments[0]).toEqual(before);
     const other = await addGuardrail(installation.database);
-    await assign(installation.client, other, [first], bearer(installation.managementKey));
+    await assign(installation.client, other, [first], bearerMetadata(installation.managementKey));
     expect(hashes(await list({ guardrailId: id }))).toEqual([second]);
     const [after] = (await list({ guardrailId: other })).assignments;
     expect(after).toMatchObject({ guardrailId: other, keyHash: first });
@@ -188,16 +188,16 @@ describe("the list", () => {
     const workspaceId = await addWorkspace(installation.database);
     const foreignKey = hashKey(await addKey(installation.database, { workspaceId }));
     const foreign = await addGuardrail(installation.database, workspaceId);
-    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const { totalCount: before } = await list({});
     await assign(installation.client, foreign, [foreignKey], manager);
     expect((await list({})).totalCount).toBe(before);
-    const theirs = await administrate(installation, listKeyAssignments, {}, manager);
+    const theirs = await callAsAdministrator(installation, listKeyAssignments, {}, manager);
     expect([hashes(theirs), theirs.totalCount]).toEqual([[foreignKey], 1n]);
 
     const keyHashes = (await addKeys(installation.database, 120)).toSorted();
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
+    await assign(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
     expect((await list({})).totalCount).toBe(before + 120n);
     // All assignments of one call have the same time, so the hash decides the order.
     expect(hashes(await list({ guardrailId: id }))).toEqual(keyHashes.slice(0, 50));
@@ -224,7 +224,7 @@ describe("another workspace", () => {
     const foreignGuardrail = await addGuardrail(installation.database, workspaceId);
     const [own] = (await addKeys(installation.database, 1)) as [string];
     const id = await addGuardrail(installation.database);
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     await expect(assign(installation.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
       reason: FaultReason.NOT_FOUND,
     });
@@ -242,7 +242,7 @@ describe("guardrail ids", () => {
     async (id) => {
       const [keyHash] = await addKeys(installation.database, 1);
       await expect(
-        assign(installation.client, id, [keyHash as string], bearer(installation.managementKey)),
+        assign(installation.client, id, [keyHash as string], bearerMetadata(installation.managementKey)),
       ).rejects.toMatchObject({
         reason: FaultReason.NOT_FOUND,
         status: 404,
@@ -253,7 +253,7 @@ describe("guardrail ids", () => {
 
   test("in upper case are different ids", async () => {
     const id = await addGuardrail(installation.database);
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     await expect(assign(installation.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });
     await expect(assign(installation.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
   });
@@ -278,7 +278,7 @@ describe("limits of key_hashes", () => {
 
   test.each(accepted)("%s is accepted", async (_, keyHashes) => {
     const id = await addGuardrail(installation.database);
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     await expect(assign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ assignedCount: 0 });
     await expect(unassign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ unassignedCount: 0 });
   });
@@ -286,7 +286,7 @@ describe("limits of key_hashes", () => {
   test.each(refused)("%s is refused", async (_, keyHashes, message) => {
     const id = await addGuardrail(installation.database);
     const fault = { reason: FaultReason.INVALID_REQUEST, status: 400, message };
-    const admin = bearer(installation.managementKey);
+    const admin = bearerMetadata(installation.managementKey);
     await expect(assign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
     await expect(unassign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
   });

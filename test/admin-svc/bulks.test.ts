@@ -22,12 +22,12 @@ import {
   addKey,
   addKeys,
   addWorkspace,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  operator,
-  patiently,
+  testAuthor,
+  retryUntilWritten,
   serviceToken,
   timeoutMs,
   unassign,
@@ -63,7 +63,7 @@ const reserve = (keyHash: string) => {
 test("sixty blocked changes of the same keys leave connections to other callers, and all succeed", async () => {
   const keyHashes = await addKeys(installation.database, 60);
   const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   let bulks: Promise<number>[] = [];
   await holding(keyHashes.slice(59), async () => {
     bulks = Array.from({ length: 60 }, async (_, n) => {
@@ -71,7 +71,7 @@ test("sixty blocked changes of the same keys leave connections to other callers,
       if (n % 3 === 2) return (await unassign(installation.client, guardrail, listed, admin)).unassignedCount;
       return (await assign(installation.client, guardrail, listed, admin)).assignedCount;
     });
-    await administrate(installation, EndUserService.method.createEndUser, { user: "alice" });
+    await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "alice" });
     expect(await reserve(keyHashes[0] as string)).toMatchObject({ admitted: true });
   });
   const counts = await Promise.all(bulks);
@@ -96,9 +96,9 @@ test("blocked changes of more workspaces than connections leave connections, too
   const keyHashes = workspaces.map(({ keyHash }) => keyHash);
   await holding(keyHashes, async () => {
     bulks = workspaces.map(({ manager, keyHash, guardrail }) =>
-      patiently(() => assign(installation.client, guardrail, [keyHash], bearer(manager))),
+      retryUntilWritten(() => assign(installation.client, guardrail, [keyHash], bearerMetadata(manager))),
     );
-    await administrate(installation, EndUserService.method.createEndUser, { user: "bob" });
+    await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "bob" });
     expect(await reserve(own)).toMatchObject({ admitted: true });
   });
   for (const { assignedCount } of await Promise.all(bulks)) expect(assignedCount).toBe(1);
@@ -107,7 +107,7 @@ test("blocked changes of more workspaces than connections leave connections, too
 test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
   const [held] = (await addKeys(installation.database, 1)) as [string];
   const guardrail = await addGuardrail(installation.database);
-  const one = () => assign(installation.client, guardrail, [held], bearer(installation.managementKey));
+  const one = () => assign(installation.client, guardrail, [held], bearerMetadata(installation.managementKey));
   const refused = async () => {
     for (const outcome of await Promise.allSettled(Array.from({ length: 60 }, one))) {
       const reason = { reason: FaultReason.INTERNAL, status: 500, retryAfterMs: 1_000, shouldRetry: true };
@@ -131,7 +131,7 @@ test("a change is dropped when its caller has disconnected, and is not counted a
     guardrailId: await addGuardrail(installation.database),
     keyHashes: [held],
   });
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   const ended = async () =>
     samplesOf(await installation.registry.metrics()).filter(({ labels: { method } }) => method === name);
   const name = "sluice.admin.v1.GuardrailService/AssignKeys";
@@ -143,7 +143,7 @@ test("a change is dropped when its caller has disconnected, and is not counted a
     await eventually(waitsForLock);
     await expect(call(installation.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
     // A later call on the same connection.
-    await administrate(installation, EndUserService.method.createEndUser, { user: "carol" });
+    await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "carol" });
   });
   await first;
   const left = ["CANCELLED", "DEADLINE_EXCEEDED"];
@@ -166,7 +166,7 @@ test("changes in one batch apply in order, each with its own count and audit ent
   const foreign = await addGuardrail(installation.database, await addWorkspace(installation.database));
   let requests = 0;
   const bulk = (verb: Bulk["verb"], guardrailId: string, ...keyHashes: string[]): Bulk => {
-    const author = { ...operator(), keyHash: `key ${++requests}`, requestId: `bulks ${requests}` };
+    const author = { ...testAuthor(), keyHash: `key ${++requests}`, requestId: `bulks ${requests}` };
     return { author, verb, guardrailId, keyHashes };
   };
   await changeAssignments(installation.database, defaultWorkspaceId, [bulk("assign", first, d)]);
@@ -224,7 +224,7 @@ test("changes in one batch apply in order, each with its own count and audit ent
 test("changes for an unknown guardrail make no audit entry and no generation", async () => {
   const [keyHash] = (await addKeys(installation.database, 1)) as [string];
   const since = await currentGeneration(installation.database);
-  const missing = { author: operator(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;
+  const missing = { author: testAuthor(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;
   const [before] = await auditStates(installation.database);
   const done = await changeAssignments(installation.database, defaultWorkspaceId, [missing, missing]);
   expect(done).toEqual({ counts: [undefined, undefined], change: undefined });

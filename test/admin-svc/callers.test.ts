@@ -23,15 +23,15 @@ import {
   addGuardrail,
   addKey,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
   unassign,
-  operator,
+  testAuthor,
 } from "./installation.ts";
 
 let installation: AdminInstallation;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   installation = await openInstallation();
   guardrailId = await addGuardrail(installation.database);
   known = hashKey(await addKey(installation.database));
-  await createEndUser(installation.database, operator(), "known");
+  await createEndUser(installation.database, testAuthor(), "known");
 });
 afterAll(() => installation.close());
 
@@ -60,33 +60,40 @@ const keys = KeyService.method;
 const guardrails = GuardrailService.method;
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
-  ["ListEndUsers", (metadata) => administrate(installation, endUsers.listEndUsers, {}, metadata)],
+  ["ListEndUsers", (metadata) => callAsAdministrator(installation, endUsers.listEndUsers, {}, metadata)],
   [
     "CreateEndUser",
-    (metadata) => administrate(installation, endUsers.createEndUser, { user: crypto.randomUUID() }, metadata),
+    (metadata) => callAsAdministrator(installation, endUsers.createEndUser, { user: crypto.randomUUID() }, metadata),
   ],
-  ["GetEndUser", (metadata) => administrate(installation, endUsers.getEndUser, { user: "known" }, metadata)],
-  ["DeleteEndUser", (metadata) => administrate(installation, endUsers.deleteEndUser, { user: "known" }, metadata)],
-  ["ListKeyAssignments", (metadata) => administrate(installation, guardrails.listKeyAssignments, {}, metadata)],
-  ["ListGuardrails", (metadata) => administrate(installation, guardrails.listGuardrails, {}, metadata)],
-  ["CreateGuardrail", (metadata) => administrate(installation, guardrails.createGuardrail, { name: "x" }, metadata)],
-  ["GetGuardrail", (metadata) => administrate(installation, guardrails.getGuardrail, { guardrailId }, metadata)],
+  ["GetEndUser", (metadata) => callAsAdministrator(installation, endUsers.getEndUser, { user: "known" }, metadata)],
+  [
+    "DeleteEndUser",
+    (metadata) => callAsAdministrator(installation, endUsers.deleteEndUser, { user: "known" }, metadata),
+  ],
+  ["ListKeyAssignments", (metadata) => callAsAdministrator(installation, guardrails.listKeyAssignments, {}, metadata)],
+  ["ListGuardrails", (metadata) => callAsAdministrator(installation, guardrails.listGuardrails, {}, metadata)],
+  [
+    "CreateGuardrail",
+    (metadata) => callAsAdministrator(installation, guardrails.createGuardrail, { name: "x" }, metadata),
+  ],
+  ["GetGuardrail", (metadata) => callAsAdministrator(installation, guardrails.getGuardrail, { guardrailId }, metadata)],
   [
     "UpdateGuardrail",
-    (metadata) => administrate(installation, guardrails.updateGuardrail, { guardrail: { id: guardrailId } }, metadata),
+    (metadata) =>
+      callAsAdministrator(installation, guardrails.updateGuardrail, { guardrail: { id: guardrailId } }, metadata),
   ],
   [
     "DeleteGuardrail",
     async (metadata) => {
       const doomed = await addGuardrail(installation.database);
-      return administrate(installation, guardrails.deleteGuardrail, { guardrailId: doomed }, metadata);
+      return callAsAdministrator(installation, guardrails.deleteGuardrail, { guardrailId: doomed }, metadata);
     },
   ],
-  ["ListKeys", (metadata) => administrate(installation, keys.listKeys, {}, metadata)],
-  ["CreateKey", (metadata) => administrate(installation, keys.createKey, { name: "x" }, metadata)],
-  ["GetKey", (metadata) => administrate(installation, keys.getKey, { keyHash: known }, metadata)],
-  ["UpdateKey", (metadata) => administrate(installation, keys.updateKey, { key: { hash: known } }, metadata)],
-  ["DeleteKey", (metadata) => administrate(installation, keys.deleteKey, { keyHash: known }, metadata)],
+  ["ListKeys", (metadata) => callAsAdministrator(installation, keys.listKeys, {}, metadata)],
+  ["CreateKey", (metadata) => callAsAdministrator(installation, keys.createKey, { name: "x" }, metadata)],
+  ["GetKey", (metadata) => callAsAdministrator(installation, keys.getKey, { keyHash: known }, metadata)],
+  ["UpdateKey", (metadata) => callAsAdministrator(installation, keys.updateKey, { key: { hash: known } }, metadata)],
+  ["DeleteKey", (metadata) => callAsAdministrator(installation, keys.deleteKey, { keyHash: known }, metadata)],
   ["AssignKeys", (metadata) => assign(installation.client, guardrailId, ["x"], metadata)],
   ["UnassignKeys", (metadata) => unassign(installation.client, guardrailId, ["x"], metadata)],
   ["UpdateEndUser", update],
@@ -110,23 +117,23 @@ describe.each(operations)("%s", (_, operation) => {
 
   test("gives the same answer to malformed, unknown, disabled, revoked and expired keys and a bare hash", async () => {
     const disabled = await addKey(installation.database, { kind: KeyKind.MANAGEMENT });
-    await updateKey(installation.database, operator(), hashKey(disabled), { disabled: true });
+    await updateKey(installation.database, testAuthor(), hashKey(disabled), { disabled: true });
     const revoked = await addKey(installation.database, { kind: KeyKind.MANAGEMENT });
-    await revokeKey(installation.database, operator(), hashKey(revoked));
+    await revokeKey(installation.database, testAuthor(), hashKey(revoked));
     const expired = await addKey(installation.database, {
       kind: KeyKind.MANAGEMENT,
       expiresAt: new Date(Date.now() - 1),
     });
     const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), disabled, revoked, expired];
     const faults = await Promise.all(
-      [...refused, hashKey(installation.managementKey)].map((key) => faultOf(operation(bearer(key)))),
+      [...refused, hashKey(installation.managementKey)].map((key) => faultOf(operation(bearerMetadata(key)))),
     );
     for (const fault of faults) expect(fault.toMessage()).toEqual(faults[0]?.toMessage());
     expect(faults[0]).toMatchObject({ reason: FaultReason.UNAUTHENTICATED, message: "Invalid API key" });
   });
 
   test("refuses an inference key", async () => {
-    expect(await faultOf(operation(bearer(await addKey(installation.database))))).toMatchObject({
+    expect(await faultOf(operation(bearerMetadata(await addKey(installation.database))))).toMatchObject({
       reason: FaultReason.PERMISSION_DENIED,
       status: 403,
       message: "Only management keys can perform this operation",
@@ -138,7 +145,7 @@ describe.each(operations)("%s", (_, operation) => {
       kind: KeyKind.MANAGEMENT,
       expiresAt: new Date(Date.now() + 60_000),
     });
-    await expect(operation(bearer(key))).resolves.toBeDefined();
+    await expect(operation(bearerMetadata(key))).resolves.toBeDefined();
   });
 
   test("accepts the caller's hash only from the gateway", async () => {
@@ -152,14 +159,18 @@ describe.each(operations)("%s", (_, operation) => {
 });
 
 test("a caller without a key learns nothing of existing records", async () => {
-  const fault = await faultOf(assign(installation.client, "no such guardrail", [], bearer("x")));
+  const fault = await faultOf(assign(installation.client, "no such guardrail", [], bearerMetadata("x")));
   expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
 });
 
 describe("ResolveKey", () => {
   test("requires the service token, and an API key is no substitute", async () => {
     const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(installation.managementKey) });
-    for (const metadata of [new Metadata(), bearer(installation.managementKey), serviceMetadata("x".repeat(40))]) {
+    for (const metadata of [
+      new Metadata(),
+      bearerMetadata(installation.managementKey),
+      serviceMetadata("x".repeat(40)),
+    ]) {
       const fault = await faultOf(
         call(installation.client, AccessService.method.resolveKey, request, metadata, timeoutMs),
       );
@@ -182,7 +193,7 @@ describe("ResolveKey", () => {
       installation.client,
       guardrailId,
       [keyHash],
-      bearer(installation.managementKey),
+      bearerMetadata(installation.managementKey),
     );
     const after = await resolveKey(installation.client, keyHash);
     expect(after.generation).toBe(generation);
@@ -203,7 +214,12 @@ describe("ResolveKey", () => {
   test("returns further keys of one snapshot, and each of their guardrails once", async () => {
     const [first = "", ...hashes] = await addKeys(installation.database, 4);
     const held = hashes.slice(0, 2);
-    const { generation } = await assign(installation.client, guardrailId, held, bearer(installation.managementKey));
+    const { generation } = await assign(
+      installation.client,
+      guardrailId,
+      held,
+      bearerMetadata(installation.managementKey),
+    );
     const further = [...hashes, hashKey("nobody"), "a\0b"];
     const askFor = (refusesUnknown: boolean) =>
       call(
@@ -224,7 +240,7 @@ describe("ResolveKey", () => {
 
   test("two hundred keys needed at once are requested in one call, and each gets its policy", async () => {
     const hashes = await addKeys(installation.database, 200);
-    await assign(installation.client, guardrailId, hashes.slice(100), bearer(installation.managementKey));
+    await assign(installation.client, guardrailId, hashes.slice(100), bearerMetadata(installation.managementKey));
     const client = dial(`127.0.0.1:${installation.port}`);
     const calls = jest.spyOn(client, "makeUnaryRequest");
     const registry = new Registry();
@@ -241,7 +257,7 @@ describe("ResolveKey", () => {
 
   test("returns no caller for unknown, revoked and expired keys", async () => {
     const revoked = hashKey(await addKey(installation.database));
-    await revokeKey(installation.database, operator(), revoked);
+    await revokeKey(installation.database, testAuthor(), revoked);
     const expired = hashKey(await addKey(installation.database, { expiresAt: new Date(Date.now() - 1) }));
     for (const keyHash of [revoked, expired, hashKey("nobody"), "", "a\0b", "x".repeat(100_000)]) {
       const response = await resolveKey(installation.client, keyHash);

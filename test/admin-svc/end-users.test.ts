@@ -18,11 +18,11 @@ import {
   type AdminInstallation,
   addKey,
   addWorkspace,
-  administrate,
-  bearer,
+  callAsAdministrator,
+  bearerMetadata,
   openInstallation,
-  operator,
-  patiently,
+  testAuthor,
+  retryUntilWritten,
   timeoutMs,
 } from "./installation.ts";
 
@@ -34,14 +34,14 @@ afterAll(() => installation.close());
 
 async function update(user: string, isActive?: boolean): Promise<EndUser> {
   const request = create(UpdateEndUserRequestSchema, { user, ...(isActive !== undefined && { isActive }) });
-  const metadata = bearer(installation.managementKey);
+  const metadata = bearerMetadata(installation.managementKey);
   const response = await call(installation.client, EndUserService.method.updateEndUser, request, metadata, timeoutMs);
   if (!response.endUser) throw new Error("no end user in the answer");
   return response.endUser;
 }
 
 const register = (user: string, workspaceId = defaultWorkspaceId) =>
-  createEndUser(installation.database, operator(workspaceId), user);
+  createEndUser(installation.database, testAuthor(workspaceId), user);
 
 const microseconds = (timestamp: Timestamp | undefined): bigint =>
   timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;
@@ -61,7 +61,7 @@ test("updated_at rises with every write: at once, without a change, and after th
   const answers: EndUser[] = [];
   for (let round = 0; round < 10; round++) {
     // Twenty at one row: on a busy machine the last may wait for it longer than admin-svc lets them.
-    const writes = Array.from({ length: 20 }, (_, i) => patiently(() => update("busy", i % 3 === 0)));
+    const writes = Array.from({ length: 20 }, (_, i) => retryUntilWritten(() => update("busy", i % 3 === 0)));
     answers.push(...(await Promise.all(writes)));
   }
   const times = answers.map((user) => microseconds(user.updatedAt));
@@ -98,7 +98,7 @@ const notFound = { status: 404, message: "End user not found" };
 describe("registration", () => {
   test("is active, is shown, and happens once, even with concurrent attempts", async () => {
     const tries = Array.from({ length: 20 }, () =>
-      patiently(() => administrate(installation, registering, { user: "contested" })),
+      retryUntilWritten(() => callAsAdministrator(installation, registering, { user: "contested" })),
     );
     const outcomes = await Promise.allSettled(tries);
     const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.endUser] : []));
@@ -107,50 +107,52 @@ describe("registration", () => {
       if (outcome.status === "fulfilled") continue;
       expect(outcome.reason).toMatchObject({ reason: FaultReason.CONFLICT, status: 409, shouldRetry: false });
     }
-    expect((await administrate(installation, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
+    expect((await callAsAdministrator(installation, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
   });
 
   test("of an inactive end user changes nothing", async () => {
     await register("sleeping");
     const before = await update("sleeping", false);
-    await expect(administrate(installation, registering, { user: "sleeping" })).rejects.toMatchObject({ status: 409 });
-    expect((await administrate(installation, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
+    await expect(callAsAdministrator(installation, registering, { user: "sleeping" })).rejects.toMatchObject({
+      status: 409,
+    });
+    expect((await callAsAdministrator(installation, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
   });
 
   test("is separate in each workspace", async () => {
     const workspaceId = await addWorkspace(installation.database);
-    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
-    await administrate(installation, registering, { user: "shared" }, manager);
-    await expect(administrate(installation, getEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
-    await expect(administrate(installation, deleteEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
-    expect((await administrate(installation, listEndUsers, { user: "shared" })).totalCount).toBe(0n);
-    expect((await administrate(installation, registering, { user: "shared" })).endUser?.isActive).toBe(true);
-    const theirs = await administrate(installation, listEndUsers, {}, manager);
+    const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    await callAsAdministrator(installation, registering, { user: "shared" }, manager);
+    await expect(callAsAdministrator(installation, getEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    await expect(callAsAdministrator(installation, deleteEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    expect((await callAsAdministrator(installation, listEndUsers, { user: "shared" })).totalCount).toBe(0n);
+    expect((await callAsAdministrator(installation, registering, { user: "shared" })).endUser?.isActive).toBe(true);
+    const theirs = await callAsAdministrator(installation, listEndUsers, {}, manager);
     expect([theirs.endUsers.map(({ user }) => user), theirs.totalCount]).toEqual([["shared"], 1n]);
   });
 
   test("is removed by a deletion, which can be repeated and undone", async () => {
     await register("leaving");
     for (let round = 0; round < 2; round++) {
-      await administrate(installation, deleteEndUser, { user: "leaving" });
-      expect((await administrate(installation, getEndUser, { user: "leaving" })).endUser?.isActive).toBe(false);
+      await callAsAdministrator(installation, deleteEndUser, { user: "leaving" });
+      expect((await callAsAdministrator(installation, getEndUser, { user: "leaving" })).endUser?.isActive).toBe(false);
     }
     expect((await update("leaving", true)).isActive).toBe(true);
-    await expect(administrate(installation, deleteEndUser, { user: "nobody" })).rejects.toMatchObject(notFound);
+    await expect(callAsAdministrator(installation, deleteEndUser, { user: "nobody" })).rejects.toMatchObject(notFound);
   });
 });
 
 describe("the list", () => {
   test("has the active ones of a workspace in pages, in the order of code points", async () => {
     const workspaceId = await addWorkspace(installation.database);
-    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const list = (request: { offset?: number; limit?: number; user?: string; includeInactive?: boolean }) =>
-      administrate(installation, listEndUsers, request, manager);
+      callAsAdministrator(installation, listEndUsers, request, manager);
     expect(await list({})).toMatchObject({ endUsers: [], totalCount: 0n });
     const users = [".", "..", "Z", "a", "a+b c%", "\u{1d4b3}", ...Array.from({ length: 50 }, (_, i) => `b${100 + i}`)];
     for (const user of users) await register(user, workspaceId);
     const asManager = { user: "a" };
-    await administrate(installation, deleteEndUser, asManager, manager);
+    await callAsAdministrator(installation, deleteEndUser, asManager, manager);
     const names = ({ endUsers }: { endUsers: EndUser[] }) => endUsers.map(({ user }) => user);
     const sorted = users
       .filter((user) => user !== "a")
@@ -188,8 +190,8 @@ describe("user strings", () => {
     "__proto__",
     "'; drop table end_users; --",
   ])("%# is valid", async (user) => {
-    expect((await administrate(installation, registering, { user })).endUser?.user).toBe(user);
-    expect((await administrate(installation, getEndUser, { user })).endUser?.user).toBe(user);
+    expect((await callAsAdministrator(installation, registering, { user })).endUser?.user).toBe(user);
+    expect((await callAsAdministrator(installation, getEndUser, { user })).endUser?.user).toBe(user);
     expect((await update(user, false)).user).toBe(user);
   });
 
@@ -221,10 +223,10 @@ describe("user strings", () => {
   test.each(refused)("%j is refused", async (user, message) => {
     const refusal = { reason: FaultReason.INVALID_REQUEST, message };
     await expect(update(user, true)).rejects.toMatchObject(refusal);
-    await expect(administrate(installation, registering, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(installation, getEndUser, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(installation, deleteEndUser, { user })).rejects.toMatchObject(refusal);
-    await expect(administrate(installation, listEndUsers, { user })).rejects.toMatchObject(refusal);
+    await expect(callAsAdministrator(installation, registering, { user })).rejects.toMatchObject(refusal);
+    await expect(callAsAdministrator(installation, getEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(callAsAdministrator(installation, deleteEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(callAsAdministrator(installation, listEndUsers, { user })).rejects.toMatchObject(refusal);
   });
 
   test("a lone surrogate is refused on the wire", async () => {

@@ -15,7 +15,7 @@ import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import { type AdminInstallation, openInstallation, serviceToken } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
 /** Another admin-svc on the same database. */
@@ -80,7 +80,7 @@ test("news reach every other process once, at the same and at another admin-svc,
 
 test("news are no heartbeat, and reach only processes that requested them", async () => {
   const [hearer, teller] = [await open(installation.port, "a"), await open(installation.port, "b")];
-  const gateway = new Watching(installation.port);
+  const gateway = new PolicyWatcher(installation.port);
   await gateway.hear(() => true);
   const { generation } = hearer.access;
   await tellUntilHeard(teller, "acme/large 1 2", hearer);

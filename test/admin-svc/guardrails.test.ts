@@ -27,14 +27,14 @@ import {
   addKey,
   addKeys,
   addWorkspace,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  patiently,
+  retryUntilWritten,
   resolveKey,
 } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
 beforeAll(async () => {
@@ -67,16 +67,17 @@ function pathsOf(name: string, { routingPolicy }: Settings): string[] {
 }
 
 async function make(settings: Settings = {}): Promise<GuardrailRecord> {
-  const { guardrail } = await administrate(installation, createGuardrail, { name: "made", ...settings });
+  const { guardrail } = await callAsAdministrator(installation, createGuardrail, { name: "made", ...settings });
   if (!guardrail) throw new Error("no guardrail in the answer");
   return guardrail;
 }
-const get = async (guardrailId: string) => (await administrate(installation, getGuardrail, { guardrailId })).guardrail;
+const get = async (guardrailId: string) =>
+  (await callAsAdministrator(installation, getGuardrail, { guardrailId })).guardrail;
 const change = (id: string, settings: Settings, paths: string[]) =>
-  administrate(installation, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
-const remove = (guardrailId: string) => administrate(installation, deleteGuardrail, { guardrailId });
+  callAsAdministrator(installation, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
+const remove = (guardrailId: string) => callAsAdministrator(installation, deleteGuardrail, { guardrailId });
 const give = (id: string, hashes: string[]) =>
-  assign(installation.client, id, hashes, bearer(installation.managementKey));
+  assign(installation.client, id, hashes, bearerMetadata(installation.managementKey));
 
 const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Guardrail not found" };
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
@@ -218,7 +219,7 @@ describe("the guardrail of a workspace", () => {
     const [held, bare] = (await addKeys(installation.database, 2)) as [string, string];
     const own = await make({ name: "own" });
     await give(own.id, [held]);
-    const { guardrail: first, generation } = await administrate(installation, createGuardrail, {
+    const { guardrail: first, generation } = await callAsAdministrator(installation, createGuardrail, {
       name: "first",
       workspaceDefault: true,
     });
@@ -290,9 +291,9 @@ describe("the largest patterns", () => {
       refused("content_filters: at most 1048576 bytes in all patterns together"),
     );
     const long = { name: "x".repeat(5_000_000) };
-    await expect(administrate(installation, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
+    await expect(callAsAdministrator(installation, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
     // A caller without a key is refused before the large body is read.
-    await expect(administrate(installation, createGuardrail, long, new Metadata())).rejects.toMatchObject({
+    await expect(callAsAdministrator(installation, createGuardrail, long, new Metadata())).rejects.toMatchObject({
       status: 401,
     });
   });
@@ -349,7 +350,7 @@ describe("a change", () => {
     const named = await change(made.id, { name: "a" }, ["name"]);
     expect(await logged(named.generation)).toHaveLength(maxNamedKeys);
     await fill(await addKeys(installation.database, 1));
-    const watching = new Watching(installation.port);
+    const watching = new PolicyWatcher(installation.port);
     await watching.hear((message) => message.all);
     const { generation } = await change(made.id, { name: "b" }, ["name"]);
     expect(await logged(generation)).toBeNull();
@@ -365,8 +366,8 @@ describe("a change", () => {
     for (let round = 1; round <= 20; round++) {
       const [hash] = (await addKeys(installation.database, 1)) as [string];
       const [given, changed] = await Promise.all([
-        patiently(() => give(made.id, [hash])),
-        patiently(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
+        retryUntilWritten(() => give(made.id, [hash])),
+        retryUntilWritten(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
       ]);
       // Either the change came later and named the key, or the assignment came later and names the key in any case.
       if (given.generation < changed.generation) expect(await logged(changed.generation)).toContain(hash);
@@ -400,10 +401,10 @@ describe("a deletion", () => {
       const made = await make({ contentFilters: [block("x")] });
       await give(made.id, keyHashes);
       const [moved, again] = await Promise.allSettled([
-        patiently(() => give(other, backwards.slice(0, 40))),
-        patiently(() => give(made.id, keyHashes.slice(20))),
-        patiently(() => remove(made.id)),
-        patiently(() => give(other, keyHashes.slice(0, 40))),
+        retryUntilWritten(() => give(other, backwards.slice(0, 40))),
+        retryUntilWritten(() => give(made.id, keyHashes.slice(20))),
+        retryUntilWritten(() => remove(made.id)),
+        retryUntilWritten(() => give(other, keyHashes.slice(0, 40))),
       ]);
       expect(moved).toMatchObject({ status: "fulfilled", value: { assignedCount: 40 } });
       // The change came before the deletion, or after it.
@@ -430,19 +431,19 @@ test("records of another workspace and invalid ids are not found, and stay uncha
     await expect(change(id, { name: "taken" }, ["name"])).rejects.toMatchObject(notFound);
     await expect(remove(id)).rejects.toMatchObject(notFound);
   }
-  const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
-  const { guardrail } = await administrate(installation, getGuardrail, { guardrailId: foreign }, manager);
+  const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const { guardrail } = await callAsAdministrator(installation, getGuardrail, { guardrailId: foreign }, manager);
   expect(guardrail).toMatchObject({ id: foreign, name: "test", workspaceId });
   const missing = { status: 404, message: "Workspace not found" };
   await expect(make({ workspaceId })).rejects.toMatchObject(missing);
-  await expect(administrate(installation, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
+  await expect(callAsAdministrator(installation, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
 });
 
 test("the list has the guardrails of the caller's workspace in pages, oldest first, with their number", async () => {
   const workspaceId = await addWorkspace(installation.database);
-  const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
   const list = (request: { offset?: number; limit?: number }) =>
-    administrate(installation, listGuardrails, request, manager);
+    callAsAdministrator(installation, listGuardrails, request, manager);
   expect(await list({})).toMatchObject({ guardrails: [], totalCount: 0n });
   const made: string[] = [];
   for (let index = 0; index < 51; index++) made.push(await addGuardrail(installation.database, workspaceId));

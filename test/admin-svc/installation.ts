@@ -35,7 +35,7 @@ import type { Kysely } from "kysely";
 import { createDatabase } from "../support/database.ts";
 
 /** Author of the records made by a test. */
-export const operator = (workspaceId = defaultWorkspaceId): Author => ({
+export const testAuthor = (workspaceId = defaultWorkspaceId): Author => ({
   workspaceId,
   keyHash: null,
   program: "cli",
@@ -88,7 +88,7 @@ export async function openInstallation(
   return { databaseUrl: url, port, log, registry, lifecycle, database, client, managementKey, close };
 }
 
-export function bearer(key: string): Metadata {
+export function bearerMetadata(key: string): Metadata {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${key}`);
   return metadata;
@@ -104,7 +104,7 @@ const patientLimits = { ...writeLimits, connectTimeoutMs: timeoutMs, statementTi
  * Repeats a write for as long as the service answers with a retryable error: on a slow machine writes wait for each other
  * beyond the lock timeout.
  */
-export async function patiently<Answer>(write: () => Promise<Answer>): Promise<Answer> {
+export async function retryUntilWritten<Answer>(write: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
       return await write();
@@ -115,11 +115,11 @@ export async function patiently<Answer>(write: () => Promise<Answer>): Promise<A
 }
 
 /** Calls an operation with the installation's management key, or with other metadata. */
-export const administrate = <Input extends DescMessage, Output extends DescMessage>(
+export const callAsAdministrator = <Input extends DescMessage, Output extends DescMessage>(
   installation: AdminInstallation,
   method: DescMethodUnary<Input, Output>,
   input: MessageInitShape<Input>,
-  metadata: Metadata = bearer(installation.managementKey),
+  metadata: Metadata = bearerMetadata(installation.managementKey),
 ): Promise<MessageShape<Output>> => call(installation.client, method, create(method.input, input), metadata, timeoutMs);
 
 export const assign = (
@@ -169,7 +169,7 @@ export interface KeyOptions {
 export async function addKey(database: Kysely<Database>, options: KeyOptions = {}): Promise<string> {
   const key = mintKey(options.kind ?? KeyKind.INFERENCE);
   const { workspaceId = defaultWorkspaceId, expiresAt = null } = options;
-  await createKey(database, operator(workspaceId), { name: "test", key, expires_at: expiresAt });
+  await createKey(database, testAuthor(workspaceId), { name: "test", key, expires_at: expiresAt });
   return key;
 }
 
@@ -196,7 +196,7 @@ export async function addKeys(database: Kysely<Database>, count: number): Promis
 export async function addGuardrail(database: Kysely<Database>, workspaceId = defaultWorkspaceId): Promise<string> {
   const filter = { pattern: "secret-\\d+", label: "Secret", action: "block" as const };
   const settings = { name: "test", content_filters: [filter] };
-  const { row } = await createGuardrail(database, operator(workspaceId), settings);
+  const { row } = await createGuardrail(database, testAuthor(workspaceId), settings);
   return row.id;
 }
 

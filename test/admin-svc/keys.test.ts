@@ -14,11 +14,11 @@ import {
   addKey,
   addKeys,
   addWorkspace,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  patiently,
+  retryUntilWritten,
   resolveKey,
 } from "./installation.ts";
 import { usageRecord } from "./usage.ts";
@@ -44,11 +44,11 @@ type NewKey = {
   rateLimits?: RateLimits;
 };
 const make = (settings: NewKey = {}): Promise<CreateKeyResponse> =>
-  administrate(installation, createKey, { name: "made", ...settings });
+  callAsAdministrator(installation, createKey, { name: "made", ...settings });
 const get = async (keyHash: string): Promise<Key | undefined> =>
-  (await administrate(installation, getKey, { keyHash })).key;
+  (await callAsAdministrator(installation, getKey, { keyHash })).key;
 const change = (hash: string, key: Partial<Omit<NewKey, "workspaceId">> & { disabled?: boolean }, paths: string[]) =>
-  administrate(installation, updateKey, { key: { hash, ...key }, updateMask: { paths } });
+  callAsAdministrator(installation, updateKey, { key: { hash, ...key }, updateMask: { paths } });
 const later = (ms = 3_600_000) => timestampFromDate(new Date(Math.floor(Date.now() / 1_000) * 1_000 + ms));
 const isKnown = async (keyHash: string) => (await resolveKey(installation.client, keyHash)).caller !== undefined;
 
@@ -190,7 +190,7 @@ describe("a change", () => {
     const hash = (await make()).key?.hash ?? "";
     const before = await currentGeneration(installation.database);
     const changes = Array.from({ length: 40 }, (_, index) =>
-      patiently(() =>
+      retryUntilWritten(() =>
         index % 2 === 0
           ? change(hash, { name: `name ${index}` }, ["name"])
           : change(hash, { disabled: index % 4 === 1 }, ["disabled"]),
@@ -211,15 +211,17 @@ describe("a deletion", () => {
     const { key, secret } = await make();
     const hash = key?.hash ?? "";
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, [hash], bearer(installation.managementKey));
-    const { generation } = await administrate(installation, deleteKey, { keyHash: hash });
+    await assign(installation.client, id, [hash], bearerMetadata(installation.managementKey));
+    const { generation } = await callAsAdministrator(installation, deleteKey, { keyHash: hash });
     expect(await isKnown(hash)).toBe(false);
     const held = installation.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
     expect(await held.execute()).toEqual([]);
-    expect((await administrate(installation, deleteKey, { keyHash: hash })).generation).toBe(generation);
+    expect((await callAsAdministrator(installation, deleteKey, { keyHash: hash })).generation).toBe(generation);
     await expect(get(hash)).rejects.toMatchObject(notFound);
     await expect(change(hash, { disabled: false }, ["disabled"])).rejects.toMatchObject(notFound);
-    await expect(administrate(installation, getCurrentKey, {}, bearer(secret))).rejects.toMatchObject({ status: 401 });
+    await expect(callAsAdministrator(installation, getCurrentKey, {}, bearerMetadata(secret))).rejects.toMatchObject({
+      status: 401,
+    });
   });
 
   test("during concurrent changes and assignments: in any order, the key stays deleted and holds nothing", async () => {
@@ -227,10 +229,10 @@ describe("a deletion", () => {
     for (let round = 0; round < 10; round++) {
       const hash = (await make()).key?.hash ?? "";
       const outcomes = await Promise.allSettled([
-        patiently(() => change(hash, { disabled: false, name: "late" }, ["name", "disabled"])),
-        patiently(() => assign(installation.client, id, [hash], bearer(installation.managementKey))),
-        patiently(() => administrate(installation, deleteKey, { keyHash: hash })),
-        patiently(() => change(hash, { disabled: true }, ["disabled"])),
+        retryUntilWritten(() => change(hash, { disabled: false, name: "late" }, ["name", "disabled"])),
+        retryUntilWritten(() => assign(installation.client, id, [hash], bearerMetadata(installation.managementKey))),
+        retryUntilWritten(() => callAsAdministrator(installation, deleteKey, { keyHash: hash })),
+        retryUntilWritten(() => change(hash, { disabled: true }, ["disabled"])),
       ]);
       expect(outcomes[2]?.status).toBe("fulfilled");
       for (const outcome of outcomes) {
@@ -251,7 +253,7 @@ describe("an absent key", () => {
   test.each(nothing)("%# is not found", async (hash) => {
     await expect(get(hash)).rejects.toMatchObject(notFound);
     await expect(change(hash, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
-    await expect(administrate(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+    await expect(callAsAdministrator(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
   });
 
   test("a key of another workspace, a management key and another spelling are not found, and stay unchanged", async () => {
@@ -262,7 +264,7 @@ describe("an absent key", () => {
     for (const hash of hashes) {
       await expect(get(hash)).rejects.toMatchObject(notFound);
       await expect(change(hash, { disabled: true }, ["disabled"])).rejects.toMatchObject(notFound);
-      await expect(administrate(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+      await expect(callAsAdministrator(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
     }
     expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(installation.managementKey))]).toEqual([true, true]);
   });
@@ -272,7 +274,7 @@ describe("an absent key", () => {
     for (const id of [workspaceId, "x", "a\0b"]) {
       const missing = { status: 404, message: "Workspace not found" };
       await expect(make({ workspaceId: id })).rejects.toMatchObject(missing);
-      await expect(administrate(installation, listKeys, { workspaceId: id })).rejects.toMatchObject(missing);
+      await expect(callAsAdministrator(installation, listKeys, { workspaceId: id })).rejects.toMatchObject(missing);
     }
   });
 });
@@ -282,14 +284,19 @@ describe("the list", () => {
     const workspaceId = await addWorkspace(installation.database);
     const manager = await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT });
     const list = (request: { offset?: number; limit?: number; includeDisabled?: boolean }) =>
-      administrate(installation, listKeys, request, bearer(manager));
+      callAsAdministrator(installation, listKeys, request, bearerMetadata(manager));
     expect(await list({})).toMatchObject({ keys: [], totalCount: 0n });
     const made: string[] = [];
     for (let index = 0; index < 103; index++) made.push(hashKey(await addKey(installation.database, { workspaceId })));
-    const asManager = bearer(manager);
-    await administrate(installation, deleteKey, { keyHash: made[0] ?? "" }, asManager);
+    const asManager = bearerMetadata(manager);
+    await callAsAdministrator(installation, deleteKey, { keyHash: made[0] ?? "" }, asManager);
     const mask = { updateMask: { paths: ["disabled"] } };
-    await administrate(installation, updateKey, { key: { hash: made[1] ?? "", disabled: true }, ...mask }, asManager);
+    await callAsAdministrator(
+      installation,
+      updateKey,
+      { key: { hash: made[1] ?? "", disabled: true }, ...mask },
+      asManager,
+    );
     const hashes = ({ keys }: { keys: Key[] }) => keys.map(({ hash }) => hash);
 
     const first = await list({});
@@ -307,16 +314,22 @@ describe("the list", () => {
 
   test("is consistent during creations and deletions: a page and its total belong together", async () => {
     const workspaceId = await addWorkspace(installation.database);
-    const manager = bearer(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const churn = async () => {
       for (let round = 0; round < 20; round++) {
-        const { key } = await patiently(() => administrate(installation, createKey, { name: "short" }, manager));
-        await patiently(() => administrate(installation, deleteKey, { keyHash: key?.hash ?? "" }, manager));
+        const { key } = await retryUntilWritten(() =>
+          callAsAdministrator(installation, createKey, { name: "short" }, manager),
+        );
+        await retryUntilWritten(() =>
+          callAsAdministrator(installation, deleteKey, { keyHash: key?.hash ?? "" }, manager),
+        );
       }
     };
     const look = async () => {
       for (let round = 0; round < 60; round++) {
-        const { keys, totalCount } = await patiently(() => administrate(installation, listKeys, {}, manager));
+        const { keys, totalCount } = await retryUntilWritten(() =>
+          callAsAdministrator(installation, listKeys, {}, manager),
+        );
         expect(BigInt(keys.length)).toBe(totalCount);
       }
     };
@@ -326,17 +339,19 @@ describe("the list", () => {
 
 test("any key may look itself up", async () => {
   const { secret, key } = await make({ name: "self" });
-  expect((await administrate(installation, getCurrentKey, {}, bearer(secret))).key).toEqual(key);
-  const own = await administrate(installation, getCurrentKey, {});
+  expect((await callAsAdministrator(installation, getCurrentKey, {}, bearerMetadata(secret))).key).toEqual(key);
+  const own = await callAsAdministrator(installation, getCurrentKey, {});
   expect(own.key).toMatchObject({ hash: hashKey(installation.managementKey), kind: KeyKind.MANAGEMENT });
   const disabled = (await addKeys(installation.database, 1))[0] ?? "";
   await change(disabled, { disabled: true }, ["disabled"]);
-  await expect(administrate(installation, getCurrentKey, {}, bearer("x"))).rejects.toMatchObject({ status: 401 });
+  await expect(callAsAdministrator(installation, getCurrentKey, {}, bearerMetadata("x"))).rejects.toMatchObject({
+    status: 401,
+  });
 });
 
 describe("the list", () => {
   const names = async (fields: { query?: string; sort?: string; offset?: number; limit?: number }) => {
-    const { keys, totalCount } = await administrate(installation, listKeys, fields);
+    const { keys, totalCount } = await callAsAdministrator(installation, listKeys, fields);
     return { names: keys.map(({ name }) => name), total: Number(totalCount) };
   };
   const used = async (keyHash: string, costUsd: string, openedAtMs: number) => {
@@ -362,7 +377,7 @@ describe("the list", () => {
     expect(await names({ query: "t_" })).toEqual({ names: ["list_a"], total: 1 });
     expect(await names({ query: (hashes[2] ?? "").slice(0, 20) })).toEqual({ names: ["list_a"], total: 1 });
     expect(await names({ query: (hashes[2] ?? "").slice(-20) })).toEqual({ names: [], total: 0 });
-    const { keys } = await administrate(installation, listKeys, { query: "list_a" });
+    const { keys } = await callAsAdministrator(installation, listKeys, { query: "list_a" });
     expect((await names({ query: keys[0]?.label ?? "" })).names).toEqual(["list_a"]);
   });
 
@@ -377,7 +392,7 @@ describe("the list", () => {
     expect((await order("name")).map((name) => name.toLowerCase())).toEqual(
       (await order("-name")).map((name) => name.toLowerCase()).toReversed(),
     );
-    const { keys } = await administrate(installation, listKeys, { query: "list", sort: "last_used" });
+    const { keys } = await callAsAdministrator(installation, listKeys, { query: "list", sort: "last_used" });
     expect(keys.map(({ lastUsedAt }) => lastUsedAt && timestampDate(lastUsedAt).toISOString().slice(0, 10))).toEqual([
       undefined,
       "2026-01-01",
@@ -388,7 +403,7 @@ describe("the list", () => {
 
   test("has pages without overlaps or gaps for keys with equal sort values", async () => {
     const added = await addKeys(installation.database, 30);
-    const page = (offset: number) => administrate(installation, listKeys, { sort: "-spent", offset, limit: 10 });
+    const page = (offset: number) => callAsAdministrator(installation, listKeys, { sort: "-spent", offset, limit: 10 });
     const total = Number((await page(0)).totalCount);
     const listed: string[] = [];
     while (listed.length < total) listed.push(...(await page(listed.length)).keys.map(({ hash }) => hash));
@@ -400,7 +415,7 @@ describe("the list", () => {
     [{ sort: "age" }, "sort: must be one of"],
     [{ query: "x".repeat(201) }, "q: "],
   ])("%j is 400", async (fields, message) => {
-    await expect(administrate(installation, listKeys, fields)).rejects.toMatchObject({
+    await expect(callAsAdministrator(installation, listKeys, fields)).rejects.toMatchObject({
       reason: FaultReason.INVALID_REQUEST,
       message: expect.stringContaining(message),
     });

@@ -33,9 +33,9 @@ import { DatabaseLink } from "../support/database-link.ts";
 import {
   type AdminInstallation,
   addKey,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  patiently,
+  retryUntilWritten,
   serviceToken,
   timeoutMs,
 } from "./installation.ts";
@@ -211,7 +211,7 @@ test("a batch sent again, in part and together with new records, leaves stored r
 test("the same batch from eight clients at once is stored once", async () => {
   const bootId = randomUUID();
   const batch = Array.from({ length: 100 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
-  const counts = await Promise.all(Array.from({ length: 8 }, () => patiently(() => record(batch))));
+  const counts = await Promise.all(Array.from({ length: 8 }, () => retryUntilWritten(() => record(batch))));
   expect(counts.reduce((sum, count) => sum + count)).toBe(100);
 });
 
@@ -225,7 +225,10 @@ describe("refused", () => {
   };
 
   test("a caller without the service token", async () => {
-    expect(await refusal([usageRecord()], bearer(installation.managementKey))).toEqual([401, expect.any(String)]);
+    expect(await refusal([usageRecord()], bearerMetadata(installation.managementKey))).toEqual([
+      401,
+      expect.any(String),
+    ]);
   });
 
   test.each<[string, UsageRecord[], string]>([

@@ -17,9 +17,9 @@ import {
   type AdminInstallation,
   addGuardrail,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
@@ -110,19 +110,19 @@ interface Round {
 }
 
 async function write({ histories, random, keyHashes, guardrails }: Round): Promise<void> {
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   const guardrail = random.pick(guardrails);
   const one = random.pick(keyHashes);
   const drawn = random.next();
   if (drawn < 0.03) {
     return note(histories, [one], { kind: "revoke" }, async () => {
-      await administrate(installation, KeyService.method.deleteKey, { keyHash: one });
+      await callAsAdministrator(installation, KeyService.method.deleteKey, { keyHash: one });
       return "done";
     });
   }
   if (drawn < 0.06) {
     return note(histories, keyHashes, { kind: "delete", guardrail }, async () => {
-      await administrate(installation, GuardrailService.method.deleteGuardrail, { guardrailId: guardrail });
+      await callAsAdministrator(installation, GuardrailService.method.deleteGuardrail, { guardrailId: guardrail });
       return "done";
     });
   }

@@ -22,17 +22,17 @@ import {
   addGuardrail,
   addKey,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
   unassign,
-  operator,
+  testAuthor,
 } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
 let link: DatabaseLink;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   });
   guardrailId = await addGuardrail(installation.database);
   keyHashes = await addKeys(installation.database, 5);
-  await createEndUser(installation.database, operator(), "alice");
+  await createEndUser(installation.database, testAuthor(), "alice");
 });
 afterAll(async () => {
   await installation.close();
@@ -61,27 +61,27 @@ const retryLater = {
   origin: FaultOrigin.ADMIN,
 };
 
-const assignAll = () => assign(installation.client, guardrailId, keyHashes, bearer(installation.managementKey));
+const assignAll = () => assign(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey));
 
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
-  () => administrate(installation, EndUserService.method.listEndUsers, {}),
-  () => administrate(installation, EndUserService.method.createEndUser, { user: crypto.randomUUID() }),
-  () => administrate(installation, EndUserService.method.deleteEndUser, { user: "alice" }),
-  () => administrate(installation, GuardrailService.method.listGuardrails, {}),
-  () => administrate(installation, GuardrailService.method.listKeyAssignments, {}),
-  () => administrate(installation, GuardrailService.method.createGuardrail, { name: "x" }),
-  () => administrate(installation, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
-  () => administrate(installation, KeyService.method.listKeys, {}),
-  () => administrate(installation, KeyService.method.createKey, { name: "x" }),
-  () => administrate(installation, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),
-  () => unassign(installation.client, guardrailId, keyHashes, bearer(installation.managementKey)),
+  () => callAsAdministrator(installation, EndUserService.method.listEndUsers, {}),
+  () => callAsAdministrator(installation, EndUserService.method.createEndUser, { user: crypto.randomUUID() }),
+  () => callAsAdministrator(installation, EndUserService.method.deleteEndUser, { user: "alice" }),
+  () => callAsAdministrator(installation, GuardrailService.method.listGuardrails, {}),
+  () => callAsAdministrator(installation, GuardrailService.method.listKeyAssignments, {}),
+  () => callAsAdministrator(installation, GuardrailService.method.createGuardrail, { name: "x" }),
+  () => callAsAdministrator(installation, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
+  () => callAsAdministrator(installation, KeyService.method.listKeys, {}),
+  () => callAsAdministrator(installation, KeyService.method.createKey, { name: "x" }),
+  () => callAsAdministrator(installation, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),
+  () => unassign(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey)),
   () =>
     call(
       installation.client,
       EndUserService.method.updateEndUser,
       create(UpdateEndUserRequestSchema, { user: "alice", isActive: false }),
-      bearer(installation.managementKey),
+      bearerMetadata(installation.managementKey),
       timeoutMs,
     ),
 ];
@@ -117,7 +117,7 @@ test("unreachable: administration is 500 with a hint to retry, ResolveKey is una
 });
 
 test("lost during writes: nothing crashes, and acknowledged writes are stored", async () => {
-  const admin = bearer(installation.managementKey);
+  const admin = bearerMetadata(installation.managementKey);
   let assigned = new Set<string>();
   for (let round = 0; round < 10; round++) {
     const hashes = await addKeys(installation.database, 20);
@@ -138,7 +138,7 @@ test("lost during writes: nothing crashes, and acknowledged writes are stored", 
 });
 
 test("a process without its database stops its heartbeats, and catches up on missed changes", async () => {
-  const watching = new Watching(installation.port);
+  const watching = new PolicyWatcher(installation.port);
   await watching.hear((message) => message.all);
   await link.cut();
   // Otherwise there is a message each second; messages in flight may still arrive.

@@ -13,7 +13,7 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type TestDatabase, createDatabase } from "../support/database.ts";
 import { type PoolerOptions, Pooler } from "../support/pooler.ts";
 import { freePort } from "../support/runner/free-ports.ts";
-import { administrate, openInstallation } from "./installation.ts";
+import { callAsAdministrator, openInstallation } from "./installation.ts";
 
 const log = openLog("test", "silent");
 
@@ -103,7 +103,7 @@ installed("PgBouncer, where it is installed", () => {
           running.catch(reject);
         }),
     );
-    const { secret } = await administrate(installation, KeyService.method.createKey, { name: "pooled" });
+    const { secret } = await callAsAdministrator(installation, KeyService.method.createKey, { name: "pooled" });
     expect(secret).toMatch(/^sk-sl-/);
     await installation.close();
     served();

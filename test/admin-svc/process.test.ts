@@ -13,8 +13,8 @@ import { exchange } from "../gateway/raw-http.ts";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
 import { programIn, root } from "../support/processes.ts";
-import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken, operator } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { addGuardrail, addKeys, assign, bearerMetadata, resolveKey, serviceToken, testAuthor } from "./installation.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 const main = programIn(root, "admin-svc");
 
@@ -81,7 +81,7 @@ const bootstrap = {
   SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
   SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE),
 };
-const admin = bearer(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY);
+const admin = bearerMetadata(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY);
 
 test("wrong settings are reported all at once, with exit code 1", async () => {
   const swapped = { SLUICE_BOOTSTRAP_MANAGEMENT_KEY: bootstrap.SLUICE_BOOTSTRAP_API_KEY };
@@ -103,7 +103,7 @@ test("bootstrap keys are made once, also by several concurrent starters; a revok
     "inference",
     "management",
   ]);
-  await revokeKey(database, operator(), apiKeyHash);
+  await revokeKey(database, testAuthor(), apiKeyHash);
   for (const { child } of both) {
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
@@ -140,7 +140,7 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
     });
   const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
   expect(metrics).toContain("sluice_policy_generation");
-  const watching = new Watching(port);
+  const watching = new PolicyWatcher(port);
   await watching.hear((message) => message.all);
   child.kill("SIGTERM");
   // Exit code 1 would mean a process ended by its drain limit, five minutes later.

@@ -11,9 +11,9 @@ import {
   type AdminInstallation,
   addGuardrail,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
 } from "./installation.ts";
 
@@ -69,12 +69,12 @@ describe("the runtime role of admin-svc", () => {
 
   test("is the role of every session of the service", async () => {
     await run(`revoke select on end_users from ${runtimeRole}`, installation.database);
-    const list = () => administrate(installation, EndUserService.method.listEndUsers, {});
+    const list = () => callAsAdministrator(installation, EndUserService.method.listEndUsers, {});
     await expect(list()).rejects.toThrow();
     expect(await grantRuntime(installation.database)).toBe(true);
     await expect(list()).resolves.toMatchObject({ endUsers: [] });
     await run(`revoke insert on audit_log from ${runtimeRole}`, installation.database);
-    const create = () => administrate(installation, EndUserService.method.createEndUser, { user: "alice" });
+    const create = () => callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "alice" });
     await expect(create()).rejects.toThrow();
     expect(await grantRuntime(installation.database)).toBe(true);
     await expect(create()).resolves.toMatchObject({ endUser: { user: "alice" } });
@@ -86,7 +86,7 @@ describe("the runtime role of admin-svc", () => {
       installation.client,
       await addGuardrail(installation.database),
       [keyHash],
-      bearer(installation.managementKey),
+      bearerMetadata(installation.managementKey),
     );
     await run("update policy_log set created_at = now() - interval '2 days'", installation.database);
     await run("select trim_policy_log()");

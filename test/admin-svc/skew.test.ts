@@ -24,9 +24,9 @@ import { serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import {
   type AdminInstallation,
   addKey,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
   serviceToken,
   timeoutMs,
@@ -55,11 +55,11 @@ describe("this admin-svc", () => {
 
   const keyUnder = async (rules: object): Promise<string> => {
     const keyHash = hashKey(await addKey(installation.database));
-    const { guardrail } = await administrate(installation, GuardrailService.method.createGuardrail, {
+    const { guardrail } = await callAsAdministrator(installation, GuardrailService.method.createGuardrail, {
       name: "test",
       ...rules,
     });
-    await assign(installation.client, guardrail?.id ?? "", [keyHash], bearer(installation.managementKey));
+    await assign(installation.client, guardrail?.id ?? "", [keyHash], bearerMetadata(installation.managementKey));
     return keyHash;
   };
 
@@ -88,7 +88,13 @@ describe("this admin-svc", () => {
     access.stop();
     const { createGuardrail } = GuardrailService.method;
     await expect(
-      call(installation.client, createGuardrail, strange(request), bearer(installation.managementKey), timeoutMs),
+      call(
+        installation.client,
+        createGuardrail,
+        strange(request),
+        bearerMetadata(installation.managementKey),
+        timeoutMs,
+      ),
     ).rejects.toMatchObject({ status: 400, message: "99: a field that this build does not know" });
   });
 });

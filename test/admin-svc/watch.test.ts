@@ -20,16 +20,16 @@ import {
   addGuardrail,
   addKey,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  patiently,
+  retryUntilWritten,
   resolveKey,
   serviceToken,
-  operator,
+  testAuthor,
 } from "./installation.ts";
-import { Watching } from "./watching.ts";
+import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
 beforeAll(async () => {
@@ -46,10 +46,10 @@ const watchersGone = async (): Promise<void> => {
 };
 
 /** The next message but full invalidations. */
-const beatOf = (watching: Watching) => watching.hear((message) => !message.all, watching.heard.length);
+const beatOf = (watching: PolicyWatcher) => watching.hear((message) => !message.all, watching.heard.length);
 
-async function watched(work: (watching: Watching) => Promise<void>, acknowledges = true): Promise<void> {
-  const watching = new Watching(installation.port, { acknowledges });
+async function watched(work: (watching: PolicyWatcher) => Promise<void>, acknowledges = true): Promise<void> {
+  const watching = new PolicyWatcher(installation.port, { acknowledges });
   try {
     await watching.hear((message) => message.all);
     await work(watching);
@@ -86,7 +86,12 @@ describe("messages of a watch", () => {
     watched(async (watching) => {
       const keyHashes = await addKeys(installation.database, 3);
       const id = await addGuardrail(installation.database);
-      const { generation } = await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
+      const { generation } = await assign(
+        installation.client,
+        id,
+        keyHashes,
+        bearerMetadata(installation.managementKey),
+      );
       const message = await watching.hear(({ keyHashes }) => keyHashes.length > 0);
       expect(message.generation).toBe(generation);
       expect([...message.keyHashes].sort()).toEqual([...keyHashes].sort());
@@ -96,9 +101,9 @@ describe("messages of a watch", () => {
     watched(async (watching) => {
       const keyHashes = await addKeys(installation.database, 60);
       const id = await addGuardrail(installation.database);
-      const admin = bearer(installation.managementKey);
+      const admin = bearerMetadata(installation.managementKey);
       const answers = await Promise.all(
-        keyHashes.map((keyHash) => patiently(() => assign(installation.client, id, [keyHash], admin))),
+        keyHashes.map((keyHash) => retryUntilWritten(() => assign(installation.client, id, [keyHash], admin))),
       );
       const last = answers.reduce((max, { generation }) => (generation > max ? generation : max), 0n);
       await watching.hear(({ generation }) => generation >= last);
@@ -147,7 +152,7 @@ describe("messages of a watch", () => {
     }));
 
   test("a watch without the service token gets nothing", async () => {
-    const watching = new Watching(installation.port, { token: "x".repeat(40) });
+    const watching = new PolicyWatcher(installation.port, { token: "x".repeat(40) });
     expect(await watching.ended()).toBe(16);
     expect(watching.heard).toEqual([]);
     watching.leave();
@@ -164,7 +169,7 @@ describe("acknowledgement", () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         const from = watching.heard.length;
         let answered = false;
-        const answer = assign(installation.client, id, [keyHash], bearer(installation.managementKey)).then(
+        const answer = assign(installation.client, id, [keyHash], bearerMetadata(installation.managementKey)).then(
           (response) => {
             answered = true;
             return response;
@@ -190,7 +195,12 @@ describe("acknowledgement", () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         let generation = 0n;
         const tookMs = await measureElapsedMs(async () => {
-          ({ generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey)));
+          ({ generation } = await assign(
+            installation.client,
+            id,
+            [keyHash],
+            bearerMetadata(installation.managementKey),
+          ));
         });
         expect(tookMs).toBeGreaterThan(950);
         expect(await metric("sluice_policy_unacknowledged_total")).toBe(before + 1);
@@ -207,17 +217,22 @@ describe("acknowledgement", () => {
     const unsure = async () => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
-      const { generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey));
+      const { generation } = await assign(
+        installation.client,
+        id,
+        [keyHash],
+        bearerMetadata(installation.managementKey),
+      );
       const about = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
       return (await listAudit(installation.database, about)).rows.map(({ after }) => after);
     };
     const joined = async (process: string) => {
-      const watching = new Watching(installation.port, { process });
+      const watching = new PolicyWatcher(installation.port, { process });
       // The service knows the name of the watcher once a heartbeat has followed the first message.
       await beatOf(watching);
       return watching;
     };
-    const gone = async (process: string, depart: (watching: Watching) => void) => {
+    const gone = async (process: string, depart: (watching: PolicyWatcher) => void) => {
       const watching = await joined(process);
       depart(watching);
       await watchersGone();
@@ -240,14 +255,17 @@ describe("acknowledgement", () => {
   });
 
   test("no write waits for a watcher that has left or can no longer acknowledge", async () => {
-    for (const depart of [(watching: Watching) => watching.leave(), (watching: Watching) => watching.halfClose()]) {
+    for (const depart of [
+      (watching: PolicyWatcher) => watching.leave(),
+      (watching: PolicyWatcher) => watching.halfClose(),
+    ]) {
       const answeredMs = async () => {
         const [keyHash] = (await addKeys(installation.database, 1)) as [string];
         const id = await addGuardrail(installation.database);
         let tookMs = 0;
         await watched(async (watching) => {
           tookMs = await measureElapsedMs(async () => {
-            const answer = assign(installation.client, id, [keyHash], bearer(installation.managementKey));
+            const answer = assign(installation.client, id, [keyHash], bearerMetadata(installation.managementKey));
             await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
             depart(watching);
             await answer;
@@ -289,7 +307,12 @@ describe("a process with the shared runtime", () => {
       for (const access of processes) await access.resolve(keyHash);
       const id = guardrails[i % 2] as string;
       const before = await metric("sluice_policy_unacknowledged_total");
-      const { generation } = await assign(installation.client, id, [keyHash], bearer(installation.managementKey));
+      const { generation } = await assign(
+        installation.client,
+        id,
+        [keyHash],
+        bearerMetadata(installation.managementKey),
+      );
       // The answer waits a second at most, so a slower one guarantees nothing.
       if ((await metric("sluice_policy_unacknowledged_total")) > before) {
         await eventually(() => processes.every((access) => access.generation >= generation));
@@ -306,7 +329,7 @@ describe("a process with the shared runtime", () => {
   test("keeps one copy of a guardrail for all its keys, and a new copy after a change", async () => {
     const keyHashes = await addKeys(installation.database, 3);
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, keyHashes, bearer(installation.managementKey));
+    await assign(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
     const access = await openAccess("sharing");
     const held = async () => {
       const found = await Promise.all(keyHashes.map(async (keyHash) => access.resolve(keyHash)));
@@ -316,7 +339,7 @@ describe("a process with the shared runtime", () => {
     expect([before?.id, others]).toEqual([id, []]);
     const change = { guardrail: { id, name: "changed" }, updateMask: { paths: ["name"] } };
     const { method } = GuardrailService;
-    await administrate(installation, method.updateGuardrail, change, bearer(installation.managementKey));
+    await callAsAdministrator(installation, method.updateGuardrail, change, bearerMetadata(installation.managementKey));
     // The answer waits at most a second for this process: too short on a busy machine.
     await eventually(async () => [...(await held())].every((guardrail) => guardrail?.name === "changed"));
     const [after, ...more] = await held();
@@ -330,7 +353,7 @@ describe("a process with the shared runtime", () => {
     const forgottenMs = async () => {
       const keyHash = hashKey(await addKey(installation.database));
       expect((await access.resolve(keyHash)).caller).toBeDefined();
-      const change = await revokeKey(installation.database, operator(), keyHash);
+      const change = await revokeKey(installation.database, testAuthor(), keyHash);
       const tookMs = await measureElapsedMs(() => eventually(() => access.generation >= (change?.generation ?? 0n)));
       expect((await access.resolve(keyHash)).caller).toBeUndefined();
       return tookMs;
@@ -348,7 +371,7 @@ describe("a process with the shared runtime", () => {
     const held = proxy.held();
     const resolved = access.resolve(keyHash);
     await held;
-    const change = await revokeKey(installation.database, operator(), keyHash);
+    const change = await revokeKey(installation.database, testAuthor(), keyHash);
     await eventually(() => access.generation >= (change?.generation ?? 0n));
     release();
     expect((await resolved).caller).toBeUndefined();
@@ -380,7 +403,7 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
 
 test("a drain ends the watches, and waits for none of them", async () => {
   const other = await openInstallation();
-  const watching = new Watching(other.port);
+  const watching = new PolicyWatcher(other.port);
   await watching.hear((message) => message.all);
   await other.close();
   expect(await watching.ended()).toBe(0);

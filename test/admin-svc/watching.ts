@@ -13,7 +13,7 @@ import { serviceToken } from "./installation.ts";
 
 type Call = ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse>;
 
-export class Watching {
+export class PolicyWatcher {
   readonly heard: WatchPolicyResponse[] = [];
   readonly #client: Client;
   readonly #call: Call;

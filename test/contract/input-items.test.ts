@@ -5,14 +5,14 @@ import { outputItems } from "@sluice/proto/contract/items/output.js";
 import type { ObjectShape } from "@sluice/proto/lib/validation/shape.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { parseTurnRequest, listProblems } from "../support/answers/parse-turn-request.js";
-import { answerItems, answersTo, clientItems } from "./input-kinds.js";
+import { answerItems, outputTypeByCall, clientItems } from "./input-kinds.js";
 
 const samples = { ...answerItems, ...clientItems };
 const kinds = Object.entries(samples);
 
 /** The item, after the call that it answers, if any. */
 const inPlace = (item: { readonly type: string }): readonly object[] => {
-  const before = answersTo[item.type];
+  const before = outputTypeByCall[item.type];
   return before === undefined ? [item] : [answerItems[before] as object, item];
 };
 
@@ -94,7 +94,7 @@ describe("an input item is refused with the field's path:", () => {
 });
 
 describe("items together", () => {
-  test.each(Object.entries(answersTo))("%s needs a %s before it", (type, call) => {
+  test.each(Object.entries(outputTypeByCall))("%s needs a %s before it", (type, call) => {
     const output = samples[type] as { readonly [field: string]: unknown };
     const field = ["call_id", "approval_request_id", "id"].find((name) => output[name] !== undefined) as string;
     const says = `${field}: matches no earlier ${call}`;

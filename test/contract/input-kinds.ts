@@ -174,7 +174,7 @@ export const clientItems: Readonly<Record<string, Item>> = {
 };
 
 /** Output types by the call required before them. */
-export const answersTo: Readonly<Record<string, string>> = {
+export const outputTypeByCall: Readonly<Record<string, string>> = {
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",
   apply_patch_call_output: "apply_patch_call",

@@ -10,7 +10,7 @@ import { chart, findHelms, missingHelm, renderChart, runTemplate } from "./helm/
 import { describedValues, openObjects, schemaPaths, valuePaths } from "./helm/values.ts";
 import { type Resource, render } from "./kubernetes/kustomize.ts";
 import { makeOverlay } from "./kubernetes/overlays.ts";
-import { type Selector, listens, matches, workloadsOf } from "./kubernetes/workloads.ts";
+import { type Selector, listensOn, matchesLabels, workloadsOf } from "./kubernetes/workloads.ts";
 
 const made = mkdtempSync(join(tmpdir(), "sluice-test-chart-"));
 afterAll(() => rmSync(made, { recursive: true, force: true }));
@@ -122,9 +122,9 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
       selector: Selector;
       podMetricsEndpoints: { port: string }[];
     };
-    const monitored = workloadsOf(resources).filter(({ labels }) => matches(selector, labels));
+    const monitored = workloadsOf(resources).filter(({ labels }) => matchesLabels(selector, labels));
     expect(monitored.map(({ name }) => name).toSorted()).toEqual(["admin-svc", "gateway", "inference-svc"]);
-    expect(monitored.every((workload) => listens(workload, podMetricsEndpoints[0]?.port as string))).toBe(true);
+    expect(monitored.every((workload) => listensOn(workload, podMetricsEndpoints[0]?.port as string))).toBe(true);
   });
 
   const placed: readonly (readonly [what: string, settings: string, object: string, part: object])[] = [

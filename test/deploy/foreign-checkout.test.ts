@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
-import { asNobody, isRoot, nobody } from "../support/users.ts";
+import { asNobody, isRoot, nobodyUid } from "../support/users.ts";
 
 let folder: string;
 let dataDir: string;
@@ -54,13 +54,13 @@ const asRoot = isRoot ? describe : describe.skip;
 asRoot("a built checkout (needs root, to become another user)", () => {
   test("owned by another user starts for an ordinary user with a separate data folder", async () => {
     mkdirSync(dataDir);
-    chownSync(dataDir, nobody, nobody);
+    chownSync(dataDir, nobodyUid, nobodyUid);
     await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });
   });
 
   test("owned by another user is no place for an ordinary user's data, and the start names the remedy", async () => {
     mkdirSync(dataDir);
-    chownSync(dataDir, nobody, nobody);
+    chownSync(dataDir, nobodyUid, nobodyUid);
     const closed = join(folder, "closed");
     mkdirSync(closed, { mode: 0o755 });
     const environment = { HOME: dataDir, SLUICE_DATA_DIR: join(closed, ".sluice") };

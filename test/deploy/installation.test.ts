@@ -10,7 +10,7 @@ import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { freePort } from "../support/runner/free-ports.ts";
 import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root, runProgram } from "../support/processes.ts";
-import { asNobody, isRoot, nobody } from "../support/users.ts";
+import { asNobody, isRoot, nobodyUid } from "../support/users.ts";
 
 const supervisor = programIn(root, "deploy/local");
 
@@ -231,10 +231,10 @@ asRoot("as root", () => {
   test("an ordinary user can start Sluice", async () => {
     // An ordinary user may own the checkout; this user does not, so additions by the first start are made here.
     findBinaries(dataDir);
-    chownSync(dataDir, nobody, nobody);
+    chownSync(dataDir, nobodyUid, nobodyUid);
     const started = await start({ prefix: await asNobody(), environment: { HOME: dataDir } });
-    expect(ownerOf(started.pids()["gateway"])).toBe(nobody);
-    expect(ownerOf(started.pids()["postgres"])).toBe(nobody);
+    expect(ownerOf(started.pids()["gateway"])).toBe(nobodyUid);
+    expect(ownerOf(started.pids()["postgres"])).toBe(nobodyUid);
     expect(await statusOf(started)).toBe(200);
   });
 
@@ -243,7 +243,7 @@ asRoot("as root", () => {
     writeFileSync(join(path, "unshare"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(path, "unshare"), 0o755);
     const without = await start({ environment: { PATH: `${path}:${process.env["PATH"]}` } });
-    expect(ownerOf(without.pids()["postgres"])).toBe(nobody);
+    expect(ownerOf(without.pids()["postgres"])).toBe(nobodyUid);
     await without.admin("keys", "create", "--name", "kept");
     await stop();
     rmSync(path, { recursive: true });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { newAuthority, readCredentials, writeCertificate } from "../support/certificates.ts";
-import { type Finished, bareEnvironment, root, runProgram } from "../support/processes.ts";
+import { type FinishedProcess, bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-operator-identities-"));
@@ -14,7 +14,7 @@ writeFileSync(tokenFile, "projected-token-of-the-pod");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs the command in a separate process, since variables and certificates are read at its start. */
-const operator = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Finished> =>
+const operator = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<FinishedProcess> =>
   runProgram(process.execPath, [join(root, "inference-svc/bundle/operator.js"), ...args], {
     environment: { ...bareEnvironment(), HOME: folder, SLUICE_CONFIG: config, ...environment },
   });

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runOperator } from "@sluice/inference-svc/assembly/operator.js";
-import { type Finished, bareEnvironment, root, runProgram } from "../support/processes.ts";
+import { type FinishedProcess, bareEnvironment, root, runProgram } from "../support/processes.ts";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
 // A provider key without a known form, unrecognisable to secret patterns.
@@ -13,7 +13,7 @@ const key = "very-secret-word";
 describe("the operator's checks", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-operator-"));
   const config = join(folder, "sluice.yaml");
-  const seen: Finished[] = [];
+  const seen: FinishedProcess[] = [];
   let upstream: Upstream;
 
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe("the operator's checks", () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function operator(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  async function operator(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<FinishedProcess> {
     const finished = { code: 0, stdout: "", stderr: "" };
     finished.code = await runOperator(args, {
       environment: { ACME_KEY: key, ...environment },

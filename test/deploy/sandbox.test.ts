@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runProgram, eventually } from "../support/processes.ts";
 import { Adapter, tenant } from "./sandbox/adapter.ts";
-import { makeStandIn } from "./sandbox/stand-in.ts";
+import { makeFakePodman } from "./sandbox/stand-in.ts";
 
 const controllers = ["cpu", "memory", "pids"];
 const good = { security: { rootless: true }, cgroupControllers: controllers };
 
 const startWith = (info: object, more: NodeJS.ProcessEnv = {}) => {
-  const { path, runs, environment } = makeStandIn(info);
+  const { path, runs, environment } = makeFakePodman(info);
   const PATH = `${path}:${process.env["PATH"]}`;
   return { runs, started: Adapter.start({ ...environment, PATH, SANDBOX_IMAGE: "image", ...more }) };
 };

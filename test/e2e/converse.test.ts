@@ -3,11 +3,11 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import {
-  answer,
+  converseAnswer,
   converseStart,
   callBlock,
   converseDelta,
-  ended,
+  endEvents,
   figures,
   converseTextBlock,
   thoughtBlock,
@@ -89,11 +89,11 @@ test.each([true, false])("a call with reasoning, and its result (stream: %s)", a
             converseStart(),
             ...thoughtBlock(0, { text: thought.text }, { signature }),
             ...callBlock(1, "get_weather", '{"town":', '"Zürich"}'),
-            ...ended("tool_use"),
+            ...endEvents("tool_use"),
           ),
-          dripped(converseStart(), ...converseTextBlock(0, "Rain."), ...ended("end_turn")),
+          dripped(converseStart(), ...converseTextBlock(0, "Rain."), ...endEvents("end_turn")),
         ]
-      : [whole(answer(content, { stopReason: "tool_use" })), whole(answer([{ text: "Rain." }]))],
+      : [whole(converseAnswer(content, { stopReason: "tool_use" })), whole(converseAnswer([{ text: "Rain." }]))],
   );
   const question = { role: "user", content: "What is the weather in Zürich?" };
   const called = await answerTo({ stream, input: [question], tools, reasoning: { effort: "low" } });
@@ -174,7 +174,7 @@ test("an exception after text ends the stream with its error", async () => {
 test("a damaged frame is never taken for words", async () => {
   const damaged = Buffer.from(converseDelta(0, { text: "lo" }));
   damaged.write("XX", damaged.indexOf("lo"));
-  const { events } = parseSse(await afterWords(damaged, ...ended("end_turn")));
+  const { events } = parseSse(await afterWords(damaged, ...endEvents("end_turn")));
   expect(events.at(-1)?.type).toBe("response.failed");
   expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual(["Hel"]);
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { answer } from "../inference-svc/models/dialects/converse-translation.ts";
+import { converseAnswer } from "../inference-svc/models/dialects/converse-translation.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";
@@ -36,7 +36,7 @@ let sts: Upstream;
 let installation: Installation;
 
 beforeAll(async () => {
-  bedrock = await startUpstream([{ chunks: [{ json: answer([{ text: "Hi" }]) }] }]);
+  bedrock = await startUpstream([{ chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] }]);
   sts = await startUpstream();
   writeFileSync(join(folder, "token"), podToken);
   installation = await startInstallation({

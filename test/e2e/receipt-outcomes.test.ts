@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { preferring } from "../inference-svc/features/routers/deciding.ts";
+import { preferencesOf } from "../inference-svc/features/routers/deciding.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { validateError, validateEvents } from "../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../support/answers/run-turn.ts";
@@ -252,7 +252,7 @@ describe("failed", () => {
 });
 
 describe("a receipt over gRPC", () => {
-  const ask = { serviceMetadata: true, stream: true, provider: preferring(named) };
+  const ask = { serviceMetadata: true, stream: true, provider: preferencesOf(named) };
   const json = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
 
   test("is in the end of a turn, and in the fault of a failed turn", async () => {

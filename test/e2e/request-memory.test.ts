@@ -12,7 +12,7 @@ import {
   messagesStart,
 } from "../inference-svc/models/dialects/messages-translation.ts";
 import { inUseVariables } from "../support/in-use.ts";
-import { type ProcessReading, look } from "../support/readings.ts";
+import { type ProcessReading, takeReadings } from "../support/readings.ts";
 import { type Installation, services, startInstallation } from "../support/installation.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
@@ -165,9 +165,9 @@ test.each(cases)(
   "a stream $name keeps no memory for its request once it has begun",
   async (asked) => {
     await end(await open(asked, "a"));
-    const before = await look(installation.pids(), folder);
+    const before = await takeReadings(installation.pids(), folder);
     const leave = await open(asked, "b");
-    const after = await look(installation.pids(), folder);
+    const after = await takeReadings(installation.pids(), folder);
     const reserved = await metric("sluice_byte_budget_reserved_bytes");
     await end(leave);
     const kept = services.map((name) => [name, (used(after[name]) - used(before[name])) / streams] as const);

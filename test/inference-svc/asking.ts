@@ -37,7 +37,7 @@ import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { recordedService } from "@sluice/inference-svc/services/detection/recorded-detector.js";
 
-export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
+export const testRequest = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
   const { text = "Hi", ...fields } = request;
   return {
     models: ["acme/large-2"],
@@ -59,12 +59,12 @@ export function functionTool(fields: Partial<FunctionTool> = {}): FunctionTool {
   return { type: "function", name, parametersJson, json, ...fields };
 }
 
-export interface Asked {
+export interface TestScope {
   readonly scope: Scope;
   readonly abort: TurnAbort;
 }
 
-export function newScope(caller: Partial<Caller> = {}): Asked {
+export function newScope(caller: Partial<Caller> = {}): TestScope {
   const abort = new TurnAbort();
   const scope = new Scope({
     signal: abort,
@@ -128,7 +128,7 @@ const documents = new DocumentReaders();
 const files = new FileReader(documents);
 
 /** A budget with room for everything. */
-export const noHold: BudgetHold = { raise: () => Promise.resolve(), settle: () => undefined };
+export const unlimitedBudget: BudgetHold = { raise: () => Promise.resolve(), settle: () => undefined };
 
 /** Secret of every stack of the tests. */
 export const stackSecret = "s".repeat(32);
@@ -139,7 +139,7 @@ export interface EngineParts {
   readonly engine: Omit<Engine, keyof Stack>;
 }
 
-const unlimited: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) };
+const unlimited: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(unlimitedBudget) };
 
 /** A ledger that keeps its rows in lists. */
 export function openLedger() {
@@ -238,7 +238,7 @@ export function openParts(
   return { parts, engine: { upstreams, warnings, errors, opened, closed } };
 }
 
-export interface Ending {
+export interface TurnResult {
   readonly events: TurnEvent[];
   readonly batches: number;
   /** Absent when the turn ended well. */
@@ -248,7 +248,7 @@ export interface Ending {
 }
 
 /** Settles with the first batch, as a client's request does with its status; the batches can then be read from the first one on. */
-export async function untilOpen(answer: Answer): Promise<AsyncIterable<Batch>> {
+export async function openAnswer(answer: Answer): Promise<AsyncIterable<Batch>> {
   const iterator = answer[Symbol.asyncIterator]();
   const first = await iterator.next();
   async function* all() {
@@ -259,7 +259,11 @@ export async function untilOpen(answer: Answer): Promise<AsyncIterable<Batch>> {
 }
 
 /** Runs a turn to its end, as the service does: the scope is aborted afterwards. */
-export async function run(turn: Turn, request: TurnRequest, asked: Asked = newScope()): Promise<Ending> {
+export async function runTestTurn(
+  turn: Turn,
+  request: TurnRequest,
+  asked: TestScope = newScope(),
+): Promise<TurnResult> {
   const events: TurnEvent[] = [];
   let batches = 0;
   try {

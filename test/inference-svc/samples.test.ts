@@ -5,7 +5,7 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/providers/upstream.js";
-import { asking, testConfig, itemsOf, maskIds, openEngine, run } from "./asking.js";
+import { testRequest, testConfig, itemsOf, maskIds, openEngine, runTestTurn } from "./asking.js";
 
 const folder = new URL("../../fixtures/contract/", import.meta.url);
 const sample = (name: string) => readFileSync(new URL(name, folder));
@@ -67,11 +67,11 @@ afterEach(async () => {
   await upstream?.stop();
 });
 
-async function ask(dialect: string, reply: Reply, request: Parameters<typeof asking>[0] = {}) {
+async function ask(dialect: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
   upstream = await startUpstream([reply]);
   const engine = openEngine(testConfig({ url: upstream.url, dialect }));
   close = () => engine.upstreams.close();
-  return run(engine.turn, asking(request));
+  return runTestTurn(engine.turn, testRequest(request));
 }
 
 const start: TurnEvent = { type: "start", model: "acme/large-2" };

@@ -3,7 +3,7 @@ import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 /** Numbers from 0 to 1, by a seed. */
-export function randomOf(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -14,7 +14,7 @@ export function randomOf(seed: number): () => number {
 }
 
 /** Adds fields of later builds, repeats fields, splits messages in two for merging, and lengthens numbers. */
-export function distort(schema: DescMessage, bytes: Uint8Array, random: () => number): Uint8Array {
+export function distortMessage(schema: DescMessage, bytes: Uint8Array, random: () => number): Uint8Array {
   const reader = new BinaryReader(bytes);
   const writer = new BinaryWriter();
   if (random() < 0.1) addUnknown(writer, random);
@@ -25,7 +25,7 @@ export function distort(schema: DescMessage, bytes: Uint8Array, random: () => nu
     const whole = bytes.subarray(start, reader.pos);
     const field = schema.fields.find((one) => one.number === number);
     if (field?.message && field.fieldKind !== "map") {
-      const inner = distort(field.message, new BinaryReader(value).bytes(), random);
+      const inner = distortMessage(field.message, new BinaryReader(value).bytes(), random);
       writer.tag(number, type).bytes(inner);
       // An empty message merges with the first, except in a list, where it is another element.
       if (field.fieldKind === "message" && random() < 0.1) writer.tag(number, type).bytes(new Uint8Array());

@@ -1,9 +1,11 @@
 /** The result of a run of exchanges: complaints by kind, and one line of figures. */
-import { decisions, isOfKind, open } from "./decisions.ts";
+import { decisions, isOfKind, undecidedKinds } from "./decisions.ts";
 import type { DoorResult } from "./replay.ts";
 
 const undecided = (row: DoorResult) =>
-  row.differences.filter((difference) => ![...decisions, ...open].some((each) => isOfKind(each, row, difference)));
+  row.differences.filter(
+    (difference) => ![...decisions, ...undecidedKinds].some((each) => isOfKind(each, row, difference)),
+  );
 
 /** Undecided differences, one line with an example for each kind. */
 export function undecidedComplaints(rows: readonly DoorResult[]): string[] {

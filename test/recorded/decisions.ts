@@ -217,7 +217,7 @@ const others: readonly DifferenceKind[] = [
 export const decisions: readonly DifferenceKind[] = [...refusals, ...answers, ...requests, ...others];
 
 /** Kinds to be fixed: they pass, so that new kinds stand out, and count as different in the printed figures. */
-export const open: readonly DifferenceKind[] = [
+export const undecidedKinds: readonly DifferenceKind[] = [
   {
     reason: "deferred tools that the client searches itself are sent once they are found",
     what: /^lost tools\.\*\.defer_loading$/,

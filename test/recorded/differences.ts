@@ -13,15 +13,15 @@ export interface Difference {
 /** Long enough to see the cause in a report. */
 const shownCharacters = 200;
 
-export function abridged(value: unknown): string {
+export function abridgeValue(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
   return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)} … (${text.length} characters)`;
 }
 
 const difference = (what: string, want: unknown, got: unknown): Difference => ({
   what,
-  want: abridged(want),
-  got: abridged(got),
+  want: abridgeValue(want),
+  got: abridgeValue(got),
 });
 
 export function differencesOf(want: AnswerFacts, got: AnswerFacts, door: Door): Difference[] {

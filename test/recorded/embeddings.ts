@@ -1,5 +1,5 @@
 /** Recorded embeddings: vectors, their number, and the tokens of the prompt. */
-import { type Difference, abridged } from "./differences.ts";
+import { type Difference, abridgeValue } from "./differences.ts";
 import type { Exchange } from "./corpus.ts";
 import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
 
@@ -40,7 +40,7 @@ export function embeddingDifferences(
   got: JsonRecord,
 ): Difference[] {
   if (status !== wantStatus)
-    return [{ what: "status", want: String(wantStatus), got: abridged({ status, ...jsonRecord(got["error"]) }) }];
+    return [{ what: "status", want: String(wantStatus), got: abridgeValue({ status, ...jsonRecord(got["error"]) }) }];
   if (wantStatus >= 400) return [];
   const [wanted, given] = [vectorsOf(want), vectorsOf(got)];
   // Base64 holds single precision.
@@ -50,9 +50,9 @@ export function embeddingDifferences(
   const isSame = wanted.length === given.length && wanted.every((vector, at) => same(vector, given[at]));
   const [tokens, told] = [tokensOf(want), tokensOf(got)];
   return [
-    ...(isSame ? [] : [{ what: "vectors", want: abridged(wanted), got: abridged(given) }]),
+    ...(isSame ? [] : [{ what: "vectors", want: abridgeValue(wanted), got: abridgeValue(given) }]),
     ...(tokens === undefined || tokens === told
       ? []
-      : [{ what: "tokens.prompt", want: abridged(tokens), got: abridged(told) }]),
+      : [{ what: "tokens.prompt", want: abridgeValue(tokens), got: abridgeValue(told) }]),
   ];
 }

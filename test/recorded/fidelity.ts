@@ -3,21 +3,21 @@
  * Sluice
  * reports it. Values considered equal by a format are first brought to one spelling.
  */
-import { type Difference, abridged } from "./differences.ts";
+import { type Difference, abridgeValue } from "./differences.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
-import type { ToldChanges } from "./receipts.ts";
+import type { ReportedChanges } from "./receipts.ts";
 
 export function requestDifferences(
   format: string,
   recorded: JsonRecord,
   sent: JsonRecord,
-  told: ToldChanges,
+  told: ReportedChanges,
 ): Difference[] {
   const found: Difference[] = [];
   walk(plain(format, recorded), plain(format, sent), [], (path, want, got) => {
     if (isTold(path, told)) return;
     const change = got === undefined ? "lost" : want === undefined ? "added" : "changed";
-    found.push({ what: `${change} ${kindOf(path)}`, want: abridged(want), got: abridged(got) });
+    found.push({ what: `${change} ${kindOf(path)}`, want: abridgeValue(want), got: abridgeValue(got) });
   });
   return found;
 }
@@ -34,7 +34,7 @@ const effort = ["thinking", "output_config", "reasoning", "reasoning_effort"];
 const lists = new Set(["messages", "input", "tools", "system"]);
 
 /** Whether a receipt names the field, its container, a part of it, or another part of the same setting. */
-function isTold(path: Path, { paths, text }: ToldChanges): boolean {
+function isTold(path: Path, { paths, text }: ReportedChanges): boolean {
   const names = path.filter((part) => typeof part === "string");
   const [top = ""] = names;
   const within = (one: readonly string[], other: readonly string[]) => one.every((part, at) => part === other[at]);

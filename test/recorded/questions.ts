@@ -77,7 +77,12 @@ function lowerTypes(schema: unknown): unknown {
 }
 
 /** @returns the body of the question in the endpoint's format */
-export function bodyFor(door: Door, model: string, { prompt, tools, thinks }: Question, stream: boolean): JsonRecord {
+export function buildQuestionBody(
+  door: Door,
+  model: string,
+  { prompt, tools, thinks }: Question,
+  stream: boolean,
+): JsonRecord {
   const functions = tools.map(({ name, description, schema }) => ({ name, description, parameters: schema }));
   const has = tools.length > 0;
   if (door === "responses") {

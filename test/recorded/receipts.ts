@@ -2,14 +2,14 @@
 import { isEventStream, readEvents } from "./frames.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
 
-export interface ToldChanges {
+export interface ReportedChanges {
   /** Paths of fields, such as `tools.0.strict`. */
   readonly paths: readonly string[];
   /** The whole report as text. */
   readonly text: string;
 }
 
-export function toldBy(body: string, headers: Headers): ToldChanges {
+export function readReportedChanges(body: string, headers: Headers): ReportedChanges {
   const events = isEventStream(body) ? readEvents(body).map(({ data }) => parse(data)) : [parse(body)];
   const receipts = events.map(receiptOf).filter((receipt) => receipt !== undefined);
   const params = jsonRecord(receipts.at(-1)?.["params"]);

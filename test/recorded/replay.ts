@@ -1,14 +1,14 @@
 /** Sends recorded exchanges through a whole installation, in front of a provider replaying the recordings. */
 import { type Installation, startInstallation } from "../support/installation.ts";
 import type { Exchange } from "./corpus.ts";
-import { type Difference, differencesOf, abridged } from "./differences.ts";
+import { type Difference, differencesOf, abridgeValue } from "./differences.ts";
 import { embeddingDifferences, inputOf } from "./embeddings.ts";
 import { requestDifferences } from "./fidelity.ts";
 import { RecordedProvider } from "./provider.ts";
-import { type Door, bodyFor, doors, isDoor, pathOf, questionOf } from "./questions.ts";
+import { type Door, buildQuestionBody, doors, isDoor, pathOf, questionOf } from "./questions.ts";
 import { type JsonRecord, jsonRecord, parse, words } from "./readers/json.ts";
 import { readAnswer } from "./readers/read.ts";
-import { toldBy } from "./receipts.ts";
+import { readReportedChanges } from "./receipts.ts";
 import { baseUrlOf, vendorNames } from "./vendors.ts";
 
 /** An exchange at a door. */
@@ -66,7 +66,7 @@ export class Replay {
     const want = readAnswer(exchange.format, exchange.status, exchange.bytes);
     const question = questionOf(exchange, want);
     for (const door of doors) {
-      const body = bodyFor(door, modelOf(exchange), question, exchange.isStream);
+      const body = buildQuestionBody(door, modelOf(exchange), question, exchange.isStream);
       const { status, bytes, asked } = await this.#post(pathOf[door], body, exchange.id);
       const differences =
         asked.length === 0 ? [refused(status, bytes)] : differencesOf(want, readAnswer(door, status, bytes), door);
@@ -90,7 +90,7 @@ export class Replay {
     const want = readAnswer(door, exchange.status, exchange.bytes);
     const differences = [...differencesOf(want, readAnswer(door, status, bytes), door)];
     if (exchange.status < 400) {
-      const told = toldBy(bytes.toString(), response.headers);
+      const told = readReportedChanges(bytes.toString(), response.headers);
       differences.push(...requestDifferences(door, body, first.body, told));
       const given = words(first.headers["anthropic-beta"]);
       if (betas && betas !== given)
@@ -130,7 +130,7 @@ export class Replay {
 /** Sluice's own answer, before any provider call. */
 function refused(status: number, bytes: Buffer): Difference {
   const { message } = jsonRecord(jsonRecord(parse(bytes.toString()))["error"]);
-  return { what: "refused", want: "an answer", got: abridged(`${status} ${words(message)}`) };
+  return { what: "refused", want: "an answer", got: abridgeValue(`${status} ${words(message)}`) };
 }
 
 /** Model names valid in the configuration file. */

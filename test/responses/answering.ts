@@ -7,13 +7,13 @@ import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
 import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { asking } from "../inference-svc/asking.ts";
+import { testRequest } from "../inference-svc/asking.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
 const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/large-2", echo });
-const request = asking({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
+const request = testRequest({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
 const target = { upstreamModel: "large-2", tier: "default", original: false };
 const fault = () => new Fault(FaultReason.PROVIDER_FAILED);
 const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
@@ -56,7 +56,7 @@ function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[]
   return borders.slice(1).map((border, position) => bytes.subarray(borders[position], border));
 }
 
-export interface Course {
+export interface ProviderStream {
   /** Bytes at the ends of the reads, taken modulo the length. */
   readonly cuts: readonly number[];
   /** Number of reads before the provider is lost, taken modulo their number; absent when it is not lost. */
@@ -66,10 +66,10 @@ export interface Course {
 }
 
 /** The stream of an answer, checked against the order rules. @throws errors other than the provider's; a failing provider makes a failed response */
-export function streamed(
+export function streamAnswer(
   dialect: Dialect,
   stream: string | Uint8Array,
-  { cuts, lostAfter, orderly = true }: Course,
+  { cuts, lostAfter, orderly = true }: ProviderStream,
 ): Answer {
   const batches: TurnEvent[][] = [];
   let fault: Fault | undefined;
@@ -89,7 +89,7 @@ export function streamed(
   return checkLadder(parseSse(fault ? written + ladder.failed(fault) : written), orderly);
 }
 
-export function whole(dialect: Dialect, body: unknown): Answer {
+export function readWholeAnswer(dialect: Dialect, body: unknown): Answer {
   const object = newObject();
   read(dialect, "application/json", [Buffer.from(JSON.stringify(body))], (batch) => {
     for (const { event } of wire(batch)) object.apply(event);

@@ -12,8 +12,14 @@ import { responses } from "@sluice/inference-svc/models/upstream/responses/diale
 import fc from "../support/properties.js";
 import * as command from "../inference-svc/models/dialects/cohere-translation.ts";
 import * as told from "../inference-svc/models/dialects/converse-translation.ts";
-import { call, chunk, geminiTextPart, last, thought } from "../inference-svc/models/dialects/gemini-translation.ts";
-import { kinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
+import {
+  geminiCallPart,
+  geminiStreamChunk,
+  geminiTextPart,
+  lastGeminiChunk,
+  geminiThoughtPart,
+} from "../inference-svc/models/dialects/gemini-translation.ts";
+import { itemKinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
 import {
   messagesStart,
   messagesBlock,
@@ -22,7 +28,7 @@ import {
 } from "../inference-svc/models/dialects/messages-translation.ts";
 import { maskVolatile } from "../support/contract.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
-import { streamed, whole } from "./answering.ts";
+import { streamAnswer, readWholeAnswer } from "./answering.ts";
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 const words = fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 }), { maxLength: 4 });
@@ -107,8 +113,8 @@ describe("chat", () => {
   test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(chatStories, cuts, (story, borders) => {
-        expect(maskVolatile(streamed(chat, chatText(story), { cuts: borders }))).toEqual(
-          maskVolatile(whole(chat, chatBody(story))),
+        expect(maskVolatile(streamAnswer(chat, chatText(story), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(chat, chatBody(story))),
         );
       }),
       runs,
@@ -118,7 +124,7 @@ describe("chat", () => {
   test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(chatStories, cuts, fc.nat(), (story, borders, lostAfter) => {
-        expect(streamed(chat, chatText(story), { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+        expect(streamAnswer(chat, chatText(story), { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );
@@ -126,13 +132,13 @@ describe("chat", () => {
 });
 
 describe("responses", () => {
-  const stories = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 6 });
+  const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
   const bodyOf = (events: readonly unknown[]) => (events.at(-1) as { response: object }).response;
 
-  test.each(kinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
+  test.each(itemKinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
     const events = streamOf([kind]);
-    expect(maskVolatile(streamed(responses, sse(...events), { cuts: [] }))).toEqual(
-      maskVolatile(whole(responses, bodyOf(events))),
+    expect(maskVolatile(streamAnswer(responses, sse(...events), { cuts: [] }))).toEqual(
+      maskVolatile(readWholeAnswer(responses, bodyOf(events))),
     );
   });
 
@@ -140,8 +146,8 @@ describe("responses", () => {
     fc.assert(
       fc.property(stories, cuts, (chosen, borders) => {
         const events = streamOf(chosen);
-        expect(maskVolatile(streamed(responses, sse(...events), { cuts: borders }))).toEqual(
-          maskVolatile(whole(responses, bodyOf(events))),
+        expect(maskVolatile(streamAnswer(responses, sse(...events), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(responses, bodyOf(events))),
         );
       }),
       runs,
@@ -151,7 +157,7 @@ describe("responses", () => {
   test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (chosen, borders, lostAfter) => {
-        expect(streamed(responses, sse(...streamOf(chosen)), { cuts: borders, lostAfter })).toMatchObject({
+        expect(streamAnswer(responses, sse(...streamOf(chosen)), { cuts: borders, lostAfter })).toMatchObject({
           status: "failed",
         });
       }),
@@ -233,8 +239,8 @@ describe("messages", () => {
           blocks.map((each) => each.whole),
           { stop_reason: reason },
         );
-        expect(maskVolatile(streamed(messages, textOf(blocks, reason), { cuts: borders }))).toEqual(
-          maskVolatile(whole(messages, body)),
+        expect(maskVolatile(streamAnswer(messages, textOf(blocks, reason), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(messages, body)),
         );
       }),
       runs,
@@ -245,7 +251,7 @@ describe("messages", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const text = textOf(blocks, "end_turn");
-        expect(streamed(messages, text, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+        expect(streamAnswer(messages, text, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );
@@ -292,18 +298,18 @@ describe("converse", () => {
     Buffer.concat([
       told.converseStart(),
       ...blocks.flatMap(({ frames }, index) => frames(index)),
-      ...told.ended(reason),
+      ...told.endEvents(reason),
     ]);
 
   test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, cuts, (blocks, reason, borders) => {
-        const body = told.answer(
+        const body = told.converseAnswer(
           blocks.map((block) => block.whole),
           { stopReason: reason },
         );
-        expect(maskVolatile(streamed(converse, bytesOf(blocks, reason), { cuts: borders }))).toEqual(
-          maskVolatile(whole(converse, body)),
+        expect(maskVolatile(streamAnswer(converse, bytesOf(blocks, reason), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(converse, body)),
         );
       }),
       runs,
@@ -314,7 +320,7 @@ describe("converse", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const bytes = bytesOf(blocks, "end_turn");
-        expect(streamed(converse, bytes, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+        expect(streamAnswer(converse, bytes, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );
@@ -385,8 +391,8 @@ describe("cohere", () => {
           tool_calls: story.calls.map((pieces, index) => command.wholeCohereCall(index, "f", pieces.join(""))),
           citations: story.blocks.flatMap(({ citations }, index) => citations(index)),
         };
-        expect(maskVolatile(streamed(cohere, textOf(story, reason), { cuts: borders }))).toEqual(
-          maskVolatile(whole(cohere, command.wholeCohere(message, { finish_reason: reason }))),
+        expect(maskVolatile(streamAnswer(cohere, textOf(story, reason), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(cohere, command.wholeCohere(message, { finish_reason: reason }))),
         );
       }),
       runs,
@@ -396,7 +402,7 @@ describe("cohere", () => {
   test("any broken-off answer ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (story, borders, lostAfter) => {
-        expect(streamed(cohere, textOf(story, "COMPLETE"), { cuts: borders, lostAfter })).toMatchObject({
+        expect(streamAnswer(cohere, textOf(story, "COMPLETE"), { cuts: borders, lostAfter })).toMatchObject({
           status: "failed",
         });
       }),
@@ -415,9 +421,14 @@ const partStories = fc.oneof(
   words.map(
     (texts): Part => ({ pieces: texts.map((said) => geminiTextPart(said)), whole: [geminiTextPart(texts.join(""))] }),
   ),
-  words.map((texts): Part => ({ pieces: texts.map((said) => thought(said)), whole: [thought(texts.join(""))] })),
+  words.map(
+    (texts): Part => ({
+      pieces: texts.map((said) => geminiThoughtPart(said)),
+      whole: [geminiThoughtPart(texts.join(""))],
+    }),
+  ),
   words.map((values): Part => {
-    const whole = [call("f", { a: values }, { thoughtSignature: "s" }), call("g")];
+    const whole = [geminiCallPart("f", { a: values }, { thoughtSignature: "s" }), geminiCallPart("g")];
     return { pieces: whole, whole };
   }),
   fc
@@ -443,20 +454,23 @@ describe("gemini", () => {
     },
   );
   const textOf = (parts: readonly Part[], reason: string, more: object) =>
-    sse(...parts.flatMap(({ pieces }) => pieces.map((piece) => chunk([piece]))), last([], reason, more));
+    sse(
+      ...parts.flatMap(({ pieces }) => pieces.map((piece) => geminiStreamChunk([piece]))),
+      lastGeminiChunk([], reason, more),
+    );
 
   test("any stream folds into the object of the whole answer", () => {
     fc.assert(
       fc.property(stories, reasons, grounding, cuts, (story, reason, more, borders) => {
         // An answer without text is a failure when its reason is STOP.
         const parts = reason === "STOP" ? [...story, { pieces: [{ text: "." }], whole: [{ text: "." }] }] : story;
-        const body = last(
+        const body = lastGeminiChunk(
           parts.flatMap((part) => part.whole),
           reason,
           more,
         );
-        expect(maskVolatile(streamed(gemini, textOf(parts, reason, more), { cuts: borders }))).toEqual(
-          maskVolatile(whole(gemini, body)),
+        expect(maskVolatile(streamAnswer(gemini, textOf(parts, reason, more), { cuts: borders }))).toEqual(
+          maskVolatile(readWholeAnswer(gemini, body)),
         );
       }),
       runs,
@@ -467,7 +481,7 @@ describe("gemini", () => {
     fc.assert(
       fc.property(stories, cuts, fc.nat(), (parts, borders, lostAfter) => {
         const written = textOf(parts, "STOP", {});
-        expect(streamed(gemini, written, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+        expect(streamAnswer(gemini, written, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );

@@ -13,13 +13,13 @@ import fc from "../support/properties.js";
 import * as command from "../inference-svc/models/dialects/cohere-translation.ts";
 import * as told from "../inference-svc/models/dialects/converse-translation.ts";
 import {
-  call as callOf,
-  chunk,
-  last,
+  geminiCallPart as callOf,
+  geminiStreamChunk,
+  lastGeminiChunk,
   geminiTextPart as textOf,
-  thought,
+  geminiThoughtPart,
 } from "../inference-svc/models/dialects/gemini-translation.ts";
-import { type Json, kinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
+import { type Json, itemKinds, streamOf } from "../inference-svc/models/dialects/item-stories.ts";
 import {
   messagesBlockStart,
   messagesBlockStop,
@@ -27,7 +27,7 @@ import {
   messagesStop,
 } from "../inference-svc/models/dialects/messages-translation.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
-import { streamed } from "./answering.ts";
+import { streamAnswer } from "./answering.ts";
 
 const cuts = fc.array(fc.nat(), { maxLength: 8 });
 const runs = { numRuns: 100 };
@@ -68,7 +68,7 @@ describe("chat", () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
         const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
-        expect(streamed(chat, text, { cuts: borders }).status).toMatch(settled);
+        expect(streamAnswer(chat, text, { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );
@@ -100,13 +100,13 @@ describe("converse", () => {
     fc.tuple(index, said).map(([at, words]) => told.converseDelta(at, words)),
     index.map(told.converseBlockStop),
   );
-  const ends = fc.constantFrom("end_turn", "max_tokens", "malformed_tool_use").map((reason) => told.ended(reason));
+  const ends = fc.constantFrom("end_turn", "max_tokens", "malformed_tool_use").map((reason) => told.endEvents(reason));
 
   test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (frames, end, borders) => {
         const bytes = Buffer.concat([told.converseStart(), ...frames, ...end]);
-        expect(streamed(converse, bytes, { cuts: borders }).status).toMatch(settled);
+        expect(streamAnswer(converse, bytes, { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );
@@ -146,7 +146,7 @@ describe("cohere", () => {
   test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
-        expect(streamed(cohere, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
+        expect(streamAnswer(cohere, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );
@@ -160,7 +160,7 @@ describe("cohere", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 10 }), cuts, (events, borders) => {
         const written = sse(...events, command.cohereEnd());
-        expect(streamed(cohere, written, { cuts: borders }).status).toBe("completed");
+        expect(streamAnswer(cohere, written, { cuts: borders }).status).toBe("completed");
       }),
       runs,
     );
@@ -200,7 +200,7 @@ describe("messages", () => {
   test("any events, in any order, give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
-        expect(streamed(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
+        expect(streamAnswer(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );
@@ -211,7 +211,7 @@ describe("gemini", () => {
   const signed = fc.constantFrom({}, { thoughtSignature: "s" });
   const part = fc.oneof(
     fc.tuple(fc.constantFrom("t", "", "☕"), signed).map(([words, more]) => textOf(words, more)),
-    fc.tuple(fc.constantFrom("t", ""), signed).map(([words, more]) => thought(words, more)),
+    fc.tuple(fc.constantFrom("t", ""), signed).map(([words, more]) => geminiThoughtPart(words, more)),
     signed.map((more) => callOf("f", { x: 1 }, more)),
     fc.constantFrom<object>(
       { functionCall: {} },
@@ -240,15 +240,15 @@ describe("gemini", () => {
     { requiredKeys: [] },
   );
   const said = fc.oneof(
-    fc.tuple(fc.array(part, { maxLength: 3 }), candidate).map(([parts, more]) => chunk(parts, more)),
+    fc.tuple(fc.array(part, { maxLength: 3 }), candidate).map(([parts, more]) => geminiStreamChunk(parts, more)),
     fc.constantFrom<object>({}, { candidates: [null] }, { candidates: [{ content: 7 }] }, { promptFeedback: {} }),
   );
 
   test("any chunks give a stream in the required order", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 10 }), fc.boolean(), cuts, (chunks, ends, borders) => {
-        const written = sse(...chunks, ...(ends ? [last()] : []));
-        expect(streamed(gemini, written, { cuts: borders }).status).toMatch(settled);
+        const written = sse(...chunks, ...(ends ? [lastGeminiChunk()] : []));
+        expect(streamAnswer(gemini, written, { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );
@@ -256,7 +256,7 @@ describe("gemini", () => {
 });
 
 describe("responses", () => {
-  const stories = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 });
+  const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 4 });
   /** Every event but those of the response itself. */
   const parted = (events: readonly Json[]) => [events.slice(0, 2), events.slice(2, -1), events.slice(-1)] as const;
 
@@ -276,7 +276,7 @@ describe("responses", () => {
     fc.assert(
       fc.property(stories, fc.array(fc.nat(), { minLength: 1 }), cuts, (chosen, turns, borders) => {
         const [begin, events, end] = parted(streamOf(chosen));
-        const answer = streamed(responses, sse(...begin, ...mixed(events, turns), ...end), {
+        const answer = streamAnswer(responses, sse(...begin, ...mixed(events, turns), ...end), {
           cuts: borders,
           orderly: false,
         });
@@ -297,7 +297,7 @@ describe("responses", () => {
         cuts,
         ({ events, end }, borders) => {
           expect(
-            streamed(responses, sse(...events, ...end, "[DONE]"), { cuts: borders, orderly: false }).status,
+            streamAnswer(responses, sse(...events, ...end, "[DONE]"), { cuts: borders, orderly: false }).status,
           ).toMatch(settled);
         },
       ),
@@ -321,9 +321,9 @@ describe("responses", () => {
           const said = what === "repeat" ? events[from % events.length] : event;
           if (what !== "drop" && said) events.splice(to % (events.length + 1), 0, said);
         }
-        expect(streamed(responses, sse(...begin, ...events, ...end), { cuts: borders, orderly: false }).status).toMatch(
-          statuses,
-        );
+        expect(
+          streamAnswer(responses, sse(...begin, ...events, ...end), { cuts: borders, orderly: false }).status,
+        ).toMatch(statuses);
       }),
       runs,
     );

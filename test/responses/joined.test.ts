@@ -7,8 +7,8 @@ import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";
 import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { describe, expect, test } from "@jest/globals";
-import { asking, newScope } from "../inference-svc/asking.ts";
-import { type Outcome, block, gated, guardrailOf, redact } from "../inference-svc/features/guardrails/gating.ts";
+import { testRequest, newScope } from "../inference-svc/asking.ts";
+import { type Outcome, block, runGuarded, guardrailOf, redact } from "../inference-svc/features/guardrails/gating.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { readWhole, readStream } from "./answering.ts";
@@ -102,7 +102,7 @@ const batchesOf = ({ dialect, stream, whole }: Written, segments: readonly Segme
 
 /** @returns the answer, of a stream checked against the order rules */
 async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
-  const outcome = await gated(batches, [redact(secret, placeholder)]);
+  const outcome = await runGuarded(batches, [redact(secret, placeholder)]);
   expect(outcome.fault).toBeUndefined();
   const sse = ladderOf(outcome);
   expect(sse).not.toMatch(shows);
@@ -110,7 +110,7 @@ async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
 }
 
 async function blocked(batches: Batch[]): Promise<void> {
-  const outcome = await gated(batches, [block(secret, "metal")]);
+  const outcome = await runGuarded(batches, [block(secret, "metal")]);
   const sse = ladderOf(outcome);
   expect(sse).not.toMatch(shows);
   if (outcome.fault) expect(outcome.fault.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
@@ -156,7 +156,7 @@ describe("streams", () => {
           }
         })(),
       );
-    for await (const batch of outputGuardrails(turn)(asking(), scope)) {
+    for await (const batch of outputGuardrails(turn)(testRequest(), scope)) {
       for (const event of batch) given += "delta" in event ? event.delta : `<${event.type}>`;
     }
     return [...out, given];

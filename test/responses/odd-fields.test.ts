@@ -5,10 +5,10 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ResponsesTranslator } from "@sluice/inference-svc/models/upstream/responses/stream.js";
 import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { expect, test } from "@jest/globals";
-import { asking } from "../inference-svc/asking.ts";
-import { block, gated } from "../inference-svc/features/guardrails/gating.ts";
-import { type Json, kinds } from "../inference-svc/models/dialects/item-stories.ts";
-import { added, completed, itemDone } from "../inference-svc/features/guardrails/reading.ts";
+import { testRequest } from "../inference-svc/asking.ts";
+import { block, runGuarded } from "../inference-svc/features/guardrails/gating.ts";
+import { type Json, itemKinds } from "../inference-svc/models/dialects/item-stories.ts";
+import { itemAddedEvent, completed, itemDoneEvent } from "../inference-svc/features/guardrails/reading.ts";
 import { parseSse } from "../support/answers/sse.ts";
 
 const shapes: readonly unknown[] = [
@@ -26,7 +26,7 @@ const shapes: readonly unknown[] = [
 /** Fields read somewhere between provider and client. */
 const fields = "content summary arguments input code operation action name status phase output result tools".split(" ");
 /** The last is a property name of every JavaScript object. */
-const types = [...kinds.map(({ type }) => type), "later_kind", "constructor"];
+const types = [...itemKinds.map(({ type }) => type), "later_kind", "constructor"];
 
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
 const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1, model: "acme/large-2", echo });
@@ -34,8 +34,8 @@ const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1, model: 
 function read(item: object): readonly TurnEvent[] {
   const given: TurnEvent[] = [];
   const target = { upstreamModel: "large-2", tier: "default", original: false };
-  const translator = new ResponsesTranslator(asking(), target, (event) => given.push(event));
-  const events = [added(0, { ...item, status: "in_progress" }), itemDone(0, item), completed([item])];
+  const translator = new ResponsesTranslator(testRequest(), target, (event) => given.push(event));
+  const events = [itemAddedEvent(0, { ...item, status: "in_progress" }), itemDoneEvent(0, item), completed([item])];
   for (const event of events) translator.event(undefined, JSON.stringify(event));
   return given;
 }
@@ -43,7 +43,7 @@ function read(item: object): readonly TurnEvent[] {
 /** The response sent to a client, from the last event of a stream. @throws what breaks on the way */
 async function delivered(item: object, isGuarded: boolean): Promise<unknown> {
   const given = read(item);
-  const { events, fault } = await gated([given], isGuarded ? [block("plutonium")] : []);
+  const { events, fault } = await runGuarded([given], isGuarded ? [block("plutonium")] : []);
   if (fault) throw fault.cause ?? fault;
   const ladder = new Ladder(newObject());
   const written = ladder.events(toWire(events, () => new Uint8Array()).events);
@@ -51,7 +51,7 @@ async function delivered(item: object, isGuarded: boolean): Promise<unknown> {
 }
 
 async function complaintOf(type: string, field: string, shape: unknown): Promise<string | undefined> {
-  const story: Json | undefined = kinds.find((kind) => kind.type === type)?.story.item;
+  const story: Json | undefined = itemKinds.find((kind) => kind.type === type)?.story.item;
   const item = { ...story, type, id: "item_0", [field]: shape };
   try {
     for (const isGuarded of [false, true]) {

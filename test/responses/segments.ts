@@ -10,7 +10,7 @@ import * as command from "../inference-svc/models/dialects/cohere-translation.ts
 import * as bedrock from "../inference-svc/models/dialects/converse-translation.ts";
 import * as google from "../inference-svc/models/dialects/gemini-translation.ts";
 import * as anthropic from "../inference-svc/models/dialects/messages-translation.ts";
-import { added, completed, itemDone } from "../inference-svc/features/guardrails/reading.ts";
+import { itemAddedEvent, completed, itemDoneEvent } from "../inference-svc/features/guardrails/reading.ts";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
 
 export type SegmentKind = "text" | "thought" | "summary" | "refusal" | "call";
@@ -73,7 +73,7 @@ function responsesItem(item: readonly Segment[], index: number): object {
 
 function* responsesEvents(item: readonly Segment[], index: number): Iterable<object> {
   const whole = responsesItem(item, index);
-  yield added(index, { ...whole, content: [], summary: [], status: "in_progress", arguments: "" });
+  yield itemAddedEvent(index, { ...whole, content: [], summary: [], status: "in_progress", arguments: "" });
   const counts = { content: 0, summary: 0 };
   for (const { kind, said } of item.filter(isPart)) {
     const [list, , stem, , number] = parts[kind];
@@ -89,7 +89,7 @@ function* responsesEvents(item: readonly Segment[], index: number): Iterable<obj
       [kind === "refusal" ? "refusal" : "text"]: said,
     };
   }
-  yield itemDone(index, whole);
+  yield itemDoneEvent(index, whole);
 }
 
 const joined = (segments: readonly Segment[], kind: SegmentKind): string | null =>
@@ -110,7 +110,9 @@ const anthropicDelta = (kind: SegmentKind, said: string) =>
   kind === "text" ? { type: "text_delta", text: said } : { type: "thinking_delta", thinking: said };
 
 const googlePart = ({ kind, said }: Segment) =>
-  ({ text: google.geminiTextPart(said), thought: google.thought(said), call: google.call("f") })[kind as "text"];
+  ({ text: google.geminiTextPart(said), thought: google.geminiThoughtPart(said), call: google.geminiCallPart("f") })[
+    kind as "text"
+  ];
 
 /** An answer of Gemini ending after reasoning has failed. */
 const googleEnd = (segments: readonly Segment[]): object[] =>
@@ -214,20 +216,24 @@ export const dialects: readonly Written[] = [
       reads([
         ...segments.flatMap((segment) =>
           segment.kind === "call"
-            ? [google.chunk([googlePart(segment)])]
-            : letters(segment.said).map((said) => google.chunk([googlePart({ ...segment, said })])),
+            ? [google.geminiStreamChunk([googlePart(segment)])]
+            : letters(segment.said).map((said) => google.geminiStreamChunk([googlePart({ ...segment, said })])),
         ),
-        google.last(googleEnd(segments)),
+        google.lastGeminiChunk(googleEnd(segments)),
       ]),
-    whole: (segments) => google.last([...segments.map(googlePart), ...googleEnd(segments)]),
+    whole: (segments) => google.lastGeminiChunk([...segments.map(googlePart), ...googleEnd(segments)]),
   },
   {
     name: "converse",
     thoughts: "reasoning_text",
     dialect: converse,
     kinds: ["text", "thought", "call"],
-    stream: (segments) => [bedrock.converseStart(), ...segments.flatMap(bedrockFrames), ...bedrock.ended("end_turn")],
-    whole: (segments) => bedrock.answer(segments.map(bedrockBlock)),
+    stream: (segments) => [
+      bedrock.converseStart(),
+      ...segments.flatMap(bedrockFrames),
+      ...bedrock.endEvents("end_turn"),
+    ],
+    whole: (segments) => bedrock.converseAnswer(segments.map(bedrockBlock)),
   },
   {
     name: "cohere",

@@ -7,7 +7,7 @@ import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as inference } from "@sluice/inference-svc/assembly/config.js";
 import { findPages, readPage } from "../support/pages.ts";
 import { root } from "../support/processes.ts";
-import { makers, withMadePart } from "../support/reference/made.ts";
+import { partMakers, withGeneratedPart } from "../support/reference/made.ts";
 
 /** Pages of the checkout itself, by their common names. */
 const rootPages = ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "GLOSSARY.md", "README.md", "SECURITY.md"];
@@ -46,8 +46,8 @@ describe("pages for users", () => {
   });
 });
 
-test.each(Object.entries(makers))("%s has what `npm run docs` writes", (path, make) => {
-  expect(withMadePart(path, make) === readPage(path) ? "" : `run \`npm run docs\` and commit ${path}`).toBe("");
+test.each(Object.entries(partMakers))("%s has what `npm run docs` writes", (path, make) => {
+  expect(withGeneratedPart(path, make) === readPage(path) ? "" : `run \`npm run docs\` and commit ${path}`).toBe("");
 });
 
 test("the page on variables has every variable of the three services", () => {

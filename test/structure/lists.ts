@@ -4,7 +4,7 @@ import { operations } from "@sluice/gateway/contract/operations/operations.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { SourceFile } from "./sources.ts";
-import { spellings } from "./walks.ts";
+import { spellingsPattern } from "./walks.ts";
 
 export interface KnownList {
   readonly title: string;
@@ -25,17 +25,19 @@ export const knownLists: readonly KnownList[] = [
     minEntries: 5,
     entries: Object.keys(unsetGuardrail)
       .filter((name) => name.includes("_"))
-      .map((name) => spellings(name.split("_"))),
+      .map((name) => spellingsPattern(name.split("_"))),
   },
   {
     title: "plugins",
     minEntries: 8,
-    entries: Object.keys(pluginContracts).map((id) => spellings(id.split("-"))),
+    entries: Object.keys(pluginContracts).map((id) => spellingsPattern(id.split("-"))),
   },
   {
     title: "parameters of a request",
     minEntries: 5,
-    entries: parameterList.filter(({ name }) => name.includes("_")).map(({ name }) => spellings(name.split("_"))),
+    entries: parameterList
+      .filter(({ name }) => name.includes("_"))
+      .map(({ name }) => spellingsPattern(name.split("_"))),
   },
   {
     title: "paths of operations",

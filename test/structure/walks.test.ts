@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { filesOfList, knownLists } from "./lists.ts";
 import { readSources } from "./sources.ts";
-import { filesOfWalk, spellings, walks } from "./walks.ts";
+import { filesOfWalk, spellingsPattern, walks } from "./walks.ts";
 
 const sources = readSources(root);
 
@@ -17,11 +17,11 @@ describe("the walk of a change", () => {
 
   test.each(["account_default", "x.accountDefault", "setAccountDefault(", '"account-default"', "an account default."])(
     "finds the name in %j",
-    (text) => expect(text).toMatch(spellings(["account", "default"])),
+    (text) => expect(text).toMatch(spellingsPattern(["account", "default"])),
   );
 
   test.each(["accountDefaults", "account, default", "subaccount default"])("does not find it in %j", (text) =>
-    expect(text).not.toMatch(spellings(["account", "default"])),
+    expect(text).not.toMatch(spellingsPattern(["account", "default"])),
   );
 });
 

@@ -21,7 +21,7 @@ export const walks: readonly Walk[] = [
 
 /** @returns the files with the example's name in any spelling; comments count as well, so the number is rather too high */
 export function filesOfWalk(files: readonly SourceFile[], { example, ownFolder }: Walk): string[] {
-  const name = spellings(example);
+  const name = spellingsPattern(example);
   const naming = files.filter(({ room, text }) => room !== "test" && name.test(text)).map(({ path }) => path);
   const isOwn = (path: string) => ownFolder !== undefined && path.startsWith(ownFolder);
   const others = naming.filter((path) => !isOwn(path));
@@ -29,7 +29,7 @@ export function filesOfWalk(files: readonly SourceFile[], { example, ownFolder }
 }
 
 /** Matches `account_default`, `account-default`, "account default", `accountDefault` and `AccountDefault`, also inside longer names. */
-export function spellings(words: readonly string[]): RegExp {
+export function spellingsPattern(words: readonly string[]): RegExp {
   const pascal = words.map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`).join("");
   const camel = `${pascal[0]?.toLowerCase()}${pascal.slice(1)}`;
   return new RegExp(`(?<![A-Za-z])(?:${words.join("[-_ ]")}|${camel})(?![a-z])|${pascal}(?![a-z])`);

@@ -2,7 +2,7 @@
  * The text with its middle digit changed. A fixed last digit may equal the present one, and the last
  * digit of base64 may hold no bit.
  */
-export function altered(text: string): string {
+export function changeDigit(text: string): string {
   const at = Math.floor(text.length / 2);
   return text.slice(0, at) + (text.charAt(at) === "A" ? "B" : "A") + text.slice(at + 1);
 }

@@ -9,14 +9,14 @@ const folder = new URL("../../fixtures/contract/", import.meta.url);
 export const sampleNames = (): string[] => readdirSync(fileURLToPath(folder)).toSorted();
 
 /** @param name file name without its folder */
-export function sample(name: string): string {
+export function readSample(name: string): string {
   return readFileSync(fileURLToPath(new URL(name, folder)), "utf8");
 }
 
-export const sampleJson = (name: string): unknown => JSON.parse(sample(name));
+export const sampleJson = (name: string): unknown => JSON.parse(readSample(name));
 
 /** The sample's stream; the file ends with an empty line more than a stream does. */
-export const sampleStream = (name: string): SseStream => parseSse(`${sample(name).trimEnd()}\n\n`);
+export const sampleStream = (name: string): SseStream => parseSse(`${readSample(name).trimEnd()}\n\n`);
 
 const differsFromRunToRun = new Set(["id", "item_id", "call_id", "created_at", "completed_at"]);
 

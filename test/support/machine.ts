@@ -15,11 +15,11 @@ function has(command: string): boolean {
   }
 }
 
-export const pinning = availableParallelism() > 1 && has("taskset");
+export const canPinProcesses = availableParallelism() > 1 && has("taskset");
 
 /** Pins all present and future threads of a process. Without `taskset` the kernel places it. */
-export function pin(pid: number, cpu: number): void {
-  if (pinning) execFileSync("taskset", ["-acp", String(cpu), String(pid)], { stdio: "ignore" });
+export function pinProcess(pid: number, cpu: number): void {
+  if (canPinProcesses) execFileSync("taskset", ["-acp", String(cpu), String(pid)], { stdio: "ignore" });
 }
 
 /** undefined for a file of a process or thread that has just ended. */
@@ -102,4 +102,4 @@ export const processorModel = (): string =>
   /model name\s*:\s*(.+)/.exec(read("/proc/cpuinfo") ?? "")?.[1]?.trim() ?? process.arch;
 
 /** Milliseconds of the machine-wide clock. */
-export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;
+export const machineClockMs = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -12,7 +12,7 @@ import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
 /** Secrets shared with the installation through its environment. */
 export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
 
-export interface Member {
+export interface InstallationProcess {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
@@ -26,14 +26,18 @@ export async function startGateway(
   installation: Installation,
   admin: number,
   inference: readonly number[],
-): Promise<Member> {
+): Promise<InstallationProcess> {
   const gateway = await spawnGateway(installation, admin, inference);
   await gateway.ready;
   return gateway;
 }
 
 /** Starts a gateway without waiting until it is ready. */
-export function spawnGateway(installation: Installation, admin: number, inference: readonly number[]): Promise<Member> {
+export function spawnGateway(
+  installation: Installation,
+  admin: number,
+  inference: readonly number[],
+): Promise<InstallationProcess> {
   return start(installation, "gateway", ([port, health]) => ({
     SLUICE_PORT: String(port),
     SLUICE_GATEWAY_HEALTH_PORT: String(health),
@@ -47,7 +51,7 @@ export async function startInference(
   installation: Installation,
   admin: number,
   own?: OwnFiles,
-): Promise<Member & { readonly spool: string }> {
+): Promise<InstallationProcess & { readonly spool: string }> {
   const inference = await spawnInference(installation, admin, own);
   await inference.ready;
   return inference;
@@ -65,7 +69,7 @@ export async function spawnInference(
   installation: Installation,
   admin: number,
   own: OwnFiles = {},
-): Promise<Member & { readonly spool: string }> {
+): Promise<InstallationProcess & { readonly spool: string }> {
   const { config = configOf(installation), folder = tmpdir(), environment } = own;
   const spool = mkdtempSync(join(folder, "sluice-policy-spool-"));
   const member = await start(installation, "inference-svc", ([port, health]) => ({
@@ -89,7 +93,7 @@ async function start(
   installation: Installation,
   room: string,
   environment: (ports: readonly number[]) => NodeJS.ProcessEnv,
-): Promise<Member> {
+): Promise<InstallationProcess> {
   const [port, health] = (await freePorts(2)) as [number, number];
   const secrets = { ...serviceSecrets, SLUICE_CONFIG: configOf(installation) };
   const settings = { ...secrets, SLUICE_WARM_UP_MS: "0", ...environment([port, health]) };

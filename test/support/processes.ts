@@ -14,7 +14,7 @@ export function programIn(checkout: string, room: string): string {
   return existsSync(program) ? program : join(checkout, room, "dist/main.js");
 }
 
-export interface Finished {
+export interface FinishedProcess {
   /** Exit code, or the ending signal. */
   readonly code: number | NodeJS.Signals;
   readonly stdout: string;
@@ -27,7 +27,11 @@ export interface RunOptions {
 }
 
 /** Runs a program without input; a code other than 0 is an answer like any other. */
-export function runProgram(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<FinishedProcess> {
   const child = spawn(command, args, {
     cwd: options.cwd ?? root,
     stdio: ["ignore", "pipe", "pipe"],

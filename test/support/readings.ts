@@ -18,10 +18,10 @@ export interface ProcessReading {
   readonly handles: number;
 }
 
-export type Readings = Readonly<Record<Service, ProcessReading>>;
+export type ReadingsByService = Readonly<Record<Service, ProcessReading>>;
 
 /** @throws when a process does not answer within a minute */
-export async function look(pids: Readonly<Record<string, number>>, folder: string): Promise<Readings> {
+export async function takeReadings(pids: Readonly<Record<string, number>>, folder: string): Promise<ReadingsByService> {
   const found = services.map(async (name) => [name, await lookAt(pids[name] as number, folder)] as const);
   return Object.fromEntries(await Promise.all(found)) as Record<Service, ProcessReading>;
 }

@@ -1,13 +1,13 @@
 /** The same call of a function, and the same words, as each dialect has them. */
 import {
-  answer,
+  converseAnswer,
   callBlock,
   converseStart,
   converseTextBlock,
-  ended,
+  endEvents,
 } from "../inference-svc/models/dialects/converse-translation.ts";
 import { type Reply, chatStream } from "./providers/upstream.ts";
-import { answering, calling, callingStream } from "./tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "./tool-replies.ts";
 
 export interface ToolDialect {
   /** Settings of a provider, without its address. */
@@ -50,8 +50,8 @@ export const toolDialects: Readonly<Record<"chat" | "messages" | "gemini" | "con
   chat: {
     provider: { dialect: "chat" },
     path: "/v1",
-    call: (name, args, stream) => (stream ? callingStream("", { name, args }) : calling({ name, args })),
-    say: (text, stream) => (stream ? chatStream(text) : answering(text)),
+    call: (name, args, stream) => (stream ? callReplyStream("", { name, args }) : callReply({ name, args })),
+    say: (text, stream) => (stream ? chatStream(text) : textReply(text)),
   },
   messages: {
     provider: { dialect: "messages" },
@@ -80,9 +80,11 @@ export const toolDialects: Readonly<Record<"chat" | "messages" | "gemini" | "con
     path: "",
     call: (name, input, stream) =>
       stream
-        ? frames(converseStart(), ...callBlock(0, name, JSON.stringify(input)), ...ended("tool_use"))
-        : whole(answer([{ toolUse: { toolUseId: "tooluse_1", name, input } }], { stopReason: "tool_use" })),
+        ? frames(converseStart(), ...callBlock(0, name, JSON.stringify(input)), ...endEvents("tool_use"))
+        : whole(converseAnswer([{ toolUse: { toolUseId: "tooluse_1", name, input } }], { stopReason: "tool_use" })),
     say: (text, stream) =>
-      stream ? frames(converseStart(), ...converseTextBlock(0, text), ...ended("end_turn")) : whole(answer([{ text }])),
+      stream
+        ? frames(converseStart(), ...converseTextBlock(0, text), ...endEvents("end_turn"))
+        : whole(converseAnswer([{ text }])),
   },
 };

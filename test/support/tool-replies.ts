@@ -26,10 +26,10 @@ export const toolCalls = (calls: readonly Call[]) =>
     function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
   }));
 
-export const calling = (...calls: readonly Call[]): Reply =>
+export const callReply = (...calls: readonly Call[]): Reply =>
   chatAnswer({ role: "assistant", content: null, tool_calls: toolCalls(calls) }, "tool_calls");
 
-export const callingStream = (words: string, ...calls: readonly Call[]): Reply => ({
+export const callReplyStream = (words: string, ...calls: readonly Call[]): Reply => ({
   chunks: [
     {
       sse: [
@@ -43,4 +43,4 @@ export const callingStream = (words: string, ...calls: readonly Call[]): Reply =
   ],
 });
 
-export const answering = (content: string): Reply => chatAnswer({ role: "assistant", content });
+export const textReply = (content: string): Reply => chatAnswer({ role: "assistant", content });

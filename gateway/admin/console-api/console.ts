@@ -19,7 +19,7 @@ import { pathIn } from "../../edge/http/path.ts";
 import { writePublished } from "../../edge/http/published.ts";
 import type { AuthorizedPerson } from "./people.ts";
 import { type ConfigurationParts, listConfigRefusals } from "./configuration.ts";
-import { session as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
+import { consoleSessionCookie as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
 import { LiveStream } from "./live-stream.ts";
 import type { Oidc } from "./oidc.ts";
@@ -27,7 +27,7 @@ import { type SignInParts, beginSignIn, finishSignIn } from "./oidc-sign-in.ts";
 import { requireSameOrigin } from "./origin.ts";
 import { sessionMetadata, requireRole } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
-import { type SessionLinks, toSessionJson } from "./shown-session.ts";
+import { type SessionLinks, toSessionJson } from "./session-json.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
 import type { TrustedHeader } from "./trusted-header.ts";
 

@@ -11,7 +11,7 @@ interface Cookie {
 }
 
 /** The session secret. */
-export const session: Cookie = {
+export const consoleSessionCookie: Cookie = {
   secureName: "__Host-sluice",
   loopbackName: "sluice_console",
   sameSite: "Strict",

@@ -5,7 +5,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJson } from "../../edge/http/errors.ts";
 import type { KeylessLimiter } from "../../edge/http/keyless-limiter.ts";
-import { signInCookie, presentedCookie, session, setCookie } from "./cookie.ts";
+import { signInCookie, presentedCookie, consoleSessionCookie, setCookie } from "./cookie.ts";
 import type { Oidc } from "./oidc.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -40,7 +40,7 @@ export async function finishSignIn(
   const cookies = [setCookie(signInCookie, request, "")];
   let query = "";
   try {
-    cookies.push(setCookie(session, request, await openSession(oidc, sessions, context)));
+    cookies.push(setCookie(consoleSessionCookie, request, await openSession(oidc, sessions, context)));
   } catch (error) {
     // Logs only the library's message: the error object contains claims and tokens.
     log.warn({ request_id: requestId, reason: (error as Error).message }, "a sign-in to the console failed");

@@ -9,7 +9,7 @@ import type { Layer } from "../../turn/turn.ts";
 import type { Page } from "./page.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { Web } from "./client.ts";
-import { dataItem, userMessages, insertData } from "./inserted-data.ts";
+import { dataItem, latestUserTexts, insertData } from "./inserted-data.ts";
 import { urlsIn } from "./message-urls.ts";
 import type { CallingFeature } from "../kit.ts";
 import { applies } from "../applies.ts";
@@ -47,7 +47,7 @@ type Fetch = (
 const fetching = (fetch: Fetch): Layer =>
   requestLayer((request, scope) => {
     const settings = request.plugins?.webFetch;
-    const urls = settings ? urlsIn(userMessages(request.input)) : [];
+    const urls = settings ? urlsIn(latestUserTexts(request.input)) : [];
     return settings === undefined || urls.length === 0 ? request : fetch(urls, settings, request, scope);
   });
 

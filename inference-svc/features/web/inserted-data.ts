@@ -19,7 +19,7 @@ export function insertData(input: readonly InputItem[], items: readonly InputIte
 }
 
 /** Texts of the user's messages, latest first; messages without text are left out. */
-export const userMessages = (input: readonly InputItem[]): readonly string[] =>
+export const latestUserTexts = (input: readonly InputItem[]): readonly string[] =>
   input
     .filter(({ type, role }) => type === "message" && role === "user")
     .map(({ content }) => textOf(content))

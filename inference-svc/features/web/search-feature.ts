@@ -13,7 +13,7 @@ import type { SearchEngine } from "./search-engine.ts";
 import { explainMissingEngine } from "./missing-engine.ts";
 import { type SearchOptions, listUnsupportedOptions } from "./search-options.ts";
 import { annotateCitations } from "./citations.ts";
-import { dataItem, userMessages, insertData } from "./inserted-data.ts";
+import { dataItem, latestUserTexts, insertData } from "./inserted-data.ts";
 import { nativeTool, withTool } from "./native-tool.ts";
 import { type SearchHit, SearchUnavailable } from "../../services/search-answers.ts";
 import type { CallingFeature, DryKit, Feature, Kit } from "../kit.ts";
@@ -182,7 +182,7 @@ function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchOptions
 }
 
 function queryOf(input: readonly InputItem[]): string {
-  const [last = ""] = userMessages(input);
+  const [last = ""] = latestUserTexts(input);
   return Array.from(last.replaceAll(/\s+/g, " ").trim()).slice(0, maxQueryLength).join("");
 }
 

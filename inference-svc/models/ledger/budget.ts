@@ -14,7 +14,7 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
-import { BudgetQueues } from "./held-money.ts";
+import { BudgetQueues } from "./budget-queues.ts";
 import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
 import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
 import { ConcurrencyLimit } from "./turnstile.ts";

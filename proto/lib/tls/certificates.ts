@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { ConfigError } from "../process/environment.ts";
-import { fileVersion } from "../process/file-look.ts";
+import { fileVersion } from "../process/file-version.ts";
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { servicePrefixOf } from "./identity.ts";

@@ -17,12 +17,12 @@ import {
   type AdminInstallation,
   addGuardrail,
   addKeys,
-  administrate,
+  callAsAdministrator,
   assign,
-  bearer,
+  bearerMetadata,
   openInstallation,
-  operator,
-  patiently,
+  testAuthor,
+  retryUntilWritten,
 } from "../installation.ts";
 
 let installation: AdminInstallation;
@@ -70,14 +70,19 @@ const own = async (): Promise<AuditState> => {
 describe("entries", () => {
   test("an entry of a key has author, action, values before and after, request and generation", async () => {
     const caller = hashKey(installation.managementKey);
-    const metadata = bearer(installation.managementKey);
+    const metadata = bearerMetadata(installation.managementKey);
     metadata.set("x-request-id", "req_audit");
-    const made = await administrate(installation, KeyService.method.createKey, { name: "k", limitUsd: "5" }, metadata);
+    const made = await callAsAdministrator(
+      installation,
+      KeyService.method.createKey,
+      { name: "k", limitUsd: "5" },
+      metadata,
+    );
     const hash = made.key?.hash ?? "";
     const change = { key: { hash, name: "l", limitUsd: "7" }, updateMask: { paths: ["name", "limit_usd"] } };
-    await administrate(installation, KeyService.method.updateKey, change);
-    const { generation } = await administrate(installation, KeyService.method.deleteKey, { keyHash: hash });
-    await administrate(installation, KeyService.method.deleteKey, { keyHash: hash });
+    await callAsAdministrator(installation, KeyService.method.updateKey, change);
+    const { generation } = await callAsAdministrator(installation, KeyService.method.deleteKey, { keyHash: hash });
+    await callAsAdministrator(installation, KeyService.method.deleteKey, { keyHash: hash });
     expect(await entries(hash)).toMatchObject([
       {
         actor: caller,
@@ -101,15 +106,15 @@ describe("entries", () => {
   test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {
     const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const [held, free, there] = (await addKeys(installation.database, 3)) as [string, string, string];
-    await assign(installation.client, first, [held], bearer(installation.managementKey));
-    await assign(installation.client, second, [there], bearer(installation.managementKey));
-    await assign(installation.client, second, [held, free, there], bearer(installation.managementKey));
+    await assign(installation.client, first, [held], bearerMetadata(installation.managementKey));
+    await assign(installation.client, second, [there], bearerMetadata(installation.managementKey));
+    await assign(installation.client, second, [held, free, there], bearerMetadata(installation.managementKey));
     expect((await entries(second)).at(-1)).toMatchObject({
       action: "guardrails.assign",
       before: { [first]: [held], none: [free] },
       after: { count: 3 },
     });
-    await administrate(installation, GuardrailService.method.unassignKeys, {
+    await callAsAdministrator(installation, GuardrailService.method.unassignKeys, {
       guardrailId: second,
       keyHashes: [free, "x"],
     });
@@ -118,7 +123,7 @@ describe("entries", () => {
       before: { [second]: [free] },
       after: { count: 1 },
     });
-    await administrate(installation, GuardrailService.method.deleteGuardrail, { guardrailId: second });
+    await callAsAdministrator(installation, GuardrailService.method.deleteGuardrail, { guardrailId: second });
     const deleted = (await entries(second)).at(-1);
     expect(deleted).toMatchObject({ action: "guardrails.delete", after: null });
     expect(new Set(deleted?.before?.["key_hashes"] as string[])).toEqual(new Set([held, there]));
@@ -126,7 +131,7 @@ describe("entries", () => {
 
   test("guardrails and end users have entries, over RPC and from the command line", async () => {
     const contentFilters = [{ pattern: "x", label: "", action: FilterAction.BLOCK }];
-    const { guardrail } = await administrate(installation, GuardrailService.method.createGuardrail, {
+    const { guardrail } = await callAsAdministrator(installation, GuardrailService.method.createGuardrail, {
       name: "g",
       contentFilters,
     });
@@ -137,7 +142,7 @@ describe("entries", () => {
       { actor: "cli", action: "guardrails.update", before: { name: "g" }, after: { name: "h" }, request_id: null },
     ]);
     await admin("end-users", "create", "alice");
-    await administrate(installation, EndUserService.method.updateEndUser, { user: "alice", isActive: false });
+    await callAsAdministrator(installation, EndUserService.method.updateEndUser, { user: "alice", isActive: false });
     expect(await entries("alice")).toMatchObject([
       { actor: "cli", action: "end-users.create", after: { is_active: true } },
       { action: "end-users.update", before: { is_active: true }, after: { is_active: false } },
@@ -175,7 +180,7 @@ describe("entries", () => {
 
   test("entries contain no key, and appear together with the change or not at all", async () => {
     const key = mintKey(KeyKind.INFERENCE);
-    await createKey(installation.database, operator(), { name: "secret", key });
+    await createKey(installation.database, testAuthor(), { name: "secret", key });
     const rotated = JSON.parse((await admin("keys", "rotate", hashKey(key), "--json")).stdout) as { key: string };
     const { rows } = await sql<{ text: string }>`select audit_log::text as text from audit_log`.execute(
       installation.database,
@@ -187,7 +192,9 @@ describe("entries", () => {
       installation.database,
     );
     const refused = mintKey(KeyKind.INFERENCE);
-    await expect(createKey(installation.database, operator(), { name: "n", key: refused })).rejects.toThrow("refused");
+    await expect(createKey(installation.database, testAuthor(), { name: "n", key: refused })).rejects.toThrow(
+      "refused",
+    );
     await sql`alter table audit_log drop constraint refused`.execute(installation.database);
     const found = await installation.database
       .selectFrom("api_keys")
@@ -205,12 +212,12 @@ describe("verify", () => {
     const before = await own();
     await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
-        patiently(() =>
+        retryUntilWritten(() =>
           assign(
             installation.client,
             guardrails[n % 4] as string,
             keyHashes.slice(n % 20),
-            bearer(installation.managementKey),
+            bearerMetadata(installation.managementKey),
           ),
         ),
       ),

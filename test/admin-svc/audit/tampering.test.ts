@@ -11,7 +11,7 @@ import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
-import { addWorkspace, operator } from "../installation.ts";
+import { addWorkspace, testAuthor } from "../installation.ts";
 
 let created: TestDatabase;
 let database: Kysely<Database>;
@@ -20,11 +20,11 @@ beforeAll(async () => {
   created = await createDatabase();
   await prepareSchema(created.url, openLog("test", "silent"));
   database = openDatabase(created.url, migrationLimits, () => {});
-  for (const user of ["alice", "bob"]) await createEndUser(database, operator(), user);
+  for (const user of ["alice", "bob"]) await createEndUser(database, testAuthor(), user);
   await sql`delete from end_users where "user" = 'alice'`.execute(database);
-  await createEndUser(database, operator(), "alice");
-  await createEndUser(database, operator(), "carol");
-  await eraseEndUser(database, operator(), "alice", () => {});
+  await createEndUser(database, testAuthor(), "alice");
+  await createEndUser(database, testAuthor(), "carol");
+  await eraseEndUser(database, testAuthor(), "alice", () => {});
   await addWorkspace(database);
 });
 afterAll(async () => {
@@ -127,7 +127,7 @@ const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, ent
     target: "an end user",
     after: { records: 0, keys: 0, entries, registered: true },
   };
-  await recordAudit(connection as Transaction<Database>, operator(), entry);
+  await recordAudit(connection as Transaction<Database>, testAuthor(), entry);
 };
 
 test("an erasure of an earlier build is unverifiable: neither wrong nor confirmed", async () => {
@@ -149,7 +149,7 @@ test("more erased entries than recorded by earlier builds are wrong", async () =
 
 test("a log whose beginning was removed by retention is intact", async () => {
   const removed = [];
-  for await (const { count } of removeExpiredRecords(database, operator(), { auditDays: 0 })) removed.push(count);
+  for await (const { count } of removeExpiredRecords(database, testAuthor(), { auditDays: 0 })) removed.push(count);
   expect(removed.length).toBeGreaterThan(0);
   expect(await stateOf(database)).toMatchObject({ wrong: [], unverifiable: [] });
 });

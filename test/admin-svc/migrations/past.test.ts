@@ -10,7 +10,7 @@ import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { eventually } from "../../support/processes.ts";
 import { openInstallation } from "../installation.ts";
-import { fillPast, insertCallsOfBefore } from "../../support/ledger/past.ts";
+import { fillPast, insertPastCalls } from "../../support/ledger/past.ts";
 
 const calls = 3_000;
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   created = await createDatabase();
   database = openDatabase(created.url, migrationLimits, () => {});
   await migrateTo("0018_fusion_calls");
-  await insertCallsOfBefore(database, calls);
+  await insertPastCalls(database, calls);
 });
 afterEach(async () => {
   await database.destroy();
@@ -156,7 +156,7 @@ test("a running admin-svc fills the past by itself", async () => {
   const installation = await openInstallation(async (url) => {
     const own = openDatabase(url, migrationLimits, () => {});
     await migrateTo("0018_fusion_calls", own);
-    await insertCallsOfBefore(own, 300);
+    await insertPastCalls(own, 300);
     await own.destroy();
     return url;
   });

@@ -10,7 +10,7 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
-import { type AdminInstallation, addKey, administrate, openInstallation, resolveKey } from "../installation.ts";
+import { type AdminInstallation, addKey, callAsAdministrator, openInstallation, resolveKey } from "../installation.ts";
 
 let installation: AdminInstallation;
 let holder: pg.Client;
@@ -36,7 +36,7 @@ const waitingStatements = async (): Promise<number> => {
 async function whileReportsWait(work: () => Promise<void>): Promise<void> {
   await holder.query("begin; lock table turns in access exclusive mode");
   const reload = () =>
-    administrate(installation, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
+    callAsAdministrator(installation, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
   const reloading = Array.from({ length: 8 }, reload);
   try {
     await eventually(async () => (await waitingStatements()) >= 2);
@@ -52,7 +52,7 @@ test("keys are resolved and administered while a console reloads slow reports", 
   await whileReportsWait(async () => {
     const resolved = await Promise.all(keys.map((key) => resolveKey(installation.client, hashKey(key))));
     expect(resolved.map(({ caller }) => caller?.keyHash)).toEqual(keys.map(hashKey));
-    await expect(administrate(installation, UsageService.method.getCredits, {})).resolves.toBeDefined();
+    await expect(callAsAdministrator(installation, UsageService.method.getCredits, {})).resolves.toBeDefined();
   });
 });
 
@@ -67,7 +67,7 @@ test("every list, search and sum takes a slot, and is refused with a Retry-After
     const answers = await Promise.all(
       reports.map(async (method) => [
         method.name,
-        await administrate(installation, method, {}).catch((error: unknown) => error),
+        await callAsAdministrator(installation, method, {}).catch((error: unknown) => error),
       ]),
     );
     const refused = {

@@ -12,7 +12,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { addGuardrail } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
-import { ScriptedSink, type Taken, accept, refuse } from "./scripted-sink.ts";
+import { ScriptedSink, type ReceivedPost, acceptPost, refusePost } from "./scripted-sink.ts";
 
 const secretBytes = Buffer.alloc(32, 7);
 const secret = `whsec_${secretBytes.toString("base64")}`;
@@ -30,7 +30,7 @@ afterAll(async () => {
 beforeEach(() => {
   sink.taken.length = 0;
   sink.refused.length = 0;
-  sink.answer = accept;
+  sink.answer = acceptPost;
 });
 
 let tests = 0;
@@ -47,9 +47,9 @@ interface Body {
   readonly timestamp: string;
   readonly data: JsonObject;
 }
-const bodyOf = ({ body }: Taken): Body => JSON.parse(body.toString()) as Body;
-const idOf = ({ headers }: Taken): unknown => headers["webhook-id"];
-const percents = (messages: readonly Taken[]): unknown[] =>
+const bodyOf = ({ body }: ReceivedPost): Body => JSON.parse(body.toString()) as Body;
+const idOf = ({ headers }: ReceivedPost): unknown => headers["webhook-id"];
+const percents = (messages: readonly ReceivedPost[]): unknown[] =>
   messages.map((message) => bodyOf(message).data["percent"]).toSorted((a, b) => Number(a) - Number(b));
 const month = () => `${new Date().toISOString().slice(0, 7)}-01`;
 const today = () => BigInt(Date.now());
@@ -65,7 +65,7 @@ test("each budget share is alerted once, signed, when the spend reaches it", asy
   await first.record([spend(keyHash, "0.000000000001")]);
   await first.record([spend(keyHash, "2")]);
   await replicas.deliver();
-  const [message] = sink.taken as [Taken];
+  const [message] = sink.taken as [ReceivedPost];
   expect(sink.taken).toHaveLength(1);
   const { body, headers } = message;
   const [id, at] = [String(headers["webhook-id"]), String(headers["webhook-timestamp"])];
@@ -111,7 +111,7 @@ test("two processes recording calls of one key at the same time alert each share
 
 test("a sink gets everything exactly once after an hour of outage", async () => {
   configure({ budget_percents: [50] });
-  sink.answer = refuse;
+  sink.answer = refusePost;
   const keys: string[] = [];
   for (let minute = 0; minute < 60; minute += 3) {
     if (minute % 6 === 0) {
@@ -126,7 +126,7 @@ test("a sink gets everything exactly once after an hour of outage", async () => 
   // Attempts become rare: an hour of one a second would be thousands.
   expect(sink.refused.length).toBeGreaterThan(20);
   expect(sink.refused.length).toBeLessThan(200);
-  sink.answer = accept;
+  sink.answer = acceptPost;
   replicas.advance(15 * 60_000);
   await replicas.deliver();
   expect(sink.taken.map((message) => String(bodyOf(message).data["key_hash"])).toSorted()).toEqual(keys.toSorted());
@@ -139,7 +139,7 @@ test("a sink gets everything exactly once after an hour of outage", async () => 
 
 test("a sink's alerts are given up after three days of outage, visible in metrics and table", async () => {
   const name = configure({ budget_percents: [50] });
-  sink.answer = refuse;
+  sink.answer = refusePost;
   const keyHash = await replicas.addKey({ name: "lost", limit_usd: "1" });
   await replicas.both[0].record([spend(keyHash, "0.6")]);
   const [first] = replicas.both;
@@ -153,7 +153,7 @@ test("a sink's alerts are given up after three days of outage, visible in metric
   const metrics = await first.registry.metrics();
   expect(metrics).toContain(`sluice_alert_attempts_total{sink="${name}",result="dead"} 1`);
   expect(metrics).toContain(`sluice_alerts{sink="${name}",state="dead"} 1`);
-  sink.answer = accept;
+  sink.answer = acceptPost;
   replicas.advance(3_600_000);
   await first.alerts.deliver();
   expect(sink.taken).toEqual([]);
@@ -178,7 +178,7 @@ test("Slack gets a readable text without markup from names", async () => {
   const keyHash = await replicas.addKey({ name: "<!channel> & co", limit_usd: "2.50", limit_reset: "monthly" });
   await replicas.both[0].record([spend(keyHash, "2.1")]);
   await replicas.deliver();
-  const [message] = sink.taken as [Taken];
+  const [message] = sink.taken as [ReceivedPost];
   const { text, blocks } = JSON.parse(message.body.toString()) as { text: string; blocks: unknown };
   const key = "key &lt;!channel&gt; &amp; co";
   expect(text).toBe(`80 % of the budget of ${key} are spent: 2.1 of 2.5 USD (monthly, since ${month()})`);

@@ -16,7 +16,7 @@ import { addWorkspace } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { isSignedForS3 } from "./s3-signature.ts";
-import { ScriptedSink, type Taken, accept, refuse } from "./scripted-sink.ts";
+import { ScriptedSink, type ReceivedPost, acceptPost, refusePost } from "./scripted-sink.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 beforeEach(() => {
   sink.taken.length = 0;
   sink.refused.length = 0;
-  sink.answer = accept;
+  sink.answer = acceptPost;
 });
 
 let tests = 0;
@@ -66,10 +66,10 @@ const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">> = {}): TurnRe
     ...fields,
   });
 
-const turnsIn = ({ body }: Taken): readonly JsonObject[] =>
+const turnsIn = ({ body }: ReceivedPost): readonly JsonObject[] =>
   (JSON.parse(body.toString()) as { data: { turns: readonly JsonObject[] } }).data.turns;
 const idsTaken = (): string[] => sink.taken.flatMap(turnsIn).map(({ id }) => String(id));
-const batchIds = (messages: readonly Taken[]): unknown[] => messages.map(({ headers }) => headers["webhook-id"]);
+const batchIds = (messages: readonly ReceivedPost[]): unknown[] => messages.map(({ headers }) => headers["webhook-id"]);
 
 test("turns arrive in batches, in the order of their recording, as GET /generations shows them", async () => {
   await replicas.both[0].record([], [turnRecord({ generationId: "gen-before" })]);
@@ -82,7 +82,7 @@ test("turns arrive in batches, in the order of their recording, as GET /generati
   expect(sink.taken.map((batch) => turnsIn(batch).length)).toEqual([200, 200, 50]);
   const expected = turns.map(({ generationId }) => generationId);
   expect(idsTaken().toSorted()).toEqual(expected.toSorted());
-  expect(validate("GenerationList", { data: turnsIn(sink.taken[0] as Taken), next_cursor: null })).toEqual([]);
+  expect(validate("GenerationList", { data: turnsIn(sink.taken[0] as ReceivedPost), next_cursor: null })).toEqual([]);
   replicas.advance(60_000);
   await replicas.export();
   expect(sink.taken).toHaveLength(3);
@@ -90,7 +90,7 @@ test("turns arrive in batches, in the order of their recording, as GET /generati
 
 test("a sink gets every turn exactly once after an hour of outage", async () => {
   await configure();
-  sink.answer = refuse;
+  sink.answer = refusePost;
   const expected: string[] = [];
   for (let minute = 0; minute < 60; minute += 4) {
     const turns = Array.from({ length: 25 }, () => turnRecord());
@@ -103,7 +103,7 @@ test("a sink gets every turn exactly once after an hour of outage", async () => 
   // Every attempt at the batch had the same id and the same turns.
   expect(new Set(batchIds(sink.refused)).size).toBe(1);
   expect(new Set(sink.refused.map(({ body }) => body.toString())).size).toBe(1);
-  sink.answer = accept;
+  sink.answer = acceptPost;
   replicas.advance(15 * 60_000);
   for (let round = 0; round < 5; round++) {
     await replicas.export();
@@ -152,7 +152,7 @@ test("a batch started by a killed process is delivered by another one, under the
   const lost = replicas.both[0].exports.deliver();
   while (sink.refused.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await replicas.both[0].record([], [turnRecord()]);
-  sink.answer = accept;
+  sink.answer = acceptPost;
   await replicas.both[1].exports.deliver();
   expect(sink.taken).toEqual([]);
   replicas.advance(31_000);
@@ -186,7 +186,7 @@ test("a turn waits for its record, and is exported without it once its process i
   await replicas.both[0].record([], [turnRecord({ keyHash, generationId: call.generationId })]);
   await replicas.export();
   expect(idsTaken()).toEqual([call.generationId]);
-  expect(turnsIn(sink.taken[0] as Taken)[0]).toMatchObject({ attempts: 1, cost_usd: "0.000123456789" });
+  expect(turnsIn(sink.taken[0] as ReceivedPost)[0]).toMatchObject({ attempts: 1, cost_usd: "0.000123456789" });
   replicas.advance(16 * 60_000);
   await replicas.export();
   expect(idsTaken()).toEqual([call.generationId, orphan.generationId]);
@@ -216,13 +216,13 @@ test("a bucket gets signed objects of JSON lines, and a repetition has the same 
   await configure({ webhook: undefined, s3: s3 as ExportSettings["s3"] });
   const turns = [turnRecord(), turnRecord({ outcome: TurnOutcome.REFUSED, httpStatus: 403 })];
   await replicas.both[0].record([], turns);
-  sink.answer = refuse;
+  sink.answer = refusePost;
   await replicas.export();
   await replicas.both[0].record([], [turnRecord()]);
-  sink.answer = accept;
+  sink.answer = acceptPost;
   replicas.advance(60_000);
   await replicas.export();
-  const [object] = sink.taken as [Taken];
+  const [object] = sink.taken as [ReceivedPost];
   const day = new Date(replicas.now().getTime() - 60_000).toISOString().slice(0, 8);
   expect(object.method).toBe("PUT");
   expect(object.path).toMatch(
@@ -239,7 +239,7 @@ test("a bucket gets signed objects of JSON lines, and a repetition has the same 
   );
   expect(isSignedForS3(object, "s3cret")).toBe(true);
   expect(isSignedForS3(object, "another")).toBe(false);
-  const [first] = sink.refused as [Taken];
+  const [first] = sink.refused as [ReceivedPost];
   expect([first.path, first.body]).toEqual([object.path, object.body]);
 });
 
@@ -253,7 +253,7 @@ test("an OpenTelemetry collector gets log records, with the attributes of traces
   const call = usageRecord({ generationId: answered.generationId });
   await replicas.both[0].record([call], [answered, refused]);
   await replicas.export();
-  const [message] = sink.taken as [Taken];
+  const [message] = sink.taken as [ReceivedPost];
   expect([message.method, message.path, message.headers["x-api-key"]]).toEqual(["POST", "/otel/v1/logs", "k"]);
   const { resourceLogs } = JSON.parse(message.body.toString()) as LogsPayload;
   const service = new Map(resourceLogs[0]?.resource.attributes.map(({ key, value }) => [key, value]));

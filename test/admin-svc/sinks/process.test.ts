@@ -19,7 +19,7 @@ import { eventually, programIn, root } from "../../support/processes.ts";
 import { serviceToken, timeoutMs } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
-import { ScriptedSink, type Taken, accept, hang } from "./scripted-sink.ts";
+import { ScriptedSink, type ReceivedPost, acceptPost, leaveUnanswered } from "./scripted-sink.ts";
 
 const shiftedClock = new URL("../../support/shifted-clock.js", import.meta.url).pathname;
 const main = programIn(root, "admin-svc");
@@ -98,18 +98,18 @@ test("when a process with a slow clock is killed during delivery, another one se
   const runAlerts = (...args: readonly string[]) =>
     runCli(["alerts", ...args], { databaseUrl: replicas.databaseUrl, stdout: output, stderr: output });
   expect(await runAlerts("test", "ops")).toBe(0);
-  const { headers } = sink.taken[0] as Taken;
+  const { headers } = sink.taken[0] as ReceivedPost;
   expect(printed).toBe(`delivered: ${String(headers["webhook-id"])}\n`);
   expect(JSON.parse(String(sink.taken.pop()?.body))).toMatchObject({ type: "test" });
 
-  sink.answer = hang;
+  sink.answer = leaveUnanswered;
   const keyHash = await replicas.addKey({ name: "billing", limit_usd: "1" });
   await record(port, [usageRecord({ keyHash, costUsd: "0.7" })]);
   await eventually(() => sink.refused.length > 0);
   child?.kill("SIGKILL");
   await once(child as ChildProcess, "exit");
 
-  sink.answer = accept;
+  sink.answer = acceptPost;
   replicas.settings = loadSinks(config, environment).settings;
   await replicas.deliver();
   expect(sink.taken).toEqual([]);

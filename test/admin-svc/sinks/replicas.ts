@@ -15,7 +15,7 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import { createDatabase } from "../../support/database.ts";
-import { operator } from "../installation.ts";
+import { testAuthor } from "../installation.ts";
 
 const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
 
@@ -74,7 +74,7 @@ export class Replicas {
     readonly limit_reset?: "monthly";
   }): Promise<string> {
     const key = mintKey(KeyKind.INFERENCE);
-    await createKey(this.database, operator(), { ...settings, key });
+    await createKey(this.database, testAuthor(), { ...settings, key });
     return hashKey(key);
   }
 

@@ -1,12 +1,12 @@
 /** Checks Signature Version 4 of a request like S3, by Amazon's rules and without the signing library. */
 import { createHash, createHmac } from "node:crypto";
-import type { Taken } from "./scripted-sink.ts";
+import type { ReceivedPost } from "./scripted-sink.ts";
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
 const sha256 = (data: string | Buffer): string => createHash("sha256").update(data).digest("hex");
 
 /** @returns whether the request is signed with the secret for exactly its method, path, signed headers and body */
-export function isSignedForS3({ method, path, headers, body }: Taken, secret: string): boolean {
+export function isSignedForS3({ method, path, headers, body }: ReceivedPost, secret: string): boolean {
   const form =
     /^AWS4-HMAC-SHA256 Credential=[^/]+\/((\d{8})\/([^/]+)\/s3\/aws4_request), SignedHeaders=([^,]+), Signature=(\w+)$/;
   const [, scope = "", day = "", region = "", names = "", signature] = form.exec(headers.authorization ?? "") ?? [];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Taken {
+export interface ReceivedPost {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -12,11 +12,11 @@ export interface Taken {
 
 export class ScriptedSink {
   /** Requests answered with a status of success. */
-  readonly taken: Taken[] = [];
+  readonly taken: ReceivedPost[] = [];
   /** Refused requests, and requests left without an answer. */
-  readonly refused: Taken[] = [];
+  readonly refused: ReceivedPost[] = [];
   /** Answers a request; a function without effect leaves it unanswered. */
-  answer: (response: ServerResponse) => void = accept;
+  answer: (response: ServerResponse) => void = acceptPost;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -50,6 +50,6 @@ export class ScriptedSink {
   }
 }
 
-export const accept = (response: ServerResponse): void => void response.writeHead(204).end();
-export const refuse = (response: ServerResponse): void => void response.writeHead(503).end();
-export const hang = (): void => {};
+export const acceptPost = (response: ServerResponse): void => void response.writeHead(204).end();
+export const refusePost = (response: ServerResponse): void => void response.writeHead(503).end();
+export const leaveUnanswered = (): void => {};

@@ -13,7 +13,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { type AdminInstallation, patiently, serviceToken, timeoutMs } from "../installation.ts";
+import { type AdminInstallation, retryUntilWritten, serviceToken, timeoutMs } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
 
 export interface Delivery {
@@ -27,7 +27,7 @@ export const deliver = ({ client }: AdminInstallation, { calls, turns }: Deliver
     turnsJson: turns.map((each) => Buffer.from(toJsonString(TurnRecordSchema, each))),
   });
   const { recordUsage } = LedgerService.method;
-  return patiently(() => call(client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
+  return retryUntilWritten(() => call(client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
 };
 
 export const startMs = Date.parse("2026-03-01T22:00:00Z");

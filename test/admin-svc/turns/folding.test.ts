@@ -10,7 +10,7 @@ import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { type Transaction, sql } from "kysely";
 import { eventually } from "../../support/processes.ts";
-import { type AdminInstallation, addWorkspace, openInstallation, operator } from "../installation.ts";
+import { type AdminInstallation, addWorkspace, openInstallation, testAuthor } from "../installation.ts";
 import { Process, deliver, startMs } from "./deliveries.ts";
 
 let installation: AdminInstallation;
@@ -140,9 +140,9 @@ test("an end user is erased during deliveries, and the sums equal the records", 
   const landing = (async () => {
     for (let batch = 0; batch < 6; batch++) await deliverTurns(process, 5, fields);
   })();
-  await eraseEndUser(installation.database, operator(workspaceId), "u-9", () => {});
+  await eraseEndUser(installation.database, testAuthor(workspaceId), "u-9", () => {});
   await landing;
-  const { records } = await eraseEndUser(installation.database, operator(workspaceId), "u-9", () => {});
+  const { records } = await eraseEndUser(installation.database, testAuthor(workspaceId), "u-9", () => {});
   expect(records).toBeLessThanOrEqual(30);
   expect(await stateOf()).toEqual(whole);
   const { rows } = await sql`select from usage_sums where value = 'u-9' and workspace_id = ${workspaceId}`.execute(

@@ -48,15 +48,15 @@ export interface Bench {
   say(line: string): void;
 }
 
-export type Verdict = "pass" | "MISS" | "FAIL" | "inconclusive" | "reported";
+export type BenchVerdict = "pass" | "MISS" | "FAIL" | "inconclusive" | "reported";
 
 /** A line of the table of results. */
-export interface Finding {
+export interface ResultRow {
   readonly measure: string;
   readonly installation: string;
   readonly pipe: string;
   readonly ratio: string;
   readonly gate: string;
   /** MISS is a cost above its gate, FAIL is wrong behaviour. */
-  readonly verdict: Verdict;
+  readonly verdict: BenchVerdict;
 }

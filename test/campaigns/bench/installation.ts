@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import type { Checkout } from "./checkouts.ts";
 import { inUseVariables, readInUse } from "../../support/in-use.ts";
-import { familyOf, ownBytes, pin } from "../../support/machine.ts";
+import { familyOf, ownBytes, pinProcess } from "../../support/machine.ts";
 import type { InstallationMemory } from "./measure/memory.ts";
 import { type Script, modelOf } from "./script.ts";
 import type { LoadSubject } from "./subject.ts";
@@ -55,7 +55,7 @@ export async function startBenchInstallation(
         SLUICE_WARM_UP_MS: undefined,
       },
     });
-    for (const pid of family(installation)) pin(pid, setting.cpu);
+    for (const pid of family(installation)) pinProcess(pid, setting.cpu);
     const name = setting.form === "one process" ? `${checkout.name}, one process` : checkout.name;
     return benchInstallation(name, installation, remove);
   } catch (error) {

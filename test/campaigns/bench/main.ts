@@ -1,9 +1,9 @@
 /** The bench: starts the roles and the installation, runs the selected scenarios, prints one table, ends everything. */
-import type { Bench, Finding } from "./bench.ts";
+import type { Bench, ResultRow } from "./bench.ts";
 import { runCounts } from "./counts/run.ts";
 import { type CostId, type BenchOptions, type Options, type ScenarioId, readOptions } from "./options.ts";
 import { installPeers } from "./peers/install.ts";
-import { isAlone, runAlone } from "./peers/namespace.ts";
+import { isInNetworkNamespace, runInNetworkNamespace } from "./peers/namespace.ts";
 import { runPeers } from "./peers/run.ts";
 import { report } from "./report.ts";
 import { runProfile } from "./profile/run.ts";
@@ -24,10 +24,10 @@ import { prepareBench, whileOpen } from "./setup.ts";
 /** Progress goes to standard error, the table to standard output. */
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
-async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise<ResultRow[]> {
+  const findings: ResultRow[] = [];
   const problems = new Map<string, number>();
-  const run = async (id: ScenarioId, scenario: () => Promise<readonly Finding[]>) => {
+  const run = async (id: ScenarioId, scenario: () => Promise<readonly ResultRow[]>) => {
     if (!selected.has(id)) return;
     say(id);
     findings.push(...(await scenario()));
@@ -57,7 +57,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
 }
 
 /** Repeats a failed scenario at most twice: timings fail on a machine busy with other work. */
-async function patiently(scenario: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+async function patiently(scenario: () => Promise<readonly ResultRow[]>): Promise<readonly ResultRow[]> {
   for (let again = 2; ; again--) {
     const findings = await scenario();
     if (again === 0 || findings.every(({ verdict }) => verdict !== "FAIL")) return findings;
@@ -66,7 +66,7 @@ async function patiently(scenario: () => Promise<readonly Finding[]>): Promise<r
   }
 }
 
-function errorFinding(problems: ReadonlyMap<string, number>): Finding {
+function errorFinding(problems: ReadonlyMap<string, number>): ResultRow {
   let count = 0;
   for (const [problem, times] of problems) {
     say(`  ${times} x ${problem}`);
@@ -104,7 +104,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (process.platform !== "linux") throw new Error("the bench reads /proc, which only Linux has");
     const options = readOptions(args);
     if ("selected" in options) return (await bench(options, interruption.signal)) ? 0 : 1;
-    if ("peersAt" in options && !isAlone()) return await runAlone(interruption.signal);
+    if ("peersAt" in options && !isInNetworkNamespace()) return await runInNetworkNamespace(interruption.signal);
     process.stdout.write(await printed(options, interruption.signal));
     return 0;
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readOptions } from "./options.ts";
 import { type Cell, type PeerRow, peerParts } from "./peers/rows.ts";
-import { stalledText } from "./peers/streams.ts";
+import { describeStalledStream } from "./peers/streams.ts";
 import { featureNames } from "./peers/peer.ts";
 import { peers } from "./peers/peers.ts";
 import { sluice } from "./peers/sluice.ts";
@@ -104,7 +104,7 @@ test.each([
   [{ comments: 0, endedMs: 900, last: 'data: {"error":{"message":"Too late."}}' }, 'after 1 s: "Too late."'],
   [{ comments: 0, endedMs: 5_000, last: "" }, "after 5 s: the connection ends without a word"],
 ])("a client's view of a silent provider: %j", (stalled, text) => {
-  expect(stalledText(stalled)).toBe(text);
+  expect(describeStalledStream(stalled)).toBe(text);
 });
 
 test("the modes of the bench are distinct", () => {

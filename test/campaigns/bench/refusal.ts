@@ -6,10 +6,10 @@
 import { Connection, prepare } from "./client/connection.ts";
 import { cpuNs } from "../../support/machine.ts";
 import { median } from "./measure/rounds.ts";
-import type { RefuserCommands, Way } from "./roles/refuser.ts";
+import type { RefuserCommands, RefusalMethod } from "./roles/refuser.ts";
 import { Role } from "./roles/role.ts";
 
-const ways: readonly Way[] = ["a bare socket", "bare node:http", "parsed", "unparsed"];
+const ways: readonly RefusalMethod[] = ["a bare socket", "bare node:http", "parsed", "unparsed"];
 const rounds = 5;
 const warmUp = 10_000;
 const requestsEach = 3_000;
@@ -17,13 +17,13 @@ const atOnce = 64;
 const serverCpu = 0;
 
 class Subject {
-  readonly way: Way;
+  readonly way: RefusalMethod;
   readonly us: number[] = [];
   readonly #role = new Role<RefuserCommands>("./refuser.js", serverCpu);
   #connections: Connection[] = [];
   #request = prepare({ port: 0, base: "/api", format: "responses", key: "none" }, { kind: "json" });
 
-  constructor(way: Way) {
+  constructor(way: RefusalMethod) {
     this.way = way;
   }
 

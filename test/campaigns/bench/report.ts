@@ -1,8 +1,8 @@
 /** The result as one Markdown table, with the conditions needed to judge it. */
 import { cpus } from "node:os";
-import type { Finding, Pace } from "./bench.ts";
+import type { ResultRow, Pace } from "./bench.ts";
 import { streamsPerKey } from "./installation.ts";
-import { pinning, processorModel } from "../../support/machine.ts";
+import { canPinProcesses, processorModel } from "../../support/machine.ts";
 import { spreadTolerance } from "./measure/rounds.ts";
 
 const columns = [
@@ -12,17 +12,17 @@ const columns = [
   "ratio",
   "gate",
   "verdict",
-] as const satisfies readonly (keyof Finding)[];
+] as const satisfies readonly (keyof ResultRow)[];
 
-export const unsettled =
+export const inconclusiveNote =
   `Inconclusive: too few rounds were free of foreign load, or the pipe varied more than ${spreadTolerance}-fold, ` +
   "so that the figures of this run say nothing.";
 
 export const markdownRow = (cells: readonly string[]) =>
   `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
-export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpUnits, windowMs }: Pace): string {
-  const placement = pinning
+export function report(findings: readonly ResultRow[], { rounds, warmUpMs, warmUpUnits, windowMs }: Pace): string {
+  const placement = canPinProcesses
     ? "pipe and installation on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
   return [
@@ -36,6 +36,6 @@ export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpU
     markdownRow(columns.map(() => "---")),
     ...findings.map((finding) => markdownRow(columns.map((column) => finding[column]))),
     "",
-    ...(findings.some(({ verdict }) => verdict === "inconclusive") ? [unsettled, ""] : []),
+    ...(findings.some(({ verdict }) => verdict === "inconclusive") ? [inconclusiveNote, ""] : []),
   ].join("\n");
 }

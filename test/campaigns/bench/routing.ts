@@ -3,10 +3,10 @@
  * printed for comparison.
  */
 import { createHash } from "node:crypto";
-import { openDecider, priced } from "../../inference-svc/features/routers/deciding.js";
+import { openDecider, pricedEndpoint } from "../../inference-svc/features/routers/deciding.js";
 
 const model = "acme/large-2";
-const endpoints = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, index + 1));
+const endpoints = Array.from({ length: 50 }, (_, index) => pricedEndpoint(`e${index}`, index + 1));
 const several = openDecider([{ id: model, endpoints }]);
 const one = openDecider([{ id: model, endpoints: endpoints.slice(0, 1) }]);
 

@@ -15,7 +15,7 @@ export interface ServerProgram {
 /** A large program reads its own code for ten seconds, on a busy machine for more than a minute. */
 const startLimitMs = 180_000;
 
-export class Running {
+export class BenchProcess {
   readonly pid: number;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
@@ -33,14 +33,14 @@ export class Running {
   }
 
   /** @throws when there is no such program */
-  static start({ command, args, environment }: ServerProgram): Promise<Running> {
+  static start({ command, args, environment }: ServerProgram): Promise<BenchProcess> {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
       ...(environment && { env: environment }),
     });
     return new Promise((resolve, reject) => {
       child.once("error", reject);
-      child.once("spawn", () => resolve(new Running(child)));
+      child.once("spawn", () => resolve(new BenchProcess(child)));
     });
   }
 

@@ -17,7 +17,7 @@ export type Script =
   | { readonly kind: "step" };
 
 /** More deltas than any measurement waits for: the stream ends only when it is closed. */
-export const endless = 1_000_000;
+export const endlessDeltas = 1_000_000;
 
 export function modelOf(script: Script): string {
   if (script.kind === "paced") return `bench/paced-${script.deltas}-${script.gapMs}`;
@@ -40,8 +40,8 @@ export function scriptOf(model: string): Script {
 /** Deltas of a complete answer. */
 export function deltasOf(script: Script): number {
   if (script.kind === "paced" || script.kind === "burst") return script.deltas;
-  return isWhole(script) ? 0 : endless;
+  return hasJsonAnswer(script) ? 0 : endlessDeltas;
 }
 
 /** Answered with one JSON body. */
-export const isWhole = ({ kind }: Script): boolean => kind === "json" || kind === "outage" || kind === "step";
+export const hasJsonAnswer = ({ kind }: Script): boolean => kind === "json" || kind === "outage" || kind === "step";

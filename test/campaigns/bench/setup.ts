@@ -38,7 +38,7 @@ const scripts = [
 ];
 
 /** Processes and servers of a run, ended in the opposite order of their start. */
-export class Opened {
+export class OpenedResources {
   readonly #cleanups: (() => Promise<void>)[] = [];
 
   add<Part extends { stop(): Promise<void> }>(part: Part): Part {
@@ -51,13 +51,13 @@ export class Opened {
   }
 }
 
-async function startPipe(upstreamPort: number, opened: Opened) {
+async function startPipe(upstreamPort: number, opened: OpenedResources) {
   const role = opened.add(new Role<PipeCommands>("./pipe.js", subjectCpu));
   const port = await role.call("listen", upstreamPort);
   return { name: "pipe", target: { port, format: "chat", key: "none" }, pids: [role.pid] } as const;
 }
 
-async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSetting, opened: Opened) {
+async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSetting, opened: OpenedResources) {
   const references: LoadSubject[] = [];
   const absent = new Map<ReferenceId, string>();
   for (const id of ids) {
@@ -73,9 +73,9 @@ async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSe
 /** Ends all opened parts when the work is done, and as soon as the run is interrupted. */
 export async function whileOpen<Result>(
   interruption: AbortSignal,
-  use: (opened: Opened) => Promise<Result>,
+  use: (opened: OpenedResources) => Promise<Result>,
 ): Promise<Result> {
-  const opened = new Opened();
+  const opened = new OpenedResources();
   let closing = Promise.resolve();
   // The second call closes parts still starting during the first, after an interruption.
   const close = () => (closing = closing.then(() => opened.stop()));
@@ -89,7 +89,7 @@ export async function whileOpen<Result>(
 
 export async function prepareBench(
   options: Pick<BenchOptions, "checkouts" | "forms" | "references" | "pace">,
-  opened: Opened,
+  opened: OpenedResources,
   say: (line: string) => void,
 ): Promise<Bench> {
   const paths = options.checkouts.length === 0 ? [undefined] : options.checkouts;
@@ -97,7 +97,7 @@ export async function prepareBench(
   const mock = opened.add(new Role<MockCommands>("./mock.js", loadCpu));
   const load = opened.add(new Role<LoadCommands>("./load.js", loadCpu));
   const upstreamPort = await mock.call("listen");
-  const start = async (whole: Opened): Promise<FreshStart> => {
+  const start = async (whole: OpenedResources): Promise<FreshStart> => {
     const pipe = await startPipe(upstreamPort, whole);
     const installations = [];
     for (const checkout of checkouts) {
@@ -129,7 +129,7 @@ export async function prepareBench(
     absent,
     direct: { name: "upstream", target: { port: upstreamPort, format: "chat", key: "none" }, pids: [] },
     pace: options.pace,
-    startFresh: () => start(opened.add(new Opened())),
+    startFresh: () => start(opened.add(new OpenedResources())),
     say,
   };
 }

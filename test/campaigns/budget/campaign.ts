@@ -12,7 +12,7 @@ import pg from "pg";
 import { Random } from "../../support/random.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type JournalEntry, costOf, modelBehaviours, prices, startJournalProvider, windowTokens } from "./provider.ts";
-import { type PlannedRequest, mannerNames, wanted } from "./requests.ts";
+import { type PlannedRequest, behaviourNames, planRequest } from "./requests.ts";
 
 export interface BudgetReport {
   readonly asked: number;
@@ -103,7 +103,7 @@ const configOf = (url: string): string => `
 providers:
   - {id: journal, dialect: chat, base_url: "${url}/v1"}
 models:
-${mannerNames
+${behaviourNames
   .map(
     (name) => `  - id: journal/${name}
     context_length: ${windowTokens}
@@ -125,10 +125,10 @@ async function makeKeys(installation: Installation, count: number, random: Rando
       body: JSON.stringify({ name: `key ${n}`, limit }),
     });
     const { key: secret } = (await answer.json()) as { key: string };
-    const manner = mannerNames[n % mannerNames.length] as string;
-    const leaves = n % (2 * mannerNames.length) >= mannerNames.length;
+    const manner = behaviourNames[n % behaviourNames.length] as string;
+    const leaves = n % (2 * behaviourNames.length) >= behaviourNames.length;
     const requests = Array.from({ length: requestsPerKey }, (_, m) =>
-      wanted(n * requestsPerKey + m, random, manner, leaves),
+      planRequest(n * requestsPerKey + m, random, manner, leaves),
     );
     keys.push({ secret, limit, manner, leaves, requests });
   }

@@ -57,7 +57,7 @@ function wav(random: Random): Buffer {
 }
 
 /** @param manner of the requested model; undefined: any */
-export function wanted(number: number, random: Random, manner: string, leaves: boolean): PlannedRequest {
+export function planRequest(number: number, random: Random, manner: string, leaves: boolean): PlannedRequest {
   const id = `request-${number}`;
   const text = `${id} ${random.pick(texts).repeat(1 + random.below(60))}`;
   const enclosed = random.chance(0.5) ? [random.pick(encloses)(random)] : [];
@@ -74,4 +74,4 @@ export function wanted(number: number, random: Random, manner: string, leaves: b
   };
 }
 
-export const mannerNames = Object.keys(modelBehaviours);
+export const behaviourNames = Object.keys(modelBehaviours);

@@ -9,8 +9,8 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Random } from "../../support/random.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { callsBySession, reply, startAsking } from "./turns.ts";
-import { differences } from "./records.ts";
+import { callsBySession, longReply, startTurnLoop } from "./turns.ts";
+import { findRecordDifferences } from "./records.ts";
 import { startWriting } from "./assignments.ts";
 
 export interface ChaosOptions {
@@ -44,7 +44,7 @@ const ways = ["SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGSTOP"] as const;
 const longestStopMs = 1_500;
 
 export async function runChaosCampaign({ seed, kills, replicas, progress }: ChaosOptions): Promise<ChaosReport> {
-  const acme = await startUpstream([reply]);
+  const acme = await startUpstream([longReply]);
   const installation = await startInstallation({
     embeddedPostgres: true,
     inferenceReplicas: replicas,
@@ -88,7 +88,7 @@ class Campaign {
 
   async run(kills: number): Promise<ChaosReport> {
     const over = () => this.#over;
-    const { asking, ended: asked } = startAsking(this.#installation, clients, over);
+    const { asking, ended: asked } = startTurnLoop(this.#installation, clients, over);
     const { writing, ended: written } = startWriting(
       this.#installation,
       await this.#guardrails(),
@@ -185,13 +185,13 @@ class Campaign {
 
   /** Records take a while to arrive, and the database may have been killed last; a difference after that is an error. */
   async #settled(
-    journals: Parameters<typeof differences>[1],
+    journals: Parameters<typeof findRecordDifferences>[1],
     calls: ReadonlyMap<string, number>,
     answered: readonly string[],
   ): Promise<readonly string[]> {
     const limit = performance.now() + deliveryLimitMs;
     for (;;) {
-      const found = await differences(this.#installation.databaseUrl, journals, calls, answered).catch(
+      const found = await findRecordDifferences(this.#installation.databaseUrl, journals, calls, answered).catch(
         (error: Error) => [error.message],
       );
       if (found.length === 0 || performance.now() > limit) return found;

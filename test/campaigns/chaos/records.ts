@@ -9,7 +9,7 @@ import type { Journal } from "./assignments.ts";
  * @param calls counted by the provider, by session
  * @param answered the session of each turn with a whole answer
  */
-export async function differences(
+export async function findRecordDifferences(
   databaseUrl: string,
   journals: readonly Journal[],
   calls: ReadonlyMap<string, number>,
@@ -37,7 +37,7 @@ export interface WrongRecords {
   readonly sums: readonly string[];
 }
 
-/** Parameters as of `differences`. */
+/** Parameters of `findRecordDifferences`. */
 export async function wrongRecords(
   databaseUrl: string,
   database: pg.Client,

@@ -31,7 +31,7 @@ export function callsBySession({ requests }: Upstream): ReadonlyMap<string, numb
 }
 
 /** Long enough for a kill to meet some of them in the middle. */
-export const reply = {
+export const longReply = {
   chunks: [
     { sse: [chatChunk({ content: "a" })] },
     {
@@ -41,7 +41,7 @@ export const reply = {
   ],
 };
 
-export function startAsking(
+export function startTurnLoop(
   installation: Installation,
   clients: number,
   over: () => boolean,

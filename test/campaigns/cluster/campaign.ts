@@ -1,26 +1,26 @@
 /** Puts the manifests and the chart before a real API server, and its controllers. */
-import { type Cluster, evictsInTurn, fitsQuota, helmTakesOver, overlayRuns, templateRuns } from "./checks.ts";
+import { type Cluster, checkEviction, checkQuota, checkHelmTakeover, checkOverlay, checkTemplate } from "./checks.ts";
 import type { Helm } from "../../deploy/helm/helm.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { Nodes } from "./nodes.ts";
-import { helmUpgrades, releasePassesOn } from "./release.ts";
+import { checkHelmUpgrades, checkReleaseHandover } from "./release.ts";
 import type { Programs } from "./programs.ts";
 
 export type Check = (cluster: Cluster) => Promise<void>;
 
 /** Checks by name; the short ones first. */
 export const checks = (helms: readonly Helm[], progress: (line: string) => void): Readonly<Record<string, Check>> => ({
-  "overlay for development": (cluster) => overlayRuns(cluster, "overlays/development", 1),
-  "overlay for production": (cluster) => overlayRuns(cluster, "overlays/production", 3),
-  ...forEach(helms, "template with every option", templateRuns),
-  quota: fitsQuota,
-  eviction: evictsInTurn,
-  ...forEach(helms, "takes over what kubectl has applied", helmTakesOver),
+  "overlay for development": (cluster) => checkOverlay(cluster, "overlays/development", 1),
+  "overlay for production": (cluster) => checkOverlay(cluster, "overlays/production", 3),
+  ...forEach(helms, "template with every option", checkTemplate),
+  quota: checkQuota,
+  eviction: checkEviction,
+  ...forEach(helms, "takes over what kubectl has applied", checkHelmTakeover),
   ...forEach(helms.slice(1), "upgrades a release of the first helm", (cluster, helm) =>
-    releasePassesOn(cluster, helms[0] as Helm, helm),
+    checkReleaseHandover(cluster, helms[0] as Helm, helm),
   ),
   ...forEach(helms, "install, upgrade, rollback and uninstall", (cluster, helm) =>
-    helmUpgrades(cluster, helm, progress),
+    checkHelmUpgrades(cluster, helm, progress),
   ),
 });
 

@@ -6,7 +6,7 @@ import { type Helm, chart, runTemplate } from "../../deploy/helm/helm.ts";
 import { render } from "../../deploy/kubernetes/kustomize.ts";
 import { manifests } from "../../deploy/kubernetes/overlays.ts";
 import { quotaFor } from "../../deploy/kubernetes/quota.ts";
-import { type Finished, eventually } from "../../support/processes.ts";
+import { type FinishedProcess, eventually } from "../../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { Namespace, type WorkloadName, workloadNames } from "./namespaces.ts";
 import type { Nodes } from "./nodes.ts";
@@ -17,13 +17,13 @@ export interface Cluster {
 }
 
 /** @throws AssertionError with the output of a program that failed or warned */
-export const assertQuiet = ({ code, stderr }: Finished): void =>
+export const assertNoWarning = ({ code, stderr }: FinishedProcess): void =>
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
 
 async function applyOverlay(namespace: Namespace, { plane }: Cluster, overlay: string): Promise<void> {
   const folder = mkdtempSync(join(plane.folder, "overlay-"));
   namespace.overlayOn(folder, relative(folder, join(manifests, overlay)));
-  assertQuiet(await namespace.apply(["--kustomize", folder]));
+  assertNoWarning(await namespace.apply(["--kustomize", folder]));
 }
 
 const production = ["--values", join(chart, "values-production.yaml")];
@@ -40,7 +40,7 @@ const everything = [
 ].flatMap((setting) => ["--set", setting]);
 
 /** Overlays are taken without a warning, and run. */
-export async function overlayRuns(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
+export async function checkOverlay(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
   await applyOverlay(namespace, cluster, overlay);
   // Autoscalers without a measurement set a service to their minimum number, given in no manifest.
@@ -50,17 +50,17 @@ export async function overlayRuns(cluster: Cluster, overlay: string, replicas: n
 }
 
 /** The same objects by `helm template`, with every option. */
-export async function templateRuns({ plane }: Cluster, helm: Helm): Promise<void> {
+export async function checkTemplate({ plane }: Cluster, helm: Helm): Promise<void> {
   const namespace = await Namespace.create(plane, `template-${helm.major}`);
   const made = await runTemplate(helm.program, [...production, ...everything, "--namespace", namespace.name]);
-  assertQuiet(made);
-  assertQuiet(await namespace.applyObjects("template.yaml", made.stdout));
+  assertNoWarning(made);
+  assertNoWarning(await namespace.applyObjects("template.yaml", made.stdout));
   for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
 }
 
 /** A quota equal to the sum of the pods' requests is enough; pods beyond it are refused. */
-export async function fitsQuota(cluster: Cluster): Promise<void> {
+export async function checkQuota(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "quota");
   const { millicores, memory, memoryLimit, pods } = quotaFor(render(join(manifests, "base")));
   const hard = {
@@ -79,7 +79,7 @@ export async function fitsQuota(cluster: Cluster): Promise<void> {
 }
 
 /** Pods of a service are evicted one at a time: the next may go when the successor of the last is ready. */
-export async function evictsInTurn(cluster: Cluster): Promise<void> {
+export async function checkEviction(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "eviction");
   await applyOverlay(namespace, cluster, "base");
   for (const service of workloadNames) {
@@ -104,7 +104,7 @@ async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nod
 }
 
 /** Objects applied by kubectl are taken over by helm, without a restart of any process. */
-export async function helmTakesOver(cluster: Cluster, helm: Helm): Promise<void> {
+export async function checkHelmTakeover(cluster: Cluster, helm: Helm): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `takeover-${helm.major}`);
   await applyOverlay(namespace, cluster, "overlays/production");
   for (const service of workloadNames) await namespace.settle(service);
@@ -114,7 +114,7 @@ export async function helmTakesOver(cluster: Cluster, helm: Helm): Promise<void>
   await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
   // Since Helm 4 the API server merges, and takes a list without its defaults for another one than kubectl has applied.
   const takes = ["--take-ownership", ...(helm.major < 4 ? [] : ["--force-conflicts"])];
-  assertQuiet(await namespace.upgrade(helm, ...production, ...takes, "--wait", "--timeout", "120s"));
+  assertNoWarning(await namespace.upgrade(helm, ...production, ...takes, "--wait", "--timeout", "120s"));
   const after = await Promise.all(
     workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { endChild, lastLines, spawnChild } from "@sluice/local/child.js";
 import { newAuthority, writeCertificate } from "../../support/certificates.ts";
-import { type Finished, eventually, runProgram } from "../../support/processes.ts";
+import { type FinishedProcess, eventually, runProgram } from "../../support/processes.ts";
 import { freePorts } from "../../support/runner/free-ports.ts";
 import type { Programs } from "./programs.ts";
 
@@ -133,11 +133,11 @@ export class ControlPlane {
     return [`--kubeconfig=${this.#at("kubeconfig")}`];
   }
 
-  kubectl(...args: readonly string[]): Promise<Finished> {
+  kubectl(...args: readonly string[]): Promise<FinishedProcess> {
     return runProgram("kubectl", [...args, ...this.#asAdministrator]);
   }
 
-  helm(program: string, ...args: readonly string[]): Promise<Finished> {
+  helm(program: string, ...args: readonly string[]): Promise<FinishedProcess> {
     return runProgram(program, [...args, ...this.#asAdministrator]);
   }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { type Helm, chart } from "../../deploy/helm/helm.ts";
-import { type Finished, eventually } from "../../support/processes.ts";
+import { type FinishedProcess, eventually } from "../../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type Pod, isPodReady } from "./nodes.ts";
 
@@ -42,11 +42,11 @@ export class Namespace {
   }
 
   /** Applies objects or an overlay, as a pipeline would: the API server owns their fields, and each warning is a complaint. */
-  apply(args: readonly string[]): Promise<Finished> {
+  apply(args: readonly string[]): Promise<FinishedProcess> {
     return this.#plane.kubectl("--namespace", this.name, "apply", "--server-side", ...args);
   }
 
-  applyObjects(name: string, objects: string): Promise<Finished> {
+  applyObjects(name: string, objects: string): Promise<FinishedProcess> {
     const file = join(this.#plane.folder, name);
     writeFileSync(file, objects);
     return this.apply(["--filename", file]);
@@ -58,7 +58,7 @@ export class Namespace {
     return folder;
   }
 
-  scale(service: WorkloadName, replicas: number): Promise<Finished> {
+  scale(service: WorkloadName, replicas: number): Promise<FinishedProcess> {
     return this.#plane.kubectl(
       "--namespace",
       this.name,
@@ -69,11 +69,11 @@ export class Namespace {
   }
 
   /** Runs a helm here. */
-  helm({ program }: Helm, ...args: readonly string[]): Promise<Finished> {
+  helm({ program }: Helm, ...args: readonly string[]): Promise<FinishedProcess> {
     return this.#plane.helm(program, ...args, "--namespace", this.name);
   }
 
-  upgrade(helm: Helm, ...args: readonly string[]): Promise<Finished> {
+  upgrade(helm: Helm, ...args: readonly string[]): Promise<FinishedProcess> {
     return this.helm(helm, "upgrade", "--install", "sluice", chart, ...args);
   }
 

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import type { Helm } from "../../deploy/helm/helm.ts";
 import { eventually } from "../../support/processes.ts";
-import { type Cluster, assertQuiet } from "./checks.ts";
+import { type Cluster, assertNoWarning } from "./checks.ts";
 import { Namespace, workloadNames } from "./namespaces.ts";
 import type { Nodes } from "./nodes.ts";
 
@@ -10,7 +10,7 @@ const wait = ["--wait", "--timeout", "300s"];
 const scaled = ["--set", "image.tag=0.2.0,gateway.autoscaling.enabled=true"];
 
 /** Installation, another version, autoscaling, a failing migration, rollback, one more version, and the end. */
-export async function helmUpgrades(
+export async function checkHelmUpgrades(
   { plane, nodes }: Cluster,
   helm: Helm,
   progress: (line: string) => void,
@@ -27,7 +27,7 @@ export async function helmUpgrades(
 
 async function installs(namespace: Namespace, helm: Helm): Promise<void> {
   const installed = await namespace.upgrade(helm, ...wait);
-  assertQuiet(installed);
+  assertNoWarning(installed);
   assert.match(installed.stdout, /kubectl -n helm-\d rollout status deployment\/gateway/);
   const { creationTimestamp } = (await namespace.workload("admin-svc")).metadata;
   for (const name of ["schema", "bootstrap"] as const) {
@@ -48,7 +48,7 @@ async function changesVersion(
 ): Promise<void> {
   const before = await namespace.job("schema");
   const fewest = await nodes.countFewest(namespace.name, workloadNames, async () => {
-    assertQuiet(await namespace.upgrade(helm, ...wait, "--set", "image.tag=0.2.0"));
+    assertNoWarning(await namespace.upgrade(helm, ...wait, "--set", "image.tag=0.2.0"));
     for (const service of workloadNames) await namespace.settle(service, 300_000);
   });
   progress(`fewest ready pods of two while the version changed: ${JSON.stringify(fewest)}`);
@@ -59,14 +59,14 @@ async function changesVersion(
 
 /** Upgrades and rollbacks leave the number of replicas to the autoscaler, once there is one. */
 async function leavesScaleAlone(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
-  assertQuiet(await namespace.upgrade(helm, ...wait, ...scaled));
+  assertNoWarning(await namespace.upgrade(helm, ...wait, ...scaled));
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === 3);
   await namespace.scale("gateway", 5);
   await namespace.settle("gateway");
   const fewest = await nodes.countFewest(namespace.name, ["gateway"], async () => {
     await failedJobStops(namespace, helm, nodes);
-    assertQuiet(await namespace.helm(helm, "rollback", "sluice", "3", ...wait));
-    assertQuiet(await namespace.upgrade(helm, ...wait, ...scaled, "--set", "image.tag=0.4.0"));
+    assertNoWarning(await namespace.helm(helm, "rollback", "sluice", "3", ...wait));
+    assertNoWarning(await namespace.upgrade(helm, ...wait, ...scaled, "--set", "image.tag=0.4.0"));
     await namespace.settle("gateway");
   });
   assert.deepEqual(fewest, { gateway: 5 });
@@ -93,10 +93,10 @@ async function uninstalls(namespace: Namespace, helm: Helm): Promise<void> {
 }
 
 /** A release installed by one version of helm is continued by another. */
-export async function releasePassesOn({ plane }: Cluster, first: Helm, next: Helm): Promise<void> {
+export async function checkReleaseHandover({ plane }: Cluster, first: Helm, next: Helm): Promise<void> {
   const namespace = await Namespace.create(plane, `from-${first.major}-to-${next.major}`);
-  assertQuiet(await namespace.upgrade(first, ...wait));
-  assertQuiet(await namespace.upgrade(next, ...wait, "--set", "image.tag=0.2.0"));
+  assertNoWarning(await namespace.upgrade(first, ...wait));
+  assertNoWarning(await namespace.upgrade(next, ...wait, "--set", "image.tag=0.2.0"));
   for (const service of workloadNames) await namespace.settle(service);
-  assertQuiet(await namespace.helm(next, "rollback", "sluice", ...wait));
+  assertNoWarning(await namespace.helm(next, "rollback", "sluice", ...wait));
 }

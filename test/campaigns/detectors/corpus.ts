@@ -35,7 +35,7 @@ const unescaped = (line: string): string =>
   );
 
 /** The hand-written cases. Lines with // are for readers. */
-export function casesByHand(slug: string): readonly LabelledText[] {
+export function handWrittenCases(slug: string): readonly LabelledText[] {
   const file = readFileSync(join(root, "test", "fixtures", "detectors", `${slug}.txt`), "utf8");
   return file
     .split("\n")

@@ -1,7 +1,7 @@
 import type { Random } from "../../support/random.ts";
 
 /** A text in pieces of one to a few units, sometimes of many. */
-export function cutIntoPieces(text: string, chance: Random): string[] {
+export function splitRandomly(text: string, chance: Random): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {
     const size = chance.chance(0.1) ? 1 + chance.below(60) : 1 + chance.below(4);

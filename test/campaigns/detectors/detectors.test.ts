@@ -2,19 +2,19 @@
  * Promises of every detector: equal findings wherever a text is cut, the published figures, and work proportional
  * to the text.
  */
-import { altered } from "../../support/altered.ts";
+import { changeDigit } from "../../support/altered.ts";
 import { describe, expect, test } from "@jest/globals";
 import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
 import { builtinPlaceholders } from "@sluice/proto/contract/records/content-filters.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { bareFind, baselines } from "./baselines.ts";
-import { casesByHand } from "./corpus.ts";
-import { cutIntoPieces } from "./cut.ts";
-import { findIn } from "./finding.ts";
+import { handWrittenCases } from "./corpus.ts";
+import { splitRandomly } from "./cut.ts";
+import { findSpans } from "./finding.ts";
 import { generatedCases } from "./generated/index.ts";
-import { measured } from "./figures.ts";
-import { floors } from "./floors.ts";
-import { adversaries, millisecondsOf } from "./speed.ts";
+import { measureDetector } from "./figures.ts";
+import { minQuality } from "./floors.ts";
+import { adversaries, measureScanMs } from "./speed.ts";
 import { Random } from "../../support/random.ts";
 
 const finderOf = (slug: string) => {
@@ -26,7 +26,7 @@ const finderOf = (slug: string) => {
 describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
   test("finds the same in a text cut anywhere", () => {
     const chance = new Random(7, slug.length);
-    const cases = [...casesByHand(slug), ...generatedCases(slug)];
+    const cases = [...handWrittenCases(slug), ...generatedCases(slug)];
     for (let round = 0; round < 600; round++) {
       // Several cases in a row and fragments of them: a case may follow another text or lose its end.
       const part = (text: string) =>
@@ -34,20 +34,20 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
       const text = Array.from({ length: 1 + chance.below(5) }, () => part(chance.pick(cases).text)).join(
         chance.pick([" ", "\n", "", "."]),
       );
-      const pieces = cutIntoPieces(text, chance);
-      expect({ text, spans: findIn(finder, pieces) }).toEqual({ text, spans: findIn(finder, [text]) });
+      const pieces = splitRandomly(text, chance);
+      expect({ text, spans: findSpans(finder, pieces) }).toEqual({ text, spans: findSpans(finder, [text]) });
     }
   });
 
   test("has a hundred handwritten cases, half of them without a finding", () => {
-    const cases = casesByHand(slug);
+    const cases = handWrittenCases(slug);
     expect(cases.length).toBeGreaterThanOrEqual(100);
     expect(cases.filter(({ expected }) => expected.length === 0).length * 2).toBeGreaterThanOrEqual(cases.length);
   });
 
   test("reaches the figures of the README, less a small margin", () => {
-    const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
-    const least = floors[slug];
+    const { byHand, generated } = measureDetector(slug, (text) => findSpans(finder, [text]));
+    const least = minQuality[slug];
     expect(least).toBeDefined();
     for (const [quality, floor] of [
       [byHand, least?.byHand],
@@ -60,14 +60,14 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
 
   test.each(adversaries)("takes no longer for $name than for other text", ({ text }) => {
     // Linear work takes some ten milliseconds here, quadratic work takes seconds.
-    expect(millisecondsOf(finder, text)).toBeLessThan(1_500);
+    expect(measureScanMs(finder, text)).toBeLessThan(1_500);
   });
 });
 
 test.each(Object.entries(baselines))("%s is better than a bare pattern of its kind", (slug, pattern) => {
   const finder = finderOf(slug);
-  const bare = measured(slug, bareFind(pattern));
-  const ours = measured(slug, (text) => findIn(finder, [text]));
+  const bare = measureDetector(slug, bareFind(pattern));
+  const ours = measureDetector(slug, (text) => findSpans(finder, [text]));
   for (const set of ["byHand", "generated"] as const) {
     expect(ours[set].precision).toBeGreaterThan(bare[set].precision);
     expect(ours[set].recall).toBeGreaterThanOrEqual(bare[set].recall);
@@ -79,12 +79,12 @@ test("detectors match the names allowed in guardrails", () => {
 });
 
 describe("secrets", () => {
-  const found = (text: string) => findIn(finderOf("secrets"), [text]);
+  const found = (text: string) => findSpans(finderOf("secrets"), [text]);
 
   test("are our own keys with a correct checksum", () => {
     const key = mintKey(KeyKind.INFERENCE);
     expect(found(`the key ${key} leaked`)).toEqual([{ start: 8, end: 8 + key.length }]);
-    expect(found(`the key ${altered(key)} leaked`)).toEqual([]);
+    expect(found(`the key ${changeDigit(key)} leaked`)).toEqual([]);
     expect(found(mintKey(KeyKind.MANAGEMENT))).toHaveLength(1);
   });
 

@@ -1,7 +1,7 @@
 /** Runs a finder over a text, whole or in pieces, and checks the promises of finding in pieces. */
 import type { Finder, Found, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
-export function findIn(finder: Finder, pieces: readonly string[]): readonly TextSpan[] {
+export function findSpans(finder: Finder, pieces: readonly string[]): readonly TextSpan[] {
   const scan = finder.open();
   const spans: TextSpan[] = [];
   let decided = 0;

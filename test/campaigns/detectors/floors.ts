@@ -4,7 +4,7 @@ interface Floor {
   readonly recall: number;
 }
 
-export const floors: Readonly<Record<string, { readonly byHand: Floor; readonly generated: Floor }>> = {
+export const minQuality: Readonly<Record<string, { readonly byHand: Floor; readonly generated: Floor }>> = {
   email: { byHand: { precision: 0.98, recall: 0.98 }, generated: { precision: 0.98, recall: 0.98 } },
   phone: { byHand: { precision: 0.97, recall: 0.97 }, generated: { precision: 0.98, recall: 0.94 } },
   ssn: { byHand: { precision: 0.96, recall: 0.96 }, generated: { precision: 0.97, recall: 0.97 } },

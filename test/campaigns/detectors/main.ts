@@ -5,11 +5,11 @@ import { injectionScorer } from "@sluice/inference-svc/features/guardrails/detec
 import { injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
 import { readOrExit } from "../../support/runner/campaign-options.ts";
 import { bareFind, baselines } from "./baselines.ts";
-import { measured } from "./figures.ts";
-import { findIn } from "./finding.ts";
+import { measureDetector } from "./figures.ts";
+import { findSpans } from "./finding.ts";
 import type { Quality } from "./quality.ts";
 import { type ScorerEvaluation, evaluateFinder } from "./scorer/evaluate.ts";
-import { adversaries, heldBack, millisecondsOf, ordinaryText } from "./speed.ts";
+import { adversaries, measureHeldUnits, measureScanMs, ordinaryText } from "./speed.ts";
 
 const only = readOrExit(
   () => {
@@ -30,19 +30,19 @@ console.log(
 console.log("|---|---|---|---|---|---|---|---|---|---|");
 for (const { slug, engine, finder } of builtinDetectors) {
   if (only !== undefined && only !== slug) continue;
-  const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
-  const best = Math.min(...Array.from({ length: 5 }, () => millisecondsOf(finder, text)));
+  const { byHand, generated } = measureDetector(slug, (text) => findSpans(finder, [text]));
+  const best = Math.min(...Array.from({ length: 5 }, () => measureScanMs(finder, text)));
   const speed = text.length / 1_000 / best;
-  const held = heldBack(finder, text.slice(0, 50_000));
+  const held = measureHeldUnits(finder, text.slice(0, 50_000));
   const slowest = adversaries
-    .map((adversary) => ({ name: adversary.name, time: millisecondsOf(finder, adversary.text) }))
+    .map((adversary) => ({ name: adversary.name, time: measureScanMs(finder, adversary.text) }))
     .reduce((one, other) => (one.time > other.time ? one : other));
   console.log(
     `| ${slug} | ${engine} | ${figures(byHand)} | ${figures(generated)} | ${speed.toFixed(0)} | ${slowest.time.toFixed(0)} ms (${slowest.name}) | ${held.mean.toFixed(2)} | ${held.most} |`,
   );
   const baseline = baselines[slug];
   if (baseline !== undefined) {
-    const bare = measured(slug, bareFind(baseline));
+    const bare = measureDetector(slug, bareFind(baseline));
     console.log(`| (a bare pattern) | | ${figures(bare.byHand)} | ${figures(bare.generated)} | | | | |`);
   }
   if (only === undefined) continue;

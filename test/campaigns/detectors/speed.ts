@@ -1,7 +1,7 @@
 /** Speed of a finder, on ordinary text and on deliberately slow text. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../support/random.ts";
-import { findIn } from "./finding.ts";
+import { findSpans } from "./finding.ts";
 
 const size = 100_000;
 const filled = (part: string): string => part.repeat(Math.ceil(size / part.length)).slice(0, size);
@@ -56,15 +56,15 @@ export function ordinaryText(units: number, chance = new Random(3)): string {
 }
 
 /** Processor time instead of elapsed time, because other processes may take the processor. */
-export function millisecondsOf(finder: Finder, text: string): number {
+export function measureScanMs(finder: Finder, text: string): number {
   const before = process.cpuUsage();
-  findIn(finder, [text]);
+  findSpans(finder, [text]);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
 
 /** Mean and maximum of the units held back while a text arrives unit by unit. */
-export function heldBack(finder: Finder, text: string): { mean: number; most: number } {
+export function measureHeldUnits(finder: Finder, text: string): { mean: number; most: number } {
   const scan = finder.open();
   let [sum, most] = [0, 0];
   for (let come = 1; come <= text.length; come++) {

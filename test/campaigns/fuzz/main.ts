@@ -14,7 +14,7 @@ import { type FuzzReport, runRequestCampaign, judgeBody } from "./requests/campa
 import { type HttpFuzzReport, httpCampaign, httpLines } from "./http/campaign.ts";
 import { healingCampaign, healingLines } from "./healing/campaign.ts";
 import { type Subject, patternCampaign, patternLine, patternTrial } from "./patterns/campaign.ts";
-import { disguised } from "./patterns/disguises.ts";
+import { disguiseText } from "./patterns/disguises.ts";
 import { generatePatternCase } from "./patterns/generate.ts";
 import { Random } from "../../support/random.ts";
 import { socketCampaign } from "./sockets/campaign.ts";
@@ -79,7 +79,7 @@ async function fuzzRequests(format: FuzzedFormat): Promise<void> {
 function fuzzPatterns(subject: Subject): void {
   if (at !== undefined)
     return show(
-      JSON.stringify((subject === "patterns" ? generatePatternCase : disguised)(new Random(seed, at))),
+      JSON.stringify((subject === "patterns" ? generatePatternCase : disguiseText)(new Random(seed, at))),
       patternTrial(subject, seed, at),
     );
   const report = patternCampaign({ ...limits, subject, progress: (sofar) => console.log(patternLine(sofar)) });

@@ -1,6 +1,12 @@
 /** Endless answers of all kinds at a small size. At full size, with the default limits: npm run memory. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Endless, type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
+import {
+  type EndlessClients,
+  type EndlessKind,
+  endlessKinds,
+  startEndless,
+  waitUntilMemoryReleased,
+} from "./endless.ts";
 import { peakMib } from "./pressing.ts";
 
 const onLinux = process.platform === "linux" ? describe : describe.skip;
@@ -11,7 +17,7 @@ const maxMs = 120_000;
 const limits = { nodeOptions: ["--max-old-space-size=256"] };
 
 onLinux("endless answers of one key", () => {
-  let endless: Endless;
+  let endless: EndlessClients;
   beforeAll(async () => {
     endless = await startEndless({ gateway: limits, inference: limits });
   }, 300_000);
@@ -30,6 +36,6 @@ onLinux("endless answers of one key", () => {
     expect(small.filter(([status]) => status !== 200)).toEqual([]);
     expect(honest).toEqual([200, 8_000_000]);
     expect(message).toMatch(/^The answer is too large: .* \d+ bytes/);
-    await untilNothingIsHeld(endless);
+    await waitUntilMemoryReleased(endless);
   }, 300_000);
 });

@@ -6,7 +6,7 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
-import { type Limited, type Limits, startLimited } from "./limited.ts";
+import { type LimitedInstallation, type Limits, startLimited } from "./limited.ts";
 
 /** Kinds by the name of their model, with their request. */
 export const endlessKinds = {
@@ -40,16 +40,16 @@ export interface EndlessReport {
 
 type IsEnough = (ms: number, message: string | undefined) => boolean;
 
-export interface Endless {
-  readonly gateway: Limited;
-  readonly inference: Limited;
+export interface EndlessClients {
+  readonly gateway: LimitedInstallation;
+  readonly inference: LimitedInstallation;
   /**
    * @param each answers of each kind, all at once
    * @param isEnough whether their clients leave, after so many milliseconds and with this refusal of one of them
    */
   press(pressed: readonly EndlessKind[], each: number, isEnough: IsEnough): Promise<EndlessReport>;
   /** Answer bytes held by a process, as it reports them. */
-  heldBy(process: Limited): Promise<number>;
+  heldBy(process: LimitedInstallation): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ limits: {streams_per_key: 1000}
 export async function startEndless(
   limits: { readonly gateway: Limits; readonly inference: Limits },
   options: { readonly embeddedPostgres?: boolean } = {},
-): Promise<Endless> {
+): Promise<EndlessClients> {
   const provider: ChildProcess = fork(fileURLToPath(new URL("endless-provider.js", import.meta.url)));
   const [port] = (await once(provider, "message")) as [number];
   const installation = await startInstallation({ ...options, config: configOf(port) });
@@ -201,7 +201,7 @@ const textIn = (response: unknown): number =>
     .content[0].text.length ?? 0;
 
 /** Waits until processes hold nothing any more. */
-export async function untilNothingIsHeld(endless: Endless): Promise<void> {
+export async function waitUntilMemoryReleased(endless: EndlessClients): Promise<void> {
   const { gateway, inference } = endless;
   await eventually(async () => (await endless.heldBy(gateway)) === 0 && (await endless.heldBy(inference)) === 0);
 }

@@ -7,7 +7,7 @@ import { freePorts } from "../../support/runner/free-ports.ts";
 import type { Installation } from "../../support/installation.ts";
 import { eventually, programIn, root } from "../../support/processes.ts";
 
-export type Room = "gateway" | "inference-svc" | "admin-svc";
+export type ServiceRoom = "gateway" | "inference-svc" | "admin-svc";
 
 export interface Limits {
   /** The program that sets the limits, with its arguments; the process itself is added to them. */
@@ -17,7 +17,7 @@ export interface Limits {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export interface Limited {
+export interface LimitedInstallation {
   readonly pid: number;
   readonly port: number;
   readonly healthPort: number;
@@ -27,7 +27,7 @@ export interface Limited {
   stop(): Promise<void>;
 }
 
-const portVariables: Record<Room, readonly [string, string]> = {
+const portVariables: Record<ServiceRoom, readonly [string, string]> = {
   gateway: ["SLUICE_PORT", "SLUICE_GATEWAY_HEALTH_PORT"],
   "inference-svc": ["SLUICE_INFERENCE_PORT", "SLUICE_INFERENCE_HEALTH_PORT"],
   "admin-svc": ["SLUICE_ADMIN_PORT", "SLUICE_ADMIN_HEALTH_PORT"],
@@ -36,10 +36,10 @@ const portVariables: Record<Room, readonly [string, string]> = {
 /** Settles when the process is ready. */
 export async function startLimited(
   installation: Installation,
-  room: Room,
+  room: ServiceRoom,
   limits: Limits,
   checkout = root,
-): Promise<Limited> {
+): Promise<LimitedInstallation> {
   const [port = 0, healthPort = 0] = await freePorts(2);
   const [portVariable, healthVariable] = portVariables[room];
   const spool = mkdtempSync(join(installation.dataDir, "spool-"));

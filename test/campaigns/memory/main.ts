@@ -1,9 +1,9 @@
 /** npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes survive with their default memory. Needs root and control groups. */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { makeMemoryGroup } from "./limited.ts";
-import { type EndlessKind, endlessKinds, startEndless, untilNothingIsHeld } from "./endless.ts";
-import { type Pressed, type Pressing, startPressed } from "./pressing.ts";
-import type { Storm } from "./storm.ts";
+import { type EndlessKind, endlessKinds, startEndless, waitUntilMemoryReleased } from "./endless.ts";
+import { type PressedInstallation, type PressureOptions, startPressed } from "./pressing.ts";
+import type { RequestStorm } from "./storm.ts";
 
 const given = readNumbersOrExit("memory", {
   /** Number of bodies of 31 MiB each, all with one key. */
@@ -23,7 +23,7 @@ const groups = {
   inference: makeMemoryGroup(`sluice-inference-${process.pid}`, 2_048 * mib),
 };
 const pressed = await startPressed(groups, { embeddedPostgres: true });
-const storms: readonly Omit<Storm, "port">[] = [
+const storms: readonly Omit<RequestStorm, "port">[] = [
   { kind: "bodies", count: given.bodies, bytes: 31 * mib, key: pressed.installation.apiKey },
   { kind: "messages", count: given.messages, bytes: 48 * mib - 1_000 },
 ];
@@ -37,19 +37,19 @@ for (const kind of Object.keys(endlessKinds) as EndlessKind[]) {
   print(`${given.answers} endless answers (${kind})`, { outcomes, small, ms: endlessMs });
   console.log(`  an honest answer: status ${status}, ${characters} characters`);
   if (status !== 200 || !isAlive(endless)) alive = false;
-  await untilNothingIsHeld(endless);
+  await waitUntilMemoryReleased(endless);
 }
 alive &&= isAlive(endless);
 await endless.stop();
 for (const group of Object.values(groups)) group.remove();
 if (!alive) process.exitCode = 1;
 
-function isAlive({ gateway, inference }: Pick<Pressed, "gateway" | "inference">): boolean {
+function isAlive({ gateway, inference }: Pick<PressedInstallation, "gateway" | "inference">): boolean {
   console.log(`gateway ${gateway.alive ? "lives" : "ended"}, inference-svc ${inference.alive ? "lives" : "ended"}`);
   return gateway.alive && inference.alive;
 }
 
-function print(kind: string, { outcomes, small, ms }: Pressing): void {
+function print(kind: string, { outcomes, small, ms }: PressureOptions): void {
   const times = small.map(([, took]) => took).sort((a, b) => a - b);
   const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0);
   const answered = small.filter(([status]) => status === 200).length;

@@ -3,8 +3,14 @@ import { type Socket, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
-import { type Room, startLimited } from "./limited.ts";
-import { type Pressed, type PressedTogether, peakMib, startPressed, startPressedTogether } from "./pressing.ts";
+import { type ServiceRoom, startLimited } from "./limited.ts";
+import {
+  type PressedInstallation,
+  type PressedTogether,
+  peakMib,
+  startPressed,
+  startPressedTogether,
+} from "./pressing.ts";
 
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
@@ -14,7 +20,7 @@ const limits = { nodeOptions: ["--max-old-space-size=256"] };
 const maxPeakMib = 512;
 
 onLinux("one client that sends more than there is memory", () => {
-  let pressed: Pressed;
+  let pressed: PressedInstallation;
   beforeAll(async () => {
     pressed = await startPressed({ gateway: limits, inference: limits });
   }, 300_000);
@@ -72,7 +78,7 @@ onLinux("more connections than there are descriptors", () => {
   }, 300_000);
   afterAll(() => installation?.stop());
 
-  test.each<[Room, number]>([
+  test.each<[ServiceRoom, number]>([
     ["gateway", 256],
     // These read all their modules at once during the start, with more open files than the limit.
     ["inference-svc", 512],

@@ -4,19 +4,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
-import { type Limited, type Limits, startLimited } from "./limited.ts";
-import type { Outcomes, Storm } from "./storm.ts";
+import { type LimitedInstallation, type Limits, startLimited } from "./limited.ts";
+import type { Outcomes, RequestStorm } from "./storm.ts";
 
-export interface Pressed {
+export interface PressedInstallation {
   readonly installation: Installation;
-  readonly gateway: Limited;
-  readonly inference: Limited;
+  readonly gateway: LimitedInstallation;
+  readonly inference: LimitedInstallation;
   /** Sends the excess load, while another key makes small requests again and again. */
-  press(storm: Omit<Storm, "port">): Promise<Pressing>;
+  press(storm: Omit<RequestStorm, "port">): Promise<PressureOptions>;
   stop(): Promise<void>;
 }
 
-export interface Pressing {
+export interface PressureOptions {
   readonly outcomes: Outcomes;
   /** Status and milliseconds of each small request. */
   readonly small: readonly (readonly [number, number])[];
@@ -26,7 +26,7 @@ export interface Pressing {
 export async function startPressed(
   limits: { readonly gateway: Limits; readonly inference: Limits },
   installation: { readonly embeddedPostgres?: boolean } = {},
-): Promise<Pressed> {
+): Promise<PressedInstallation> {
   const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
   const started = await startInstallation({ ...installation, config: configOf(upstream) });
   const inference = await startLimited(started, "inference-svc", limits.inference);
@@ -51,7 +51,7 @@ export async function startPressed(
   };
 }
 
-export interface PressedTogether extends Pick<Pressed, "installation" | "press" | "stop"> {
+export interface PressedTogether extends Pick<PressedInstallation, "installation" | "press" | "stop"> {
   /** Process id. */
   readonly pid: number;
 }
@@ -107,7 +107,7 @@ async function askSmall(port: number, key: string): Promise<readonly [number, nu
   return [status, performance.now() - begun];
 }
 
-async function press(storm: Storm, ask: () => Promise<readonly [number, number]>): Promise<Pressing> {
+async function press(storm: RequestStorm, ask: () => Promise<readonly [number, number]>): Promise<PressureOptions> {
   const begun = performance.now();
   const small: (readonly [number, number])[] = [];
   const sending = sent(storm);
@@ -118,7 +118,7 @@ async function press(storm: Storm, ask: () => Promise<readonly [number, number]>
   }
 }
 
-function sent(storm: Storm): Promise<Outcomes> {
+function sent(storm: RequestStorm): Promise<Outcomes> {
   const worker = new Worker(new URL("storm.js", import.meta.url), { workerData: storm });
   return new Promise((resolve, reject) => {
     worker.once("message", resolve).once("error", reject);
@@ -126,7 +126,7 @@ function sent(storm: Storm): Promise<Outcomes> {
 }
 
 /** Peak memory of a process. */
-export function peakMib({ pid }: Pick<Limited, "pid">): number {
+export function peakMib({ pid }: Pick<LimitedInstallation, "pid">): number {
   const [, kib = "0"] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(kib) / 1_024);
 }

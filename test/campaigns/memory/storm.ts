@@ -7,7 +7,7 @@ import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn
 import { turnRequest } from "../../support/answers/run-turn.ts";
 import { parentPort, workerData } from "node:worker_threads";
 
-export interface Storm {
+export interface RequestStorm {
   readonly kind: "bodies" | "messages";
   readonly port: number;
   readonly count: number;
@@ -19,7 +19,7 @@ export interface Storm {
 /** How often each outcome came, by status or by the name of the failure. */
 export type Outcomes = Readonly<Record<string, number>>;
 
-const { kind, port, count, bytes, key } = workerData as Storm;
+const { kind, port, count, bytes, key } = workerData as RequestStorm;
 const bearer: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
 /** A JSON body of parts accepted by a chat provider. */

@@ -8,7 +8,7 @@ import { measureCutOff } from "./cut-off.ts";
 import { measureEnforcement } from "./enforcement.ts";
 import type { Figure } from "./figure.ts";
 import { measureManyKeys } from "./many-keys.ts";
-import { flatModel, measureOvershoot } from "./overshoot.ts";
+import { flatPriceModel, measureOvershoot } from "./overshoot.ts";
 
 interface Effort {
   readonly rounds: number;
@@ -40,7 +40,7 @@ function read(): { readonly names: readonly string[]; readonly effort: Effort } 
 }
 
 const { names, effort } = readOrExit(read, usage);
-const installation = await startPolicyInstallation(flatModel);
+const installation = await startPolicyInstallation(flatPriceModel);
 try {
   for (const take of names.map((name) => measures[name] as Measure)) {
     for (const { measure, found, goal, reached } of await take(installation, effort)) {

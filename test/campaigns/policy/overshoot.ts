@@ -8,7 +8,7 @@ import type { Figure } from "./figure.ts";
 const admitted = 100;
 
 /** Costs a cent for any answer. */
-export const flatModel = `  - {id: sluice/flat, endpoints: [{provider: sluice, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}`;
+export const flatPriceModel = `  - {id: sluice/flat, endpoints: [{provider: sluice, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}`;
 
 export async function measureOvershoot(installation: Installation, asked: number): Promise<Figure[]> {
   const key = await new Administrator(installation).makeKey({ limit: admitted / 100 });

@@ -7,11 +7,11 @@ import { Administrator, postBlockedTurn, startPolicyInstallation } from "./admin
 import { measureCutOff } from "./cut-off.ts";
 import { measureEnforcement } from "./enforcement.ts";
 import { startGateway, startInference } from "../../support/members.ts";
-import { flatModel, measureOvershoot } from "./overshoot.ts";
+import { flatPriceModel, measureOvershoot } from "./overshoot.ts";
 
 let installation: Installation;
 beforeAll(async () => {
-  installation = await startPolicyInstallation(flatModel);
+  installation = await startPolicyInstallation(flatPriceModel);
 });
 afterAll(() => installation?.stop());
 

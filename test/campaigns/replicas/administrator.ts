@@ -11,7 +11,7 @@ export interface AdministratorReply {
   readonly gateway: number;
 }
 
-export interface Named {
+export interface NamedRecord {
   readonly hash: string;
   /** Name in the last acknowledged change. */
   acknowledged: string;
@@ -28,7 +28,7 @@ export class ReplicaAdministrator {
   /** Requests of acknowledged changes: each has an entry in the audit log. */
   readonly acknowledged: string[] = [];
   /** Keys with an acknowledged creation. */
-  readonly keys: Named[] = [];
+  readonly keys: NamedRecord[] = [];
   readonly odd: string[] = [];
   readonly #cluster: ReplicaCluster;
   #next = 0;
@@ -64,11 +64,11 @@ export class ReplicaAdministrator {
   async makeKey(
     name: string,
     settings: object = {},
-  ): Promise<{ readonly key: string; readonly named: Named } | undefined> {
+  ): Promise<{ readonly key: string; readonly named: NamedRecord } | undefined> {
     const { status, body } = await this.change("POST", "/keys", { name, ...settings });
     if (status !== 201) return undefined;
     const { key, data } = body as { key: string; data: { hash: string } };
-    const named: Named = { hash: data.hash, acknowledged: name, uncertain: new Set() };
+    const named: NamedRecord = { hash: data.hash, acknowledged: name, uncertain: new Set() };
     this.keys.push(named);
     return { key, named };
   }
@@ -98,7 +98,7 @@ export class ReplicaAdministrator {
     }
   }
 
-  async #rename(named: Named, name: string): Promise<void> {
+  async #rename(named: NamedRecord, name: string): Promise<void> {
     const { status } = await this.change("PATCH", `/keys/${named.hash}`, { name });
     if (status === 200) named.acknowledged = name;
     else named.uncertain.add(name);

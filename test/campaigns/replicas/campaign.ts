@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../../support/random.ts";
 import { quantile } from "../policy/figure.ts";
 import { ReplicaAdministrator } from "./administrator.ts";
-import { type Checked, type Findings, compare } from "./checks.ts";
+import { type CheckedState, type Findings, compareStates } from "./checks.ts";
 import { Clients, callCost } from "./clients.ts";
 import { ReplicaCluster } from "./cluster.ts";
 import { drawFaults } from "./faults.ts";
@@ -73,7 +73,7 @@ export async function runReplicasCampaign(options: ReplicasOptions): Promise<Rep
 
 class Campaign {
   readonly #options: ReplicasOptions;
-  readonly #checked: Checked;
+  readonly #checked: CheckedState;
   readonly #policy: PolicyClients;
   /** Undefined without Redis. */
   readonly #limited: LimitedClients | undefined;
@@ -183,7 +183,7 @@ class Campaign {
   async #settled(): Promise<Findings> {
     const limit = performance.now() + deliveryLimitMs;
     for (;;) {
-      const found = await compare(this.#checked);
+      const found = await compareStates(this.#checked);
       if (Object.values(found).every((complaints) => complaints.length === 0) || performance.now() > limit)
         return found;
       await wait(200);

@@ -10,7 +10,7 @@ import type { CountingProvider } from "./provider.ts";
 
 export type Findings = Readonly<Record<string, readonly string[]>>;
 
-export interface Checked {
+export interface CheckedState {
   readonly cluster: ReplicaCluster;
   readonly provider: CountingProvider;
   readonly clients: Clients;
@@ -22,7 +22,7 @@ const shownGenerations = 20;
 /** Keys of a page. */
 const pageSize = 100;
 
-export async function compare(checked: Checked): Promise<Findings> {
+export async function compareStates(checked: CheckedState): Promise<Findings> {
   const { cluster, provider, clients, administrator } = checked;
   const { url } = cluster.postgres;
   const database = new pg.Client({ connectionString: url });

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { estimateDifficulty } from "@sluice/inference-svc/models/routing/choose/difficulty.js";
 import { page, pagePath } from "./plot.ts";
 import { simulatedRequests } from "./prompts.ts";
-import { decide, outcomes, simulate, simulatePairs } from "./simulate.ts";
+import { chooseAuto, outcomes, simulate, simulatePairs } from "./simulate.ts";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
-import { asking } from "../../inference-svc/asking.ts";
+import { testRequest } from "../../inference-svc/asking.ts";
 
 const { all, code, switchyard, weak } = simulate();
 
@@ -34,7 +34,7 @@ describe("a router without settings", () => {
   test("gives hard requests other and better models than easy requests", () => {
     const chosen = simulatedRequests.map((request) => ({
       isHard: hard.has(request.benchmark),
-      model: decide(request.text),
+      model: chooseAuto(request.text),
     }));
     const [easy, harder] = [false, true].map((isHard) => chosen.filter((each) => each.isHard === isHard));
     const easyModels = new Set(easy?.map(({ model }) => model));
@@ -48,7 +48,9 @@ describe("a router without settings", () => {
     const of = (isHard: boolean) =>
       simulatedRequests
         .filter(({ benchmark }) => hard.has(benchmark) === isHard)
-        .map(({ text }) => estimateDifficulty(asking({ input: [{ type: "message", role: "user", content: text }] })));
+        .map(({ text }) =>
+          estimateDifficulty(testRequest({ input: [{ type: "message", role: "user", content: text }] })),
+        );
     const easiest = Math.min(...of(true).map(({ difficulty }) => difficulty));
     expect(Math.max(...of(false).map(({ difficulty }) => difficulty))).toBeLessThan(easiest);
   });
@@ -57,7 +59,7 @@ describe("a router without settings", () => {
     ["a line", "What is the capital of France?"],
     ["sixteen thousand characters", "Explain this log and find the root cause. ".repeat(400)],
   ])("over %s decides in at most two milliseconds", async (_, text) => {
-    for (let warmUp = 0; warmUp < 200; warmUp++) decide(text);
-    expect(await findMinCpuMs(2, () => measureCpuMs(() => decide(text)))).toBeLessThanOrEqual(2);
+    for (let warmUp = 0; warmUp < 200; warmUp++) chooseAuto(text);
+    expect(await findMinCpuMs(2, () => measureCpuMs(() => chooseAuto(text)))).toBeLessThanOrEqual(2);
   });
 });

@@ -18,7 +18,7 @@ import {
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { asking, newScope } from "../../inference-svc/asking.ts";
+import { testRequest, newScope } from "../../inference-svc/asking.ts";
 import { openDecider } from "../../inference-svc/features/routers/deciding.ts";
 import { root } from "../../support/processes.ts";
 import { type SimulatedRequest, simulatedRequests } from "./prompts.ts";
@@ -35,7 +35,7 @@ export const outcomes = JSON.parse(
 ) as Outcomes;
 
 /** A way to choose a model, over all requests or only those for code. */
-export interface Point {
+export interface ChoicePoint {
   readonly name: string;
   /** USD per thousand requests, with answers of 600 tokens. */
   readonly cost: number;
@@ -65,7 +65,7 @@ const slugs = Object.keys(outcomes.models);
 let sessions = 0;
 /** Each request has a separate session, because a session keeps its model. */
 const requestOf = ({ text }: SimulatedRequest, plugins: Plugins = {}): TurnRequest =>
-  asking({ input: [{ type: "message", role: "user", content: text }], plugins, sessionId: `${++sessions}` });
+  testRequest({ input: [{ type: "message", role: "user", content: text }], plugins, sessionId: `${++sessions}` });
 
 /** USD per million tokens. */
 const pricesOf = new Map(
@@ -109,12 +109,12 @@ function routed({ choose }: RouterFeature, plugins: Plugins): Choose {
 const auto = routed(autoRouter, {});
 
 /** The default choice of service/auto. */
-export const decide = (text: string): string => auto({ text, benchmark: "", isCode: false });
+export const chooseAuto = (text: string): string => auto({ text, benchmark: "", isCode: false });
 
 const tiers = ["low", "medium", "high", "xhigh", "max"];
 
 /** The points of all routers over these requests, after the points of the cheapest and the best model. */
-export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly Point[]>> {
+export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly ChoicePoint[]>> {
   const every: Readonly<Record<string, Choose>> = {
     auto,
     ...Object.fromEntries(
@@ -151,7 +151,7 @@ export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "wea
 /** Candidates of service/switchyard, named in the request. */
 type Pair = Readonly<Record<PriceTier, string>>;
 
-const pointsOfPair = (pair: Pair): readonly Point[] =>
+const pointsOfPair = (pair: Pair): readonly ChoicePoint[] =>
   pointsOf(
     {
       efficient: () => pair.efficient,
@@ -167,18 +167,21 @@ const bothPrices = (model: string): number => {
 };
 
 /** The point of service/switchyard for each pair of models with the dearer one solving more. */
-export function simulatePairs(): readonly Point[] {
+export function simulatePairs(): readonly ChoicePoint[] {
   const pairs = slugs.flatMap((efficient) =>
     slugs.flatMap((capable) => (bothPrices(efficient) < bothPrices(capable) ? [{ efficient, capable }] : [])),
   );
   return pairs.flatMap((pair) => {
-    const [cheap, dear, chosen] = pointsOfPair(pair) as [Point, Point, Point];
+    const [cheap, dear, chosen] = pointsOfPair(pair) as [ChoicePoint, ChoicePoint, ChoicePoint];
     return dear.solved > cheap.solved ? [chosen] : [];
   });
 }
 
 /** The first two choices are the ends of the reference line for all others. */
-function pointsOf(choices: Readonly<Record<string, Choose>>, requests: readonly SimulatedRequest[]): readonly Point[] {
+function pointsOf(
+  choices: Readonly<Record<string, Choose>>,
+  requests: readonly SimulatedRequest[],
+): readonly ChoicePoint[] {
   const measured = Object.entries(choices).map(([name, choose]) => ({ name, ...measure(choose, requests) }));
   const [cheap, dear] = measured as [(typeof measured)[0], (typeof measured)[0]];
   return measured.map((point) => {
@@ -187,7 +190,10 @@ function pointsOf(choices: Readonly<Record<string, Choose>>, requests: readonly 
   });
 }
 
-function withEnds(routers: Readonly<Record<string, Choose>>, requests: readonly SimulatedRequest[]): readonly Point[] {
+function withEnds(
+  routers: Readonly<Record<string, Choose>>,
+  requests: readonly SimulatedRequest[],
+): readonly ChoicePoint[] {
   const alone = slugs.map((model) => ({ model, ...measure(() => model, requests) }));
   const cheapest = alone.reduce((a, b) => (b.cost < a.cost ? b : a));
   const best = alone.reduce((a, b) => (b.solved > a.solved ? b : a));

@@ -1,7 +1,7 @@
 /** Runs rows of the contract against whole installations, one after the other. */
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { bareConfiguration, fullConfiguration } from "./installation.ts";
-import { type RowOutcome, type Row, type RowVerdict, rowDialects, isWorse, verdictOf } from "./row.ts";
+import { type RowOutcome, type Row, type RowVerdict, rowDialects, isWorseVerdict, verdictOf } from "./row.ts";
 import { type RowInstallations, runCase } from "./run-case.ts";
 import { startRowServices } from "./services.ts";
 
@@ -56,7 +56,7 @@ function finalVerdict({ cases }: Row, verdict: RowVerdict): RowVerdict {
 
 /** Rows contradicting the specification, or worse than their recorded verdict. */
 export const complaintsOf = (results: readonly RowResult[]): readonly RowResult[] =>
-  results.filter(({ row, verdict }) => verdict === "wrong" || isWorse(verdict, expectedOf(row)));
+  results.filter(({ row, verdict }) => verdict === "wrong" || isWorseVerdict(verdict, expectedOf(row)));
 
 export const expectedOf = (row: Row): RowVerdict =>
   row.now ?? (row.final === undefined ? "works" : finalVerdict(row, "works"));

@@ -1,18 +1,18 @@
 /** Answers of providers in each format, whole and streamed. */
 import { eventFrame } from "../../support/answers/event-stream.ts";
 import { type Chunk, chatChunk, sse } from "../../support/providers/upstream.ts";
-import type { ModelWords, RowDialect } from "./row.ts";
+import type { ModelAnswer, RowDialect } from "./row.ts";
 
-type ReplyOf = (words: ModelWords) => unknown;
-type StreamOf = (words: ModelWords) => Chunk;
+type ReplyOf = (words: ModelAnswer) => unknown;
+type StreamOf = (words: ModelAnswer) => Chunk;
 
-const textOf = ({ text, calls, image, items }: ModelWords): string =>
+const textOf = ({ text, calls, image, items }: ModelAnswer): string =>
   text ?? (calls === undefined && image === undefined && items === undefined ? "Hello" : "");
-const callsOf = ({ calls = [] }: ModelWords) => calls.map((call, index) => ({ ...call, id: `call_${index}` }));
+const callsOf = ({ calls = [] }: ModelAnswer) => calls.map((call, index) => ({ ...call, id: `call_${index}` }));
 
 // Chat
 
-const chatMessage = (words: ModelWords) => ({
+const chatMessage = (words: ModelAnswer) => ({
   role: "assistant",
   content: textOf(words) || null,
   ...(words.thought !== undefined && { reasoning_content: words.thought }),
@@ -28,7 +28,7 @@ const chatMessage = (words: ModelWords) => ({
     images: [{ type: "image_url", image_url: { url: `data:image/png;base64,${words.image}` } }],
   }),
 });
-const chatEnd = ({ calls, cut }: ModelWords) => (cut ? "length" : calls ? "tool_calls" : "stop");
+const chatEnd = ({ calls, cut }: ModelAnswer) => (cut ? "length" : calls ? "tool_calls" : "stop");
 const chatUsage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
 
 const chat: ReplyOf = (words) => ({
@@ -43,7 +43,7 @@ const chatStream: StreamOf = (words) => ({
 
 // Responses
 
-function responseItems(words: ModelWords): Record<string, unknown>[] {
+function responseItems(words: ModelAnswer): Record<string, unknown>[] {
   const text = textOf(words);
   const part = { type: "output_text", text, annotations: [] };
   const thought = {
@@ -76,7 +76,7 @@ function responseItems(words: ModelWords): Record<string, unknown>[] {
     })),
   ];
 }
-const responseOf = (words: ModelWords, output: readonly object[]) => ({
+const responseOf = (words: ModelAnswer, output: readonly object[]) => ({
   id: "resp_1",
   object: "response",
   status: words.cut ? "incomplete" : "completed",
@@ -124,12 +124,12 @@ function itemEvents(item: Record<string, unknown>, index: number): object[] {
 
 // Messages
 
-const messageBlocks = (words: ModelWords): Record<string, unknown>[] => [
+const messageBlocks = (words: ModelAnswer): Record<string, unknown>[] => [
   ...(words.thought === undefined ? [] : [{ type: "thinking", thinking: words.thought, signature: "signed" }]),
   ...(textOf(words) === "" ? [] : [{ type: "text", text: textOf(words) }]),
   ...callsOf(words).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args })),
 ];
-const messageEnd = ({ calls, cut }: ModelWords) => (cut ? "max_tokens" : calls ? "tool_use" : "end_turn");
+const messageEnd = ({ calls, cut }: ModelAnswer) => (cut ? "max_tokens" : calls ? "tool_use" : "end_turn");
 const messageUsage = { input_tokens: 12, output_tokens: 3 };
 const messages: ReplyOf = (words) => ({
   id: "msg_1",
@@ -168,7 +168,7 @@ function blockDeltas(block: Record<string, unknown>): object[] {
 
 // Gemini
 
-const geminiParts = (words: ModelWords): object[] => [
+const geminiParts = (words: ModelAnswer): object[] => [
   ...(words.thought === undefined ? [] : [{ text: words.thought, thought: true }]),
   ...(textOf(words) === "" ? [] : [{ text: textOf(words) }]),
   ...callsOf(words).map(({ name, args }) => ({ functionCall: { name, args }, thoughtSignature: "c2lnbmVk" })),
@@ -188,7 +188,7 @@ const geminiStream: StreamOf = (words) => ({ sse: [gemini(words)] });
 
 // Converse
 
-const converseBlocks = (words: ModelWords): Record<string, object>[] => [
+const converseBlocks = (words: ModelAnswer): Record<string, object>[] => [
   ...(words.thought === undefined
     ? []
     : [{ reasoningContent: { reasoningText: { text: words.thought, signature: "signed" } } }]),
@@ -241,7 +241,7 @@ export interface ProviderReply {
   readonly body: string | Uint8Array;
 }
 
-export function replyIn(dialect: RowDialect, words: ModelWords, stream: boolean): ProviderReply {
+export function replyIn(dialect: RowDialect, words: ModelAnswer, stream: boolean): ProviderReply {
   if (words.fails) {
     const { status, code, message } = words.fails;
     return {

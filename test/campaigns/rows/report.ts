@@ -1,6 +1,6 @@
 /** The table of a run of rows. */
 import { type RowResult, complaintsOf, expectedOf } from "./campaign.ts";
-import { type RowOutcome, isWorse, rowVerdicts } from "./row.ts";
+import { type RowOutcome, isWorseVerdict, rowVerdicts } from "./row.ts";
 
 const maxAnswerLength = 300;
 
@@ -22,7 +22,7 @@ function answersOf(outcomes: readonly RowOutcome[]): string {
 export function totalLines(results: readonly RowResult[]): string[] {
   const count = (verdict: string) => results.filter((result) => result.verdict === verdict).length;
   const final = results.filter(({ row }) => row.final !== undefined).length;
-  const better = results.filter(({ row, verdict }) => isWorse(expectedOf(row), verdict));
+  const better = results.filter(({ row, verdict }) => isWorseVerdict(expectedOf(row), verdict));
   return [
     ...better.map(({ row, verdict }) => `better than written: ${row.name}: ${verdict}, not ${expectedOf(row)}`),
     ...complaintsOf(results).map(

@@ -11,7 +11,7 @@ export type RowVerdict = (typeof rowVerdicts)[number];
 export type Pattern = unknown;
 
 /** The words of a model, in any format of its provider. */
-export interface ModelWords {
+export interface ModelAnswer {
   readonly text?: string;
   readonly thought?: string;
   readonly calls?: readonly { readonly name: string; readonly args: unknown }[];
@@ -36,9 +36,9 @@ export interface RowCase {
   /** The installation without search engines and internal models. */
   readonly bare?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly says?: readonly ModelWords[];
+  readonly says?: readonly ModelAnswer[];
   /** Words of internal models and of models called by tools. */
-  readonly otherSays?: readonly ModelWords[];
+  readonly otherSays?: readonly ModelAnswer[];
   /** Expected in the last request to the provider. */
   readonly sent?: Pattern;
   /** The same for one format, in place of `sent`. */
@@ -77,11 +77,11 @@ export function verdictOf(outcomes: readonly RowOutcome[]): RowVerdict {
   return "missing";
 }
 
-export const isWorse = (verdict: RowVerdict, than: RowVerdict): boolean =>
+export const isWorseVerdict = (verdict: RowVerdict, than: RowVerdict): boolean =>
   rowVerdicts.indexOf(verdict) > rowVerdicts.indexOf(than);
 
 /** The first place where a value lacks something of a pattern; undefined when it has all of it. */
-export function findMissing(value: unknown, pattern: Pattern, path = ""): string | undefined {
+export function findMissingPart(value: unknown, pattern: Pattern, path = ""): string | undefined {
   if (pattern instanceof RegExp) {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return pattern.test(text ?? "") ? undefined : `${path || "."} lacks ${pattern}: ${text?.slice(0, 60)}`;
@@ -92,7 +92,7 @@ export function findMissing(value: unknown, pattern: Pattern, path = ""): string
   }
   if (typeof value !== "object" || value === null) return `${path} is ${JSON.stringify(value) ?? "absent"}`;
   for (const [name, inner] of Object.entries(pattern)) {
-    const missing = findMissing((value as Record<string, unknown>)[name], inner, `${path}.${name}`);
+    const missing = findMissingPart((value as Record<string, unknown>)[name], inner, `${path}.${name}`);
     if (missing !== undefined) return missing;
   }
   return undefined;
@@ -100,7 +100,7 @@ export function findMissing(value: unknown, pattern: Pattern, path = ""): string
 
 function findMissingElement(value: unknown, pattern: readonly unknown[], path: string): string | undefined {
   if (!Array.isArray(value)) return `${path} is no list`;
-  const lacking = pattern.find((inner) => value.every((element) => findMissing(element, inner) !== undefined));
+  const lacking = pattern.find((inner) => value.every((element) => findMissingPart(element, inner) !== undefined));
   if (lacking === undefined) return undefined;
   const text = JSON.stringify(lacking, (_, inner: unknown) => (inner instanceof RegExp ? String(inner) : inner));
   return `${path} has no ${text}: ${JSON.stringify(value).slice(0, 100)}`;

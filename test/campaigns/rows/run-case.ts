@@ -4,7 +4,7 @@ import { validateError, validateEvents, validateResponse } from "../../support/a
 import { parseSse } from "../../support/answers/sse.ts";
 import type { Installation } from "../../support/installation.ts";
 import { isKey, namedKeys } from "../../support/named-keys.ts";
-import { type RowOutcome, type Pattern, type RowCase, type RowDialect, findMissing } from "./row.ts";
+import { type RowOutcome, type Pattern, type RowCase, type RowDialect, findMissingPart } from "./row.ts";
 import type { RowServices } from "./services.ts";
 import { servicesOrigin, uniqueWord } from "./table/asks.ts";
 
@@ -114,7 +114,9 @@ function sentFinding(tried: RowCase, on: RowDialect, answered: Answered, { calls
   const pattern: Pattern = tried.sentBy?.[on] ?? tried.sent;
   if (pattern === undefined) return undefined;
   const last = main.at(-1);
-  const lacking = last ? findMissing(pattern instanceof RegExp ? last.text : last.value, pattern) : "nothing was sent";
+  const lacking = last
+    ? findMissingPart(pattern instanceof RegExp ? last.text : last.value, pattern)
+    : "nothing was sent";
   if (lacking === undefined) return undefined;
   return {
     verdict: "missing",
@@ -126,7 +128,7 @@ function serviceFinding({ to = {} }: RowCase, { calls }: RowServices): Finding |
   for (const [name, pattern] of Object.entries(to)) {
     const received = calls.filter(({ service }) => service === name);
     const has = received.some(
-      ({ text, value }) => findMissing(pattern instanceof RegExp ? text : value, pattern) === undefined,
+      ({ text, value }) => findMissingPart(pattern instanceof RegExp ? text : value, pattern) === undefined,
     );
     if (!has)
       return { verdict: "missing", says: `200, ${name} got ${received.at(-1)?.text.slice(0, 80) ?? "nothing"}` };
@@ -135,7 +137,7 @@ function serviceFinding({ to = {} }: RowCase, { calls }: RowServices): Finding |
 }
 
 function backFinding({ back, events = [] }: RowCase, { body, types }: Answered): Finding | undefined {
-  const lacking = back === undefined ? undefined : findMissing(body, back);
+  const lacking = back === undefined ? undefined : findMissingPart(body, back);
   if (lacking !== undefined) return { verdict: "missing", says: `200, answer: ${lacking}` };
   let at = -1;
   for (const type of events) {

@@ -9,7 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { textPdf } from "../../support/documents/pdf.ts";
 import { answerMcp } from "../../support/providers/mcp-answer.ts";
 import { replyIn } from "./provider-replies.ts";
-import { type ModelWords, type RowDialect, type ServiceName, rowDialects } from "./row.ts";
+import { type ModelAnswer, type RowDialect, type ServiceName, rowDialects } from "./row.ts";
 
 export interface ReceivedCall {
   readonly service: RowDialect | ServiceName;
@@ -24,7 +24,7 @@ export interface RowServices {
   /** Calls since the last `script`. */
   readonly calls: readonly ReceivedCall[];
   /** The last answer of each list is given again and again. */
-  script(says: readonly ModelWords[], otherSays: readonly ModelWords[]): void;
+  script(says: readonly ModelAnswer[], otherSays: readonly ModelAnswer[]): void;
   stop(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42m
 
 export async function startRowServices(): Promise<RowServices> {
   let calls: ReceivedCall[] = [];
-  const left: Record<"main" | "other", ModelWords[]> = { main: [], other: [] };
+  const left: Record<"main" | "other", ModelAnswer[]> = { main: [], other: [] };
   const next = (list: "main" | "other") => (left[list].length > 1 ? left[list].shift() : left[list][0]) ?? {};
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = (await buffer(request)).toString();
@@ -79,7 +79,7 @@ function answerOf(
   service: string,
   url: string,
   body: string,
-  next: (list: "main" | "other") => ModelWords,
+  next: (list: "main" | "other") => ModelAnswer,
   origin: string,
 ): Answered {
   if (service === "page") return pageAt(url);

@@ -14,13 +14,13 @@ const outages: readonly Outage[] = [
   { name: "all endpoints refuse", health: "refusing", places: [0, 1, 2] },
 ];
 
-export interface Simulated {
+export interface SimulationResults {
   readonly figures: SimulationFigures;
   readonly complaints: readonly string[];
 }
 
 /** Takes over the clock, the timers and the random numbers of this process. */
-export async function runSimulation(seed: number, size: Size): Promise<Simulated> {
+export async function runSimulation(seed: number, size: Size): Promise<SimulationResults> {
   const time = new VirtualTime();
   time.install(seed);
   const simulated: OutageFigures[] = [];

@@ -10,7 +10,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 /** Interval of admin-svc's log polls, each followed by a heartbeat (admin-svc/store/postgres/policy-listener.ts). */
 const pollMs = 1_000;
-export const log = openLog("simulation", "silent");
+export const silentLog = openLog("simulation", "silent");
 
 /** Replicas watching one admin-svc. */
 export class WatchingFleet {
@@ -34,7 +34,7 @@ export class WatchingFleet {
           client: this.link.client(),
           token: "t".repeat(32),
           process: `inference-svc-6c9d7b5f4-${String(place).padStart(5, "0")}`,
-          log,
+          log: silentLog,
           registry: new Registry(),
         }),
     );
@@ -61,7 +61,7 @@ export class WatchingFleet {
   }
 
   #newFeed(): PolicyFeed {
-    return new PolicyFeed({ generation: this.#generation, read: () => {}, log, registry: new Registry() });
+    return new PolicyFeed({ generation: this.#generation, read: () => {}, log: silentLog, registry: new Registry() });
   }
 }
 
@@ -148,8 +148,8 @@ async function restart(time: VirtualTime, watching: WatchingFleet, downS: number
   const connects = traffic.connects.slice(connectsBefore);
   return {
     downS,
-    peakTenth: busiest(connects, 100),
-    peakSecond: busiest(connects, 1_000),
+    peakTenth: maxEventsWithin(connects, 100),
+    peakSecond: maxEventsWithin(connects, 1_000),
     connects: connects.length,
     backS: ((backAt ?? Number.POSITIVE_INFINITY) - upAt) / 1_000,
     silenceS: silentMs / 1_000,
@@ -158,7 +158,7 @@ async function restart(time: VirtualTime, watching: WatchingFleet, downS: number
 }
 
 /** The most events within any span of this length. @param times in order */
-export function busiest(times: readonly number[], spanMs: number): number {
+export function maxEventsWithin(times: readonly number[], spanMs: number): number {
   let most = 0;
   for (let from = 0, to = 0; to < times.length; to++) {
     while (times[to]! - times[from]! >= spanMs) from++;

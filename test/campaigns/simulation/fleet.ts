@@ -20,7 +20,7 @@ import { configSchema } from "@sluice/proto/config/config-file.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { SimulatedProvider } from "./provider.ts";
 import type { VirtualTime } from "./virtual-time.ts";
-import { asking } from "../../inference-svc/asking.ts";
+import { testRequest } from "../../inference-svc/asking.ts";
 
 export const modelSlug = "acme/large";
 /** USD per million tokens of each endpoint: shares of 53, 34 and 13 percent. */
@@ -116,4 +116,4 @@ export const newTurnScope = (caller: Caller): Scope =>
 
 /** @param session a name given by the client; without a name, the first message identifies the session */
 export const newRequest = (session: string | undefined, text: string): TurnRequest =>
-  asking({ models: [modelSlug], text, ...(session !== undefined && { sessionId: session }) });
+  testRequest({ models: [modelSlug], text, ...(session !== undefined && { sessionId: session }) });

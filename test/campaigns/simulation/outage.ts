@@ -1,14 +1,14 @@
 /** An outage of providers, as clients and providers see it. */
 import { Load } from "./load.ts";
 import { SimulatedReplica, buildCatalog, endpointPrices } from "./fleet.ts";
-import { type Health, SimulatedProvider } from "./provider.ts";
+import { type ProviderHealth, SimulatedProvider } from "./provider.ts";
 import { Random } from "../../support/random.ts";
 import type { Size } from "./size.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 export interface Outage {
   readonly name: string;
-  readonly health: Exclude<Health, "well">;
+  readonly health: Exclude<ProviderHealth, "well">;
   /** Indices of the affected endpoints. */
   readonly places: readonly number[];
 }
@@ -21,7 +21,7 @@ const settleMs = 10;
 
 export interface OutageFigures {
   readonly name: string;
-  readonly health: Health;
+  readonly health: ProviderHealth;
   /** Every endpoint of the model was hit. */
   readonly isTotal: boolean;
   readonly requests: number;

@@ -13,16 +13,16 @@ import type { VirtualTime } from "./virtual-time.ts";
  * - `silent`: takes calls and never answers.
  * - `brownout`: answers 503 to three calls in ten, and takes five times as long for the others.
  */
-export type Health = "well" | "refusing" | "silent" | "brownout";
+export type ProviderHealth = "well" | "refusing" | "silent" | "brownout";
 
-const failedShare: Readonly<Record<Health, number>> = { well: 0.001, refusing: 1, silent: 1, brownout: 0.3 };
+const failedShare: Readonly<Record<ProviderHealth, number>> = { well: 0.001, refusing: 1, silent: 1, brownout: 0.3 };
 /** Mean time until the first event. */
 const answerMs = 300;
 const leastAnswerMs = 100;
 const refusalMs = 20;
 const brownoutFactor = 5;
 /** `timeouts.headers_ms` of the providers: the default of five minutes suits models with long reasoning before their first word. */
-export const silenceMs = 10_000;
+export const headersTimeoutMs = 10_000;
 
 const usage = { inputTokens: 300, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 };
 const whole: Batch = [{ type: "end", outcome: { status: "completed", serviceTier: "default", usage } }];
@@ -51,7 +51,7 @@ class LateAnswer extends Answer {
 
 /** The provider of one endpoint, as all replicas see it. */
 export class SimulatedProvider {
-  health: Health = "well";
+  health: ProviderHealth = "well";
   /** Calls by the tenth of a second since the start. */
   readonly calls: number[] = [];
   readonly #time: VirtualTime;
@@ -87,7 +87,7 @@ export class SimulatedProvider {
   }
 
   #takesMs(fails: boolean, withinMs: number): number {
-    if (this.health === "silent") return Math.min(silenceMs, withinMs);
+    if (this.health === "silent") return Math.min(headersTimeoutMs, withinMs);
     if (fails) return this.#random.exponential(refusalMs);
     const ms = leastAnswerMs + this.#random.exponential(answerMs - leastAnswerMs);
     return this.health === "brownout" ? ms * brownoutFactor : ms;

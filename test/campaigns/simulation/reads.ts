@@ -5,7 +5,7 @@
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
-import { WatchingFleet, busiest } from "./fan-out.ts";
+import { WatchingFleet, maxEventsWithin } from "./fan-out.ts";
 import { Random } from "../../support/random.ts";
 import type { Size } from "./size.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -130,7 +130,7 @@ class Readings {
   figures(reads: readonly number[], seconds: number, share: number) {
     return {
       reads: reads.length / seconds / share,
-      readsPeak: busiest(reads, 1_000) / share,
+      readsPeak: maxEventsWithin(reads, 1_000) / share,
       waited: this.#waited / this.#requests,
       longestMs: this.#longestMs,
       failed: this.#failed / this.#requests,

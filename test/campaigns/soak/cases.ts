@@ -2,10 +2,10 @@
  * The requests of the campaign: working models, models whose provider fails as in the fault table, and the
  * permitted outcomes of each.
  */
-import { type FaultRow, type Seen, faultTable } from "../../support/providers/fault-table.ts";
-import type { Act } from "../../support/providers/faulty-provider.ts";
+import { type FaultRow, type ObservedFailure, faultTable } from "../../support/providers/fault-table.ts";
+import type { SocketFailure } from "../../support/providers/faulty-provider.ts";
 import type { ClientBehaviour, StreamOutcome } from "./client.ts";
-import { long, paced } from "./provider.ts";
+import { longAnswerAct, pacedStream } from "./provider.ts";
 
 export interface SoakCase {
   readonly model: string;
@@ -20,29 +20,29 @@ const turnMs = 8_000;
 const late: ReadonlySet<string> = new Set(["failed", "status 408"]);
 
 /** The machine had no time for it, or for the client. */
-export const isLate = ({ expected }: SoakCase, { outcome, ms }: StreamOutcome): boolean =>
+export const isLateOutcome = ({ expected }: SoakCase, { outcome, ms }: StreamOutcome): boolean =>
   ms >= turnMs && late.has(outcome) && !expected.has(outcome);
 
 const faults = faultTable.filter(({ act, only }) => act !== undefined && only !== "whole");
 const nameOf = ({ phase, name }: FaultRow) => `${phase}-${name}`.replaceAll(" ", "-");
-const outcomeOf = ({ status, terminal }: Seen) => terminal?.replace("response.", "") ?? `status ${status}`;
+const outcomeOf = ({ status, terminal }: ObservedFailure) => terminal?.replace("response.", "") ?? `status ${status}`;
 
-export const acts: Readonly<Record<string, Act>> = {
-  paced,
-  long,
-  ...Object.fromEntries(faults.map((row) => [nameOf(row), row.act as Act])),
+export const providerActs: Readonly<Record<string, SocketFailure>> = {
+  paced: pacedStream,
+  long: longAnswerAct,
+  ...Object.fromEntries(faults.map((row) => [nameOf(row), row.act as SocketFailure])),
 };
 
-export const good: SoakCase = { model: "soak/paced", expected: new Set(["completed"]) };
-export const large: SoakCase = { model: "soak/long", expected: good.expected };
+export const ordinaryCase: SoakCase = { model: "soak/paced", expected: new Set(["completed"]) };
+export const largeCase: SoakCase = { model: "soak/long", expected: ordinaryCase.expected };
 
 /** Each fault at a single endpoint, and at the first of two endpoints, where the second serves and leads while the faulty one rests. */
-export const faulty: readonly SoakCase[] = faults.flatMap((row) => [
+export const faultyCases: readonly SoakCase[] = faults.flatMap((row) => [
   { model: `soak/${nameOf(row)}`, expected: new Set([outcomeOf(row.one)]) },
   { model: `soak/${nameOf(row)}-or-paced`, expected: new Set([outcomeOf(row.three), "completed"]) },
 ]);
 
-export const isExpected = ({ expected }: SoakCase, manner: ClientBehaviour, outcome: string): boolean =>
+export const isExpectedOutcome = ({ expected }: SoakCase, manner: ClientBehaviour, outcome: string): boolean =>
   expected.has(outcome) || (manner.startsWith("leaves") && outcome === "left");
 
 /** The configuration file. @param url of the provider */

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../../support/random.ts";
 import type { Installation } from "../../support/installation.ts";
 import { type ClientBehaviour, runClient } from "./client.ts";
-import { type SoakCase, faulty, good, isExpected, isLate, large } from "./cases.ts";
+import { type SoakCase, faultyCases, ordinaryCase, isExpectedOutcome, isLateOutcome, largeCase } from "./cases.ts";
 import type { Provider } from "./provider.ts";
 
 export interface SoakLoadOptions {
@@ -78,9 +78,10 @@ export class SoakLoad {
       seen: () => provider.seen(tag),
     });
     const { outcome, detail } = told;
-    if (isLate(asked, told)) return count(this.outcomes, `${outcome} ${late}`);
+    if (isLateOutcome(asked, told)) return count(this.outcomes, `${outcome} ${late}`);
     count(this.outcomes, outcome);
-    if (outcome !== busy && !isExpected(asked, manner, outcome)) this.#complain(`${asked.model}: ${outcome}`, detail);
+    if (outcome !== busy && !isExpectedOutcome(asked, manner, outcome))
+      this.#complain(`${asked.model}: ${outcome}`, detail);
   }
 
   #complain(what: string, detail: string): void {
@@ -91,9 +92,13 @@ export class SoakLoad {
 
   #choose(): { readonly asked: SoakCase; readonly manner: ClientBehaviour } {
     const { random, faults } = this.#options;
-    const asked = random.chance(faults) ? random.pick(faulty) : random.chance(largeShare) ? large : good;
+    const asked = random.chance(faults)
+      ? random.pick(faultyCases)
+      : random.chance(largeShare)
+        ? largeCase
+        : ordinaryCase;
     if (random.chance(leavingShare)) return { asked, manner: random.chance(0.5) ? "leaves" : "leaves at once" };
-    return { asked, manner: asked === large ? "reads slowly" : "reads" };
+    return { asked, manner: asked === largeCase ? "reads slowly" : "reads" };
   }
 }
 

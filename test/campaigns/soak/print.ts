@@ -1,7 +1,7 @@
 /** The words of a soak. */
 import type { OutcomeCounts } from "./load.ts";
 import { services } from "../../support/installation.ts";
-import type { ProcessReading, Readings } from "../../support/readings.ts";
+import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";
 import type { SoakReport } from "./soak.ts";
 import { slopeOf } from "./verdict.ts";
 
@@ -16,7 +16,7 @@ const mib = (kib: number) => (kib / 1_024).toFixed(1);
 const figures = ({ heapKib, residentKib, descriptors, timers, handles }: ProcessReading) =>
   `heap ${mib(heapKib)} of ${mib(residentKib)} MiB, ${descriptors} descriptors, ${timers} timers, ${handles} handles`;
 
-export const figuresIn = (readings: Readings): string =>
+export const figuresIn = (readings: ReadingsByService): string =>
   services.map((service) => `${service} ${figures(readings[service])}`).join("; ");
 
 /** A line for each service: before, after, slope under load. */

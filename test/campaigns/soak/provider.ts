@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import {
-  type Act,
+  type SocketFailure,
   httpChunk,
   lastChunk,
-  parsePathOfWhole,
+  parseCompletePath,
   streamHead,
 } from "../../support/providers/faulty-provider.ts";
 import { chatChunk, sse } from "../../support/providers/upstream.ts";
@@ -20,7 +20,7 @@ export interface Provider {
   stop(): Promise<void>;
 }
 
-export async function startSoakProvider(acts: Readonly<Record<string, Act>>): Promise<Provider> {
+export async function startSoakProvider(acts: Readonly<Record<string, SocketFailure>>): Promise<Provider> {
   const open = new Set<Socket>();
   const waiting = new Map<string, () => void>();
   const server = createServer((socket) => {
@@ -29,7 +29,7 @@ export async function startSoakProvider(acts: Readonly<Record<string, Act>>): Pr
     let tag = "";
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
-      const path = parsePathOfWhole(text);
+      const path = parseCompletePath(text);
       if (path === undefined) return;
       waiting.delete(tag);
       tag = /soak-\d+/.exec(text)?.[0] ?? "";
@@ -70,7 +70,7 @@ const tail = Buffer.concat([
 ]);
 
 /** A second of a stream in good order. */
-export const paced: Act = (socket) => {
+export const pacedStream: SocketFailure = (socket) => {
   let left = 20;
   socket.write(head);
   const timer = setInterval(() => {
@@ -83,4 +83,4 @@ export const paced: Act = (socket) => {
 const longAnswer = Buffer.concat([head, ...Array.from({ length: 2_000 }, () => delta), tail]);
 
 /** More than the buffers of sockets hold without a reader. */
-export const long: Act = (socket) => void socket.write(longAnswer);
+export const longAnswerAct: SocketFailure = (socket) => void socket.write(longAnswer);

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { countsIn, linesOf } from "./print.ts";
-import type { ProcessReading, Readings } from "../../support/readings.ts";
+import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";
 import { soak } from "./soak.ts";
-import { heapNotBack, notBack, slopeOf } from "./verdict.ts";
+import { findHeapGrowth, findUnreleased, slopeOf } from "./verdict.ts";
 
 test("after some seconds of streams, some broken and some abandoned, nothing is still held", async () => {
   const report = await soak({
@@ -30,7 +30,7 @@ describe("the verdict", () => {
     timers: 10,
     handles: 20,
   };
-  const readings = (gateway: Partial<ProcessReading>): Readings => ({
+  const readings = (gateway: Partial<ProcessReading>): ReadingsByService => ({
     gateway: { ...reading, ...gateway },
     "inference-svc": reading,
     "admin-svc": reading,
@@ -40,8 +40,8 @@ describe("the verdict", () => {
   const flat = looksOf((minutes) => 20_000 + (minutes % 2) * 4_000);
 
   test("names what did not come back", () => {
-    expect(notBack(readings({}), readings({ descriptors: 42, timers: 11 }))).toEqual([]);
-    expect(notBack(readings({}), readings({ descriptors: 60, timers: 30, handles: 50 }))).toEqual([
+    expect(findUnreleased(readings({}), readings({ descriptors: 42, timers: 11 }))).toEqual([]);
+    expect(findUnreleased(readings({}), readings({ descriptors: 60, timers: 30, handles: 50 }))).toEqual([
       "gateway: descriptors went from 40 to 60",
       "gateway: handles went from 20 to 50",
       "gateway: timers went from 10 to 30",
@@ -56,11 +56,11 @@ describe("the verdict", () => {
         "gateway",
       ),
     ).toEqual({ kibPerMinute: 3, error: 0 });
-    expect(heapNotBack(readings({}), readings({}), flat)).toEqual([]);
-    expect(heapNotBack(readings({}), readings({}), growing)).toEqual([
+    expect(findHeapGrowth(readings({}), readings({}), flat)).toEqual([]);
+    expect(findHeapGrowth(readings({}), readings({}), growing)).toEqual([
       expect.stringMatching(/^gateway: the heap grows by 20\d\.\d KiB a minute$/),
     ]);
-    expect(heapNotBack(readings({}), readings({ heapKib: 40_000 }), flat)).toEqual([
+    expect(findHeapGrowth(readings({}), readings({ heapKib: 40_000 }), flat)).toEqual([
       "gateway: heapKib went from 20000 to 40000",
     ]);
   });

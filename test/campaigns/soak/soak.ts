@@ -11,11 +11,11 @@ import { Random } from "../../support/random.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
-import { acts, buildSoakConfig } from "./cases.ts";
+import { providerActs, buildSoakConfig } from "./cases.ts";
 import { type OutcomeCounts, SoakLoad } from "./load.ts";
 import { type Provider, startSoakProvider } from "./provider.ts";
-import { type Readings, look } from "../../support/readings.ts";
-import { type Look, heapNotBack, notBack } from "./verdict.ts";
+import { type ReadingsByService, takeReadings } from "../../support/readings.ts";
+import { type LoadReading, findHeapGrowth, findUnreleased } from "./verdict.ts";
 
 export interface SoakOptions {
   readonly seed: number;
@@ -28,15 +28,15 @@ export interface SoakOptions {
   readonly streamsPerSecond: number;
   /** Share from 0 to 1. */
   readonly faults: number;
-  readonly progress?: (minutes: number, requests: number, outcomes: OutcomeCounts, readings: Readings) => void;
+  readonly progress?: (minutes: number, requests: number, outcomes: OutcomeCounts, readings: ReadingsByService) => void;
 }
 
 export interface SoakReport {
   readonly requests: number;
   readonly outcomes: OutcomeCounts;
-  readonly before: Readings;
-  readonly after: Readings;
-  readonly looks: readonly Look[];
+  readonly before: ReadingsByService;
+  readonly after: ReadingsByService;
+  readonly looks: readonly LoadReading[];
   /**
    * Complaints about outcomes, about unreleased resources, and about the ledger; see `heapComplaints` for
    * the heap.
@@ -53,7 +53,7 @@ const idleLimitMs = 60_000;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-soak-"));
-  const provider = await startSoakProvider(acts);
+  const provider = await startSoakProvider(providerActs);
   try {
     const config = buildSoakConfig(provider.url);
     const installation = await startInstallation({
@@ -78,7 +78,7 @@ class Soak {
   readonly #folder: string;
   readonly #options: SoakOptions;
   readonly #random: Random;
-  readonly #looks: Look[] = [];
+  readonly #looks: LoadReading[] = [];
   readonly #complaints: string[] = [];
 
   constructor(installation: Installation, provider: Provider, folder: string, options: SoakOptions) {
@@ -100,12 +100,12 @@ class Soak {
     await this.#watch(load);
     await this.#end(load);
     const after = await this.#afterReturn(before);
-    this.#complaints.push(...notBack(before, after), ...(await this.#ledger()));
+    this.#complaints.push(...findUnreleased(before, after), ...(await this.#ledger()));
     if (JSON.stringify(this.#installation.pids()) !== pids)
       this.#complaints.push("a process ended and was started again");
     const { requests, outcomes } = load;
     const looks = this.#looks;
-    const heapComplaints = heapNotBack(before, after, looks);
+    const heapComplaints = findHeapGrowth(before, after, looks);
     return { requests, outcomes, before, after, looks, complaints: this.#complaints, heapComplaints };
   }
 
@@ -116,8 +116,8 @@ class Soak {
     return new SoakLoad({ installation, provider: this.#provider, random: this.#random, streamsPerSecond, faults });
   }
 
-  #look(): Promise<Readings> {
-    return look(this.#installation.pids(), this.#folder);
+  #look(): Promise<ReadingsByService> {
+    return takeReadings(this.#installation.pids(), this.#folder);
   }
 
   async #watch(load: SoakLoad): Promise<void> {
@@ -156,12 +156,12 @@ class Soak {
   }
 
   /** Waits until idle connections and caches have expired. */
-  async #afterReturn(before: Readings): Promise<Readings> {
+  async #afterReturn(before: ReadingsByService): Promise<ReadingsByService> {
     const limit = performance.now() + idleLimitMs;
     await wait(this.#options.settleMs);
     for (;;) {
       const after = await this.#look();
-      if (notBack(before, after).length === 0 || performance.now() > limit) return after;
+      if (findUnreleased(before, after).length === 0 || performance.now() > limit) return after;
       await wait(1_000);
     }
   }

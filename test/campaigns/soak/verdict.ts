@@ -1,11 +1,11 @@
 /** Whether everything was released: resources at the end compared with those after the warm-up, and the course of the heap in between. */
 import { type Service, services } from "../../support/installation.ts";
-import type { ProcessReading, Readings } from "../../support/readings.ts";
+import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";
 
 /** A reading under load. */
-export interface Look {
+export interface LoadReading {
   readonly minutes: number;
-  readonly readings: Readings;
+  readonly readings: ReadingsByService;
 }
 
 /** Descriptors that may remain: a pool's connection or a records file before its close. */
@@ -26,7 +26,7 @@ export interface Slope {
 }
 
 /** Growth of the heap after collection, by least squares. */
-export function slopeOf(looks: readonly Look[], service: Service): Slope {
+export function slopeOf(looks: readonly LoadReading[], service: Service): Slope {
   const points = looks.map(({ minutes, readings }) => [minutes, readings[service].heapKib] as const);
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const middle = mean(points.map(([x]) => x));
@@ -38,14 +38,18 @@ export function slopeOf(looks: readonly Look[], service: Service): Slope {
 }
 
 /** Complaints about unreleased resources, without the heap. */
-export const notBack = (before: Readings, after: Readings): string[] =>
+export const findUnreleased = (before: ReadingsByService, after: ReadingsByService): string[] =>
   services.flatMap((service) => [
     ...above(service, "descriptors", spareDescriptors, before, after),
     ...above(service, "handles", spareHandles, before, after),
     ...above(service, "timers", spareTimers, before, after),
   ]);
 
-export const heapNotBack = (before: Readings, after: Readings, looks: readonly Look[]): string[] =>
+export const findHeapGrowth = (
+  before: ReadingsByService,
+  after: ReadingsByService,
+  looks: readonly LoadReading[],
+): string[] =>
   services.flatMap((service) => {
     const { kibPerMinute, error } = slopeOf(looks, service);
     // The slope minus twice its error, so that chance is no explanation.
@@ -60,8 +64,8 @@ function above(
   service: Service,
   what: keyof ProcessReading,
   spare: number,
-  before: Readings,
-  after: Readings,
+  before: ReadingsByService,
+  after: ReadingsByService,
 ): string[] {
   const [first, last] = [before[service][what], after[service][what]];
   return last > first + spare ? [`${service}: ${what} went from ${first} to ${last}`] : [];

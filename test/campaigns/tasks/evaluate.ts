@@ -2,9 +2,9 @@
 import { bucketsOf, extractTaskFeatures } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
 import { type TaskGuess, type Model, guessTask } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
-import { type Example, fixture, requestOf } from "./texts.ts";
+import { type Example, readFixture, requestOf } from "./texts.ts";
 
-export interface Judged extends Example, Pick<TaskGuess, "confidence"> {
+export interface GuessedExample extends Example, Pick<TaskGuess, "confidence"> {
   readonly guessed: TaskGuess["task"];
 }
 
@@ -17,7 +17,7 @@ export interface TaskEvaluation {
   readonly confident: number;
   readonly sameTaskOfConfident: number;
   readonly byTask: Readonly<Partial<Record<TaskGuess["task"], TaskAccuracy>>>;
-  readonly wrong: readonly Judged[];
+  readonly wrong: readonly GuessedExample[];
 }
 
 export interface TaskAccuracy {
@@ -28,11 +28,11 @@ export interface TaskAccuracy {
 const names = { coding: 1, agentic: 2, math: 3, knowledge: 4, writing: 5, vision: 6, general: 7 };
 
 export function evaluateTaskModel(model: Model): TaskEvaluation {
-  const judged = fixture("held-out").examples.map((example): Judged => {
+  const judged = readFixture("held-out").examples.map((example): GuessedExample => {
     const { task: guessed, confidence } = guessTask(model, bucketsOf(extractTaskFeatures(requestOf(example.line))));
     return { ...example, guessed, confidence };
   });
-  const same = ({ task, guessed }: Judged) => task === guessed;
+  const same = ({ task, guessed }: GuessedExample) => task === guessed;
   const sure = judged.filter(({ confidence }) => confidence >= 0.45);
   return {
     requests: judged.length,

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { parseModel } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { root } from "../../support/processes.ts";
 import { evaluateTaskModel } from "./evaluate.ts";
-import { fixture } from "./texts.ts";
+import { readFixture } from "./texts.ts";
 import { trainTaskModel } from "./train.ts";
 
-const found = trainTaskModel(fixture("training"));
+const found = trainTaskModel(readFixture("training"));
 writeFileSync(
   join(root, "inference-svc", "plugins", "auto-router", "tasks", "gen", "weights.ts"),
   `/** Made by npm run train-tasks. */

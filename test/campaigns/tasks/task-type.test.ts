@@ -6,7 +6,7 @@ import { guessTaskLocally } from "@sluice/inference-svc/features/routers/auto/ta
 import { parseModel } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { evaluateTaskModel } from "./evaluate.ts";
-import { fixture, requestOf } from "./texts.ts";
+import { readFixture, requestOf } from "./texts.ts";
 import { trainTaskModel } from "./train.ts";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 
@@ -21,7 +21,7 @@ describe("a guess", () => {
 
   test("comes from weights reproducible from the committed requests", () => {
     // Compared as a whole: a difference of two hundred thousand characters helps no reader.
-    expect(isDeepStrictEqual(trainTaskModel(fixture("training")), weights)).toBe(true);
+    expect(isDeepStrictEqual(trainTaskModel(readFixture("training")), weights)).toBe(true);
   }, 300_000);
 
   test("is unknown for an unfamiliar text, and marked so", () => {

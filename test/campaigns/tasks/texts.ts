@@ -12,14 +12,14 @@ export interface Example {
   readonly line: string;
 }
 
-export interface Fixture {
+export interface TaskFixture {
   readonly examples: readonly Example[];
   /** Replacements for a name in braces. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
 /** @param name of the file, without its ending */
-export function fixture(name: string): Fixture {
+export function readFixture(name: string): TaskFixture {
   const lines = readFileSync(join(root, "test", "fixtures", "tasks", `${name}.txt`), "utf8").split("\n");
   const lists = new Map<string, readonly string[]>();
   const examples: Example[] = [];
@@ -35,7 +35,7 @@ export function fixture(name: string): Fixture {
 }
 
 /** Replaces each {choice|between|words} and each {list} by one of its entries, those within choices first. */
-export function filled(line: string, lists: Fixture["lists"], chance: Random): string {
+export function fillLine(line: string, lists: TaskFixture["lists"], chance: Random): string {
   let text = line;
   for (let depth = 0; depth < 3; depth++) {
     text = text.replace(/\{([^{}]*)\}/g, (_, inner: string) => {

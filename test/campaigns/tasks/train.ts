@@ -7,7 +7,7 @@ import {
 import { type ModelFile, featureWeight, toModelFile } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { type Task, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
 import { Random } from "../../support/random.ts";
-import { type Example, type Fixture, filled, requestOf } from "./texts.ts";
+import { type Example, type TaskFixture, fillLine, requestOf } from "./texts.ts";
 
 interface Sample {
   readonly found: ReadonlySet<number>;
@@ -36,8 +36,8 @@ const greetings = ["Hi, ", "Hello! ", "Please help. ", "Quick question: ", "Hey,
 /** Tasks with data as their text; their instructions may state the work. */
 const ofData: ReadonlySet<Task> = new Set(["document", "translate"]);
 
-function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): Sample {
-  let text = filled(line, lists, chance);
+function sampleOf({ task, line }: Example, { lists }: TaskFixture, chance: Random): Sample {
+  let text = fillLine(line, lists, chance);
   const hasInstructions = text.includes(" || ");
   const hasMarks = text.startsWith("[");
   const prose = chance.pick(lists.get("prose") ?? [""]);
@@ -88,7 +88,7 @@ class Descent {
   }
 }
 
-export function trainTaskModel(fixture: Fixture): ModelFile {
+export function trainTaskModel(fixture: TaskFixture): ModelFile {
   const chance = new Random(29);
   const samples = trainedTasks.flatMap((task) => {
     const own = fixture.examples.filter((example) => example.task === task);

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildEarlier } from "./earlier.ts";
 import { type Service, services } from "../../support/installation.ts";
-import { type SuiteResult, hold, mix } from "./mixed.ts";
+import { type SuiteResult, runSuites, makeMixedCheckout } from "./mixed.ts";
 
 /** Every way to have upgraded some services, and not all of them. */
-export const halves: readonly (readonly Service[])[] = [
+export const partialUpgrades: readonly (readonly Service[])[] = [
   ["admin-svc"],
   ["admin-svc", "inference-svc"],
   ["inference-svc", "gateway"],
@@ -16,13 +16,13 @@ export const halves: readonly (readonly Service[])[] = [
   ["admin-svc", "gateway"],
 ];
 
-export interface Half {
+export interface PartialUpgrade {
   readonly upgraded: readonly Service[];
   readonly verdict: SuiteResult;
 }
 
 /** Gives an earlier build in a folder, removed when the work is done. */
-export async function withEarlier<Result>(
+export async function withEarlierBuild<Result>(
   revision: string,
   work: (earlier: string) => Promise<Result>,
 ): Promise<Result> {
@@ -46,10 +46,10 @@ export async function runUpgradeCampaign(
   wanted: readonly (readonly Service[])[],
   files: readonly string[],
   progress: (line: string) => void = () => {},
-): Promise<Half[]> {
-  const done: Half[] = [];
+): Promise<PartialUpgrade[]> {
+  const done: PartialUpgrade[] = [];
   for (const upgraded of wanted) {
-    const verdict = await hold(mix(earlier, upgraded), files);
+    const verdict = await runSuites(makeMixedCheckout(earlier, upgraded), files);
     done.push({ upgraded, verdict });
     progress(`${named(upgraded)}: ${verdict.total}${verdict.failures && `\n${verdict.failures}`}`);
   }

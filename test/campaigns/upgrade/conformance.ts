@@ -1,7 +1,7 @@
 /** Files and folders of test/e2e, by name, that check an installation from outside, without a look into a process. */
 
 /** Names of earlier tests contradicted by deliberate changes since; the changelog gives the reasons. */
-export const changedOnPurpose = [
+export const intendedChanges = [
   // A web search unsupported by the providers is left out and named in `not_sent`.
   "a tool that no provider runs is the caller's mistake, by its place",
   // A keep-alive comment has one line feed, and joins the next event; the reader of these tests took them for one block.
@@ -13,10 +13,10 @@ export const changedOnPurpose = [
 ];
 
 /** The worked examples over HTTP, and both doors of inference-svc side by side. */
-export const core = ["samples", "grpc"];
+export const coreSuites = ["samples", "grpc"];
 
 export const conformance = [
-  ...core,
+  ...coreSuites,
   "samples-native",
   "streams",
   "errors",

@@ -7,7 +7,7 @@ import { linkPackages, packagesFit } from "./packages.ts";
 export const earlierRevision = "3deba7a7ab14074dc3f0f5967bdaca3e470af9f7";
 
 /** The whole hash; undefined without git, or where the revision is not in the history, as in a shallow clone. */
-export async function hashOf(revision: string): Promise<string | undefined> {
+export async function findCommitHash(revision: string): Promise<string | undefined> {
   const { code, stdout } = await runProgram("git", ["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]).catch(
     () => ({
       code: 1,

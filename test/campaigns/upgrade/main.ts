@@ -4,10 +4,10 @@
  */
 import { parseArgs } from "node:util";
 import { readOrExit } from "../../support/runner/campaign-options.ts";
-import { runUpgradeCampaign, halves, withEarlier } from "./campaign.ts";
+import { runUpgradeCampaign, partialUpgrades, withEarlierBuild } from "./campaign.ts";
 import { type Service, services } from "../../support/installation.ts";
 import { conformance } from "./conformance.ts";
-import { earlierRevision, hashOf } from "./earlier.ts";
+import { earlierRevision, findCommitHash } from "./earlier.ts";
 import { upgradeOwnDatabase } from "./past.ts";
 
 const usage =
@@ -42,7 +42,7 @@ if (upgraded && !upgraded.every(isService)) {
   console.error(`--upgraded names some of ${services.join(", ")}`);
   process.exit(2);
 }
-const from = await hashOf(values.from);
+const from = await findCommitHash(values.from);
 if (from === undefined) {
   console.error(
     `${values.from} is not in the history of this checkout: git fetch --unshallow, or name another with --from`,
@@ -50,8 +50,8 @@ if (from === undefined) {
   process.exit(2);
 }
 const files = values.files.split(",");
-const wanted = upgraded ? [upgraded] : halves;
-const installations = await withEarlier(from, (earlier) =>
+const wanted = upgraded ? [upgraded] : partialUpgrades;
+const installations = await withEarlierBuild(from, (earlier) =>
   runUpgradeCampaign(earlier, wanted, files, (line) => console.log(line)),
 );
 const failed = installations.filter(({ verdict }) => verdict.failures !== "");

@@ -1,7 +1,7 @@
 /** A checkout with some services of an earlier build, and the tests its clients can check it with. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { changedOnPurpose } from "./conformance.ts";
+import { intendedChanges } from "./conformance.ts";
 import { serverVariable } from "../../support/database.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 import { linkPackages } from "./packages.ts";
@@ -16,7 +16,7 @@ const speakers = ["proto", "gateway", "inference-svc"];
  * in the middle of a rollout.
  * @returns its folder, next to the earlier one
  */
-export function mix(earlier: string, upgraded: readonly Service[]): string {
+export function makeMixedCheckout(earlier: string, upgraded: readonly Service[]): string {
   const folder = mkdtempSync(join(dirname(earlier), "mixed-"));
   for (const name of readdirSync(earlier)) {
     if (name === "node_modules") continue;
@@ -47,7 +47,7 @@ export interface SuiteResult {
 }
 
 /** @param files of test/e2e, without their ending */
-export async function hold(checkout: string, files: readonly string[]): Promise<SuiteResult> {
+export async function runSuites(checkout: string, files: readonly string[]): Promise<SuiteResult> {
   const server = process.env[serverVariable];
   const { code, stdout, stderr } = await runProgram(
     process.execPath,
@@ -56,7 +56,7 @@ export async function hold(checkout: string, files: readonly string[]): Promise<
       "--disable-warning=ExperimentalWarning",
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
-      `--testNamePattern=^(?!.*(?:${changedOnPurpose.join("|")})$)`,
+      `--testNamePattern=^(?!.*(?:${intendedChanges.join("|")})$)`,
       // A file's folder in test/e2e differs between revisions.
       ...files.map((file) => `/e2e/(?:.+/)?${file}\\.test\\.js$`),
     ],

@@ -10,7 +10,7 @@ import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/
 import { startPostgres } from "@sluice/local/postgres.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { fillPast, insertCallsOfBefore } from "../../support/ledger/past.ts";
+import { fillPast, insertPastCalls } from "../../support/ledger/past.ts";
 
 export interface PastUpgrade {
   /** Longest time for storing one record. */
@@ -56,7 +56,7 @@ async function writeDuring(
 }
 
 /** @param url an empty database @param calls number of records before the upgrade */
-export async function upgradePast(url: string, calls: number): Promise<PastUpgrade> {
+export async function upgradePastDatabase(url: string, calls: number): Promise<PastUpgrade> {
   const [database, writer] = [0, 1].map(() => openDatabase(url, migrationLimits, () => {})) as [
     Kysely<Database>,
     Kysely<Database>,
@@ -65,7 +65,7 @@ export async function upgradePast(url: string, calls: number): Promise<PastUpgra
     const migrator = new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
     const { error } = await migrator.migrateTo("0018_fusion_calls");
     if (error !== undefined) throw error;
-    await insertCallsOfBefore(database, calls);
+    await insertPastCalls(database, calls);
     await sql`analyze`.execute(database);
     const began = performance.now();
     const during = await writeDuring(writer, migrate(database));
@@ -96,7 +96,7 @@ export async function upgradeOwnDatabase(calls: number): Promise<PastUpgrade> {
       log: join(folder, "postgres.log"),
     });
     try {
-      return await upgradePast(server.url, calls);
+      return await upgradePastDatabase(server.url, calls);
     } finally {
       await server.stop();
     }

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { runUpgradeCampaign } from "./campaign.ts";
-import { changedOnPurpose, core } from "./conformance.ts";
-import { buildEarlier, earlierRevision, hashOf } from "./earlier.ts";
-import { mix } from "./mixed.ts";
+import { intendedChanges, coreSuites } from "./conformance.ts";
+import { buildEarlier, earlierRevision, findCommitHash } from "./earlier.ts";
+import { makeMixedCheckout } from "./mixed.ts";
 
-const from = await hashOf(earlierRevision);
+const from = await findCommitHash(earlierRevision);
 const title = from === undefined ? `half upgraded: ${earlierRevision} is not in the history here` : "half upgraded";
 
 (from === undefined ? describe.skip : describe)(title, () => {
@@ -23,10 +23,10 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("an earlier gateway serves with a new inference-svc, and the reverse", async () => {
-    const installations = await runUpgradeCampaign(earlier, [["inference-svc"], ["admin-svc", "gateway"]], core);
+    const installations = await runUpgradeCampaign(earlier, [["inference-svc"], ["admin-svc", "gateway"]], coreSuites);
     expect(installations.map(({ verdict }) => verdict.failures)).toEqual(["", ""]);
     for (const { verdict } of installations) {
-      expect(verdict.total).toMatch(new RegExp(`^[1-9]\\d* passed, 0 failed, ${changedOnPurpose.length} skipped$`));
+      expect(verdict.total).toMatch(new RegExp(`^[1-9]\\d* passed, 0 failed, ${intendedChanges.length} skipped$`));
     }
   }, 900_000);
 
@@ -45,7 +45,10 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
     });
 
   test("an earlier admin-svc gets no rule it would leave out", async () => {
-    const installation = await startInstallation({ config, checkout: mix(earlier, ["gateway", "inference-svc"]) });
+    const installation = await startInstallation({
+      config,
+      checkout: makeMixedCheckout(earlier, ["gateway", "inference-svc"]),
+    });
     try {
       expect((await createGuardrail(installation, {})).status).toBe(201);
       const refused = await createGuardrail(installation, later);
@@ -57,7 +60,10 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
   });
 
   test("an earlier inference-svc serves no key with a guardrail it cannot enforce", async () => {
-    const installation = await startInstallation({ config, checkout: mix(earlier, ["gateway", "admin-svc"]) });
+    const installation = await startInstallation({
+      config,
+      checkout: makeMixedCheckout(earlier, ["gateway", "admin-svc"]),
+    });
     const ask = async () => {
       const response = await fetch(`${installation.baseUrl}/responses`, {
         method: "POST",

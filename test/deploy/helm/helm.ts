@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { parseAllDocuments } from "yaml";
-import { type Finished, root, runProgram } from "../../support/processes.ts";
+import { type FinishedProcess, root, runProgram } from "../../support/processes.ts";
 import type { Resource } from "../kubernetes/kustomize.ts";
 
 export const chart = join(root, "deploy/helm/sluice");
@@ -37,7 +37,7 @@ async function readHelm(program: string): Promise<Helm | undefined> {
 }
 
 /** The version of Kubernetes is an argument, because a helm built from its module knows no version above 1.20. */
-export const runTemplate = (helm: string, args: readonly string[]): Promise<Finished> =>
+export const runTemplate = (helm: string, args: readonly string[]): Promise<FinishedProcess> =>
   runProgram(helm, ["template", "sluice", chart, "--namespace", "sluice", "--kube-version", "1.36.0", ...args]);
 
 /** @throws Error with helm's message when it refuses the values */

@@ -13,7 +13,7 @@ import { textPdf } from "../../support/documents/pdf.ts";
 import { FolderBuild } from "./folder.ts";
 import { firstCurl, firstKey } from "./page.ts";
 import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";
-import { type Told, toldIn } from "./told.ts";
+import { type ManifestVariables, readManifestVariables } from "./manifest-variables.ts";
 
 /** Programs and threads, active when loaded; their imports are in files of other names. */
 const started = /^(main|cli|operator|reader|reader-thread|pattern-thread)\.js$/;
@@ -25,13 +25,13 @@ interface Named {
 /** Registers the tests. @param folder for their output */
 export function inFolders(folder: string): void {
   let database: TestDatabase;
-  let settings: Told;
+  let settings: ManifestVariables;
   const folders = new Map<Target, string>();
   const running: Awaited<ReturnType<typeof spawnChild>>[] = [];
 
   beforeAll(async () => {
     database = await createDatabase();
-    settings = await toldIn(folder, database.url);
+    settings = await readManifestVariables(folder, database.url);
   });
   afterAll(async () => {
     for (const { child } of running) child.kill("SIGKILL");

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mountsBelow } from "../../support/mounts.ts";
-import { type Finished, runProgram } from "../../support/processes.ts";
+import { type FinishedProcess, runProgram } from "../../support/processes.ts";
 import { undoAfterRun } from "../../support/runner/run-folder.ts";
 import { RootFolder } from "./root-folder.ts";
 
@@ -91,7 +91,7 @@ export class Podman {
     return this.#environment;
   }
 
-  run(...args: readonly string[]): Promise<Finished> {
+  run(...args: readonly string[]): Promise<FinishedProcess> {
     const [program = "", ...rest] = [...this.words, ...args];
     return runProgram(program, rest, { environment: this.#environment });
   }

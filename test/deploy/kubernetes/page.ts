@@ -1,7 +1,7 @@
 /** Reads the secrets and keys from the instructions of the page on installing. */
 import { z } from "zod";
 import { readFolder, readPage } from "../../support/pages.ts";
-import type { GivenSecrets } from "./references.ts";
+import type { OperatorSecrets } from "./references.ts";
 
 /** Variables named by the page on observing; any value will do. */
 export function namedVariables(prefix: string): Record<string, z.ZodType> {
@@ -10,7 +10,7 @@ export function namedVariables(prefix: string): Record<string, z.ZodType> {
   return Object.fromEntries(names.map((name) => [name, z.string().optional()]));
 }
 
-export function secretsOfPage(): GivenSecrets {
+export function secretsOfPage(): OperatorSecrets {
   const page = readFolder("docs/deploy").replaceAll("\\\n", " ");
   const secrets = new Map<string, ReadonlySet<string>>();
   for (const [, name = "", rest = ""] of page.matchAll(/create secret generic ([a-z-]+)(.*)/g)) {

@@ -9,7 +9,7 @@ import { tracingEnvironment } from "@sluice/proto/lib/tracing/settings.js";
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
 import { namedVariables } from "./page.ts";
-import { type Container, type Probe, type Variable, type Workload, serves, workloadsOf } from "./workloads.ts";
+import { type Container, type Probe, type Variable, type Workload, isLongRunning, workloadsOf } from "./workloads.ts";
 
 const commandLine = z.object({
   DATABASE_URL: admin.shape.DATABASE_URL,
@@ -43,8 +43,8 @@ export function programProblems(resources: readonly Resource[]): string[] {
         ...ofVariables(container, variablesOf(container)),
         ...ofAddresses(container, resources),
         ...ofPlaces(container),
-        ...(serves(workload) ? ofProbes(container) : []),
-        ...(serves(workload) ? ofGrace(workload, container) : []),
+        ...(isLongRunning(workload) ? ofProbes(container) : []),
+        ...(isLongRunning(workload) ? ofGrace(workload, container) : []),
       ].map((problem) => `${workload.name}: ${problem}`),
     ),
   );

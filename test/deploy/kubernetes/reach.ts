@@ -3,7 +3,7 @@
  * denied.
  */
 import type { Resource } from "./kustomize.ts";
-import { type Selector, type Variable, matches, workloadsOf } from "./workloads.ts";
+import { type Selector, type Variable, matchesLabels, workloadsOf } from "./workloads.ts";
 
 /** Ports of addresses in secrets, unknown here. */
 const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432 };
@@ -26,7 +26,7 @@ export function reachProblems(resources: readonly Resource[]): string[] {
   const policies = resources.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec as PolicySpec);
   return workloadsOf(resources).flatMap(({ name, labels, containers }) => {
     const allowed = policies
-      .filter(({ podSelector }) => matches(podSelector, labels))
+      .filter(({ podSelector }) => matchesLabels(podSelector, labels))
       .flatMap(({ egress = [] }) => egress.flatMap(({ ports }) => ports.map(({ port }) => port)));
     return containers
       .flatMap(({ env = [] }) => env)

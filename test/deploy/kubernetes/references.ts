@@ -1,11 +1,19 @@
 /** Checks the existence of every resource named in a manifest. */
 import type { Resource } from "./kustomize.ts";
-import { type Reference, type Selector, type Workload, listens, matches, serves, workloadsOf } from "./workloads.ts";
+import {
+  type Reference,
+  type Selector,
+  type Workload,
+  listensOn,
+  matchesLabels,
+  isLongRunning,
+  workloadsOf,
+} from "./workloads.ts";
 
 /** Secrets made by the operator with the page on installing: their keys by their names. */
-export type GivenSecrets = ReadonlyMap<string, ReadonlySet<string>>;
+export type OperatorSecrets = ReadonlyMap<string, ReadonlySet<string>>;
 
-export function danglingReferences(resources: readonly Resource[], secrets: GivenSecrets): string[] {
+export function danglingReferences(resources: readonly Resource[], secrets: OperatorSecrets): string[] {
   const workloads = workloadsOf(resources);
   const manifests = { resources, secrets, workloads };
   return [
@@ -20,7 +28,7 @@ export function danglingReferences(resources: readonly Resource[], secrets: Give
 
 interface Manifests {
   readonly resources: readonly Resource[];
-  readonly secrets: GivenSecrets;
+  readonly secrets: OperatorSecrets;
   readonly workloads: readonly Workload[];
 }
 
@@ -33,7 +41,7 @@ function ofWorkload(workload: Workload, manifests: Manifests): string[] {
   if (account !== undefined && !find(manifests, "ServiceAccount", account))
     problems.push(`no service account ${account}`);
   for (const own of [...(selector ? [selector] : []), ...spread]) {
-    if (!matches(own, labels)) problems.push(`a selector that its own pods do not match: ${JSON.stringify(own)}`);
+    if (!matchesLabels(own, labels)) problems.push(`a selector that its own pods do not match: ${JSON.stringify(own)}`);
   }
   const service = serviceName === undefined ? undefined : find(manifests, "Service", serviceName);
   if (serviceName !== undefined && !service) problems.push(`no service ${serviceName}`);
@@ -97,15 +105,15 @@ interface ServiceSpec {
 }
 
 function ofService({ selector, ports }: ServiceSpec, { workloads }: Manifests): string[] {
-  const behind = workloads.filter(({ labels }) => matches({ matchLabels: selector }, labels));
+  const behind = workloads.filter(({ labels }) => matchesLabels({ matchLabels: selector }, labels));
   if (behind.length === 0) return [`nothing matches ${JSON.stringify(selector)}`];
   return ports
-    .filter(({ targetPort }) => !behind.every((workload) => listens(workload, targetPort)))
+    .filter(({ targetPort }) => !behind.every((workload) => listensOn(workload, targetPort)))
     .map(({ targetPort }) => `no port ${targetPort}`);
 }
 
 const ofBudget = (selector: Selector, { workloads }: Manifests): string[] =>
-  workloads.some((workload) => serves(workload) && matches(selector, workload.labels))
+  workloads.some((workload) => isLongRunning(workload) && matchesLabels(selector, workload.labels))
     ? []
     : [`nothing matches ${JSON.stringify(selector)}`];
 
@@ -130,7 +138,7 @@ interface PolicySpec {
 function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { workloads }: Manifests): string[] {
   const problems: string[] = [];
   const select = (selector: Selector): Workload[] => {
-    const found = workloads.filter(({ labels }) => matches(selector, labels));
+    const found = workloads.filter(({ labels }) => matchesLabels(selector, labels));
     if (found.length === 0) problems.push(`nothing matches ${JSON.stringify(selector)}`);
     return found;
   };
@@ -138,7 +146,7 @@ function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { work
     peers.flatMap((peer) => (peer.podSelector && !peer.namespaceSelector ? select(peer.podSelector) : []));
   const requirePorts = (targets: readonly Workload[], { ports }: Rule) => {
     for (const { port } of ports) {
-      if (!targets.every((target) => listens(target, port))) problems.push(`no port ${port}`);
+      if (!targets.every((target) => listensOn(target, port))) problems.push(`no port ${port}`);
     }
   };
   const own = select(podSelector);

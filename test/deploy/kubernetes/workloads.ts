@@ -107,9 +107,12 @@ export function workloadsOf(resources: readonly Resource[]): Workload[] {
 }
 
 /** Runs until it is stopped, unlike a job. */
-export const serves = ({ kind }: Workload): boolean => kind !== "Job";
+export const isLongRunning = ({ kind }: Workload): boolean => kind !== "Job";
 
-export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Workload["labels"]): boolean {
+export function matchesLabels(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  labels: Workload["labels"],
+): boolean {
   const named = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
   return (
     named &&
@@ -124,5 +127,5 @@ export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, l
 }
 
 /** Whether a container of the workload listens there. */
-export const listens = ({ containers }: Workload, port: number | string): boolean =>
+export const listensOn = ({ containers }: Workload, port: number | string): boolean =>
   containers.some(({ ports = [] }) => ports.some(({ name, containerPort }) => name === port || containerPort === port));

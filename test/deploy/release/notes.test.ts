@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type Finished, root, runProgram } from "../../support/processes.ts";
+import { type FinishedProcess, root, runProgram } from "../../support/processes.ts";
 
 const changelog = `# Changelog
 
@@ -34,7 +34,7 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-test-notes-"));
 beforeAll(() => writeFileSync(join(folder, "CHANGELOG.md"), changelog));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const notes = (...args: string[]): Promise<Finished> =>
+const notes = (...args: string[]): Promise<FinishedProcess> =>
   runProgram(process.execPath, [join(root, "deploy/release/notes.mjs"), ...args], { cwd: folder });
 
 test.each([

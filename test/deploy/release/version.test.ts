@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { version as running } from "@sluice/proto/lib/process/version.js";
-import { type Finished, root, runProgram } from "../../support/processes.ts";
+import { type FinishedProcess, root, runProgram } from "../../support/processes.ts";
 import { historyOf } from "../images/dockerfile.ts";
 import { stages, targets } from "../images/targets.ts";
 
@@ -73,7 +73,7 @@ describe("npm run set-version", () => {
     for (const path of paths) cpSync(join(root, path), join(folder, path));
   }
 
-  const setVersion = (...args: string[]): Promise<Finished> =>
+  const setVersion = (...args: string[]): Promise<FinishedProcess> =>
     runProgram(process.execPath, ["deploy/release/version.mjs", ...args], { cwd: folder });
 
   test("writes every place, and dates the changelog", async () => {

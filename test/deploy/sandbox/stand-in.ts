@@ -36,7 +36,7 @@ const operations = {
 operations[operation]();
 `;
 
-export interface StandIn {
+export interface FakePodman {
   /** Folder for PATH. */
   readonly path: string;
   /** Arguments of every container made, a JSON array a line. */
@@ -45,7 +45,7 @@ export interface StandIn {
 }
 
 /** @param info of the host, as `podman info` gives it */
-export function makeStandIn(info: object): StandIn {
+export function makeFakePodman(info: object): FakePodman {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-podman-"));
   writeFileSync(join(folder, "podman"), `#!${process.execPath}\n${program}`, { mode: 0o755 });
   const containers = mkdtempSync(join(folder, "containers-"));

@@ -14,7 +14,7 @@ export const chatModel = "mart/large-2";
 /** Sent only to the provider. */
 export const providerKey = "pk-9f1c27aa";
 
-export class Attacked {
+export class AttackedInstallation {
   readonly installation: Installation;
   readonly upstream: Upstream;
   readonly #pids: Readonly<Record<string, number>>;
@@ -25,7 +25,7 @@ export class Attacked {
     this.#pids = installation.pids();
   }
 
-  static async start(options: Pick<InstallationOptions, "inferenceReplicas"> = {}): Promise<Attacked> {
+  static async start(options: Pick<InstallationOptions, "inferenceReplicas"> = {}): Promise<AttackedInstallation> {
     const upstream = await startUpstream([chatStream("Hello")]);
     const installation = await startInstallation({
       ...options,
@@ -45,7 +45,7 @@ models:
       - {provider: twin, pricing: {prompt: "1", completion: "1"}}
 `,
     });
-    return new Attacked(installation, upstream);
+    return new AttackedInstallation(installation, upstream);
   }
 
   async stop(): Promise<void> {

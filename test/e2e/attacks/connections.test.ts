@@ -5,15 +5,15 @@ import { type Socket, connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { chatChunk } from "../../support/providers/upstream.ts";
-import { Attacked, chatModel, json } from "./attacked.ts";
+import { AttackedInstallation, chatModel, json } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 /** Key of the attacker: its open connections must not count against other keys. */
 let key: string;
 const sockets: Socket[] = [];
 const sessions: ClientHttp2Session[] = [];
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
   key = await attacked.makeKey();
 });
 afterEach(async () => {

@@ -1,11 +1,11 @@
 /** Attacks 24 to 34: text that two parsers read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
-import { Attacked, expectFault, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, parseBody } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
 });
 afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());

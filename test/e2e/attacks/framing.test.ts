@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/
 import { eventually } from "../../support/processes.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";
-import { Attacked, expectFault, json, model, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, json, model, parseBody } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
 });
 beforeEach(() => attacked.upstream.script([chatStream("Hello")]));
 afterEach(() => attacked.stands());

@@ -1,10 +1,10 @@
 /** Attacks 1 to 23: JSON nested too deep, too wide, read differently by other parsers, or malformed. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { Attacked, expectFault, json, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, json, parseBody } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
 });
 afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());

@@ -1,11 +1,11 @@
 /** Attacks 160 to 163: text of clients must not corrupt the output for operators. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";
-import { Attacked, expectFault, model } from "./attacked.ts";
+import { AttackedInstallation, expectFault, model } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
 });
 afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
-import { Attacked, parseBody } from "./attacked.ts";
+import { AttackedInstallation, parseBody } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 let database: pg.Client;
 beforeAll(async () => {
-  attacked = await Attacked.start({ inferenceReplicas: 1 });
+  attacked = await AttackedInstallation.start({ inferenceReplicas: 1 });
   database = new pg.Client({ connectionString: attacked.installation.databaseUrl });
   await database.connect();
 });

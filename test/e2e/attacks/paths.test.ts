@@ -1,11 +1,11 @@
 /** Attacks 35 to 55: paths that a proxy in front of the gateway may read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { Attacked, expectFault, json, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, json, parseBody } from "./attacked.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
   for (const user of ["a/b", "a%2Fb", "a", ".", "..", "a+b", "a;b=c", "a?b", "a#b", "a\\b", "a\r\nX-Y:1"]) {
     expect((await attacked.manage("POST", "/end-users", { user })).status).toBe(201);
   }

@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Answer, checkLadder } from "../../support/answers/ladder-rules.ts";
 import { type SseStream, parseSse } from "../../support/answers/sse.ts";
 import { type Reply, chatChunk, chatStream, sse } from "../../support/providers/upstream.ts";
-import { Attacked, chatModel, model, providerKey } from "./attacked.ts";
+import { AttackedInstallation, chatModel, model, providerKey } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
 });
 afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());

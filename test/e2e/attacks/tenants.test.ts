@@ -5,12 +5,12 @@ import pg from "pg";
 import { eventually } from "../../support/processes.ts";
 import type { HttpAnswer } from "../../support/raw-http.ts";
 import { responsesAnswer } from "../../support/providers/upstream.ts";
-import { Attacked, expectFault, model, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, model, parseBody } from "./attacked.ts";
 
-let attacked: Attacked;
+let attacked: AttackedInstallation;
 let database: pg.Client;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await AttackedInstallation.start();
   database = new pg.Client({ connectionString: attacked.installation.databaseUrl });
   await database.connect();
 });

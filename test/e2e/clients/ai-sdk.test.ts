@@ -14,7 +14,7 @@ import {
   tool,
 } from "ai";
 import { z } from "zod";
-import { sample, sampleStream } from "../../support/contract.ts";
+import { readSample, sampleStream } from "../../support/contract.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatChunk, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -241,7 +241,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
 test("@ai-sdk/openai shows the sources of a provider's search, whole and streamed", async () => {
   const name = "09-web-search-stream.sse";
   const response = sampleStream(name).events.at(-1)?.["response"];
-  upstream.script([{ chunks: [{ json: response }] }, { chunks: [{ bytes: sample(name) }] }]);
+  upstream.script([{ chunks: [{ json: response }] }, { chunks: [{ bytes: readSample(name) }] }]);
   const openai = createOpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey });
   // The SDK's own two types for a tool contradict each other under exactOptionalPropertyTypes.
   const tools = { web_search: openai.tools.webSearch({ searchContextSize: "low" }) } as unknown as ToolSet;

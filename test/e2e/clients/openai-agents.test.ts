@@ -4,7 +4,7 @@ import { Agent, OpenAIProvider, Runner, applyPatchTool, handoff, shellTool, tool
 import { z } from "zod";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatStream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 
 const asked: string[] = [];
 const weather = tool({
@@ -173,7 +173,7 @@ models:
         { name: "shell", args: action, id: "call_s" },
       ];
       upstream.script(
-        stream ? [callingStream("", ...calls), chatStream("Done.")] : [calling(...calls), answering("Done.")],
+        stream ? [callReplyStream("", ...calls), chatStream("Done.")] : [callReply(...calls), textReply("Done.")],
       );
       const agent = new Agent({ name: "Coder", model: "plain/model", tools: coding(done) });
       expect(await outputOf(agent, "Fix it.", stream)).toBe("Done.");

@@ -10,7 +10,7 @@ import type * as models from "@openrouter/sdk/models";
 import * as errors from "@openrouter/sdk/models/errors";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
-import { sample, sampleStream } from "../../support/contract.ts";
+import { readSample, sampleStream } from "../../support/contract.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
@@ -159,7 +159,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     ])("%s: nothing unknown, with a stream and without", async (name, request) => {
       const terminal = sampleStream(`${name}.sse`).events.at(-1);
       const whole: Reply = { chunks: [{ json: terminal?.["response"] }] };
-      upstream.script([whole, { chunks: [{ bytes: sample(`${name}.sse`) }] }]);
+      upstream.script([whole, { chunks: [{ bytes: readSample(`${name}.sse`) }] }]);
       const answers = await bothAnswers({ model: "far/native", input: "Hello", ...request });
       expect(answers.whole.output).not.toHaveLength(0);
     });
@@ -168,7 +168,9 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   test.each(["openrouter:", "service:"])(
     "a provider's own tools named %s give items in the client's spelling",
     async (prefix) => {
-      const response = JSON.parse(sample("10-service-tools.response.json").replaceAll("service:", prefix)) as object;
+      const response = JSON.parse(
+        readSample("10-service-tools.response.json").replaceAll("service:", prefix),
+      ) as object;
       const whole: Reply = { chunks: [{ json: response }] };
       upstream.script([whole, { chunks: [{ sse: [{ type: "response.completed", response }] }] }]);
       const tools: models.ResponsesRequest["tools"] = [
@@ -263,7 +265,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     });
 
     test("a failure in the middle of a stream is its last event", async () => {
-      const [before, failed] = sample("07-midstream-error.sse").split(/(?=event: response\.failed)/);
+      const [before, failed] = readSample("07-midstream-error.sse").split(/(?=event: response\.failed)/);
       let go = () => {};
       const after = new Promise<void>((resolve) => {
         go = resolve;

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { altered } from "../../support/altered.ts";
+import { changeDigit } from "../../support/altered.ts";
 import { type ServerEvent, SocketClient, textOf } from "../../support/answers/socket-client.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
@@ -189,7 +189,7 @@ describe("a response over a WebSocket", () => {
 describe("a connection", () => {
   test("needs a key, and an active key", async () => {
     expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
-    expect(await refusal({ authorization: `Bearer ${altered(installation.apiKey)}` })).toMatchObject([
+    expect(await refusal({ authorization: `Bearer ${changeDigit(installation.apiKey)}` })).toMatchObject([
       401,
       expect.any(String),
     ]);

@@ -42,7 +42,7 @@ const rs256 =
   };
 
 /** Ways to sign an id token; only the first is valid. */
-export const seals = {
+export const signingMethods = {
   right: rs256(key),
   withAnotherKey: rs256(strangersKey),
   without: (claims: Claims): string => `${encoded({ alg: "none" })}.${encoded(claims)}.`,
@@ -61,7 +61,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     issuer: `http://localhost:${(server.address() as AddressInfo).port}`,
     person: {},
     spoil: (claims) => claims,
-    seal: seals.right,
+    seal: signingMethods.right,
     userInfo: {},
     stop: () => {
       server.close();

@@ -13,7 +13,7 @@ import {
   type IdentityProvider,
   clientId,
   clientSecret,
-  seals,
+  signingMethods,
   startIdentityProvider,
 } from "./identity-provider.ts";
 
@@ -56,7 +56,12 @@ const viewer: Claims = { sub: "1", email: "eve@example.com", email_verified: tru
 const operator: Claims = { sub: "2", email: "bob@example.com", email_verified: true, groups: ["all", "on-call"] };
 
 beforeEach(() => {
-  Object.assign(provider, { person: viewer, spoil: (claims: Claims) => claims, seal: seals.right, userInfo: {} });
+  Object.assign(provider, {
+    person: viewer,
+    spoil: (claims: Claims) => claims,
+    seal: signingMethods.right,
+    userInfo: {},
+  });
 });
 
 interface Attempt {
@@ -180,9 +185,9 @@ describe("a sign-in is refused", () => {
   });
 
   test.each([
-    ["of another key", seals.withAnotherKey],
-    ["without a signature", seals.without],
-    ["that is made with the client's secret", seals.withTheSecret],
+    ["of another key", signingMethods.withAnotherKey],
+    ["without a signature", signingMethods.without],
+    ["that is made with the client's secret", signingMethods.withTheSecret],
   ])("by a token %s", async (_, seal) => {
     provider.seal = seal;
     expect(await finish(await begin())).toEqual(failed);

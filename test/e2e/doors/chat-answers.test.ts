@@ -1,6 +1,6 @@
 /** Parts of answers of chat completions other than text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { sample, sampleStream } from "../../support/contract.ts";
+import { readSample, sampleStream } from "../../support/contract.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -84,7 +84,7 @@ models:
         .slice(place?.start_index, place?.end_index)
         .join(""),
     ).not.toBe("");
-    native.script([{ chunks: [{ bytes: sample(name) }] }]);
+    native.script([{ chunks: [{ bytes: readSample(name) }] }]);
     const deltas = (await chunks(request)).map(({ delta }) => delta);
     expect(deltas.flatMap(({ annotations = [] }) => annotations)).toEqual(message.annotations);
     expect(deltas.map(({ content }) => content ?? "").join("")).toBe(message.content);

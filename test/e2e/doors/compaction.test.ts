@@ -1,6 +1,6 @@
 /** Compaction of a conversation: over its own path, by a trigger in the input, and how a later turn of any model reads the result. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { altered } from "../../support/altered.ts";
+import { changeDigit } from "../../support/altered.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -158,7 +158,7 @@ describe("a compacted conversation", () => {
 
   test("is refused after a change, and to another workspace", async () => {
     const item = await compact();
-    const changed = { ...item, encrypted_content: altered(item.encrypted_content) };
+    const changed = { ...item, encrypted_content: changeDigit(item.encrypted_content) };
     for (const [key, input] of [
       [installation.apiKey, [changed]],
       [otherKey, [item]],

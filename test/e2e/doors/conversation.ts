@@ -33,7 +33,7 @@ function told(
 }
 
 /** The body of a conversation in each format. */
-export const bodies = {
+export const conversationBodies = {
   responses: (asked: Conversation) => ({
     model: "acme/large-2",
     instructions: asked.system,
@@ -110,15 +110,15 @@ export const bodies = {
     }),
   }),
 };
-export type DoorName = keyof typeof bodies;
-export const paths: Readonly<Record<DoorName, string>> = {
+export type DoorName = keyof typeof conversationBodies;
+export const doorPaths: Readonly<Record<DoorName, string>> = {
   responses: "/responses",
   chat: "/chat/completions",
   messages: "/messages",
 };
-export const names = Object.keys(bodies) as DoorName[];
+export const doorNames = Object.keys(conversationBodies) as DoorName[];
 
-export const one: Conversation = {
+export const shortConversation: Conversation = {
   system: "Be brief.",
   said: ["Hello"],
   temperature: 1,

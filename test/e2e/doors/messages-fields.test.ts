@@ -4,7 +4,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { claudeMessage } from "../../support/providers/anthropic.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { blockFieldRows } from "./message-fields/block.ts";
-import { type Fate, said, textBlock } from "./message-fields/rows.ts";
+import { type FieldFate, userMessage, textBlock } from "./message-fields/rows.ts";
 import { settingFieldRows } from "./message-fields/setting.ts";
 import { toolFieldRows } from "./message-fields/tool.ts";
 
@@ -59,7 +59,7 @@ interface Answer {
   };
 }
 
-async function expectFate(body: object, fate: Fate): Promise<void> {
+async function expectFate(body: object, fate: FieldFate): Promise<void> {
   const from = upstream.requests.length;
   const response = await ask({ max_tokens: 2_048, messages: [{ role: "user", content: "Hi" }], ...body });
   const answer = (await response.json()) as Answer;
@@ -87,10 +87,13 @@ test.each(rows)("%s, elsewhere", async (_, body, fate, elsewhere = fate) => {
 
 test("beta names reach a provider with support for them, and are noted elsewhere", async () => {
   const betas = "context-1m-2025-08-07,later-2027-01-01";
-  await ask({ model: "t/claude", max_tokens: 9, ...said(textBlock("Hi")) }, { "anthropic-beta": betas });
+  await ask({ model: "t/claude", max_tokens: 9, ...userMessage(textBlock("Hi")) }, { "anthropic-beta": betas });
   expect(upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas);
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-  const response = await ask({ model: "t/chat", max_tokens: 9, ...said(textBlock("Hi")) }, { "anthropic-beta": betas });
+  const response = await ask(
+    { model: "t/chat", max_tokens: 9, ...userMessage(textBlock("Hi")) },
+    { "anthropic-beta": betas },
+  );
   expect(upstream.requests.at(-1)?.headers["anthropic-beta"]).toBeUndefined();
   expect(JSON.stringify(await response.json())).toContain('"path":"anthropic-beta"');
 });

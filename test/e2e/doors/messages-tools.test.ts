@@ -4,7 +4,7 @@ import { parseSse } from "../../support/answers/sse.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { claudeMessage } from "../../support/providers/anthropic.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 
 let upstream: Upstream;
 let installation: Installation;
@@ -79,7 +79,7 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
   ] as const;
 
   test.each(cases)("%j", async (tool, name, args, kind) => {
-    upstream.script([calling({ name, args }), answering("I could not.")]);
+    upstream.script([callReply({ name, args }), textReply("I could not.")]);
     const { content, stop_reason } = await answerOf({ model: "t/chat", tools: [tool], tool_choice: { type: "auto" } });
     const error = { type: `${kind}_tool_result_error`, error_code: "unavailable" };
     expect(content).toMatchObject([
@@ -91,7 +91,7 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
   });
 
   test.each(cases)("%j, as a stream", async (tool, name, args, kind) => {
-    upstream.script([callingStream("", { name, args }), chatStream("I could not.")]);
+    upstream.script([callReplyStream("", { name, args }), chatStream("I could not.")]);
     const { events } = parseSse(await (await ask({ model: "t/chat", tools: [tool], stream: true })).text());
     const blocks = events.flatMap((event) => ("content_block" in event ? [event["content_block"]] : []));
     expect(blocks).toMatchObject([
@@ -102,7 +102,7 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
   });
 
   test("a forced search", async () => {
-    upstream.script([calling({ name: "web_search", args: { query: "x" } }), answering("No.")]);
+    upstream.script([callReply({ name: "web_search", args: { query: "x" } }), textReply("No.")]);
     const choice = { type: "tool", name: "web_search" };
     const { content } = await answerOf({ model: "t/chat", tools: [search], tool_choice: choice });
     expect(content.map(({ type }) => type)).toEqual(["server_tool_use", "web_search_tool_result", "text"]);
@@ -139,7 +139,7 @@ describe("client tools with a dated type", () => {
   });
 
   test.each(["t/other", "t/chat"])("are functions elsewhere, with a note: %s", async (model) => {
-    if (model === "t/chat") upstream.script([answering("Hello")]);
+    if (model === "t/chat") upstream.script([textReply("Hello")]);
     const answer = await answerOf({ model, tools: typed });
     expect(sent()["tools"]).toHaveLength(typed.length);
     expect(JSON.stringify(sent()["tools"])).not.toContain("_2025");
@@ -191,7 +191,7 @@ describe("cache marks", () => {
     expect(called?.content).toEqual([{ ...call, ...mark }]);
     expect(answered?.content).toEqual([{ ...result, content: [text("1")], ...mark }]);
     expect(pathsOf(answer)).toEqual([]);
-    upstream.script([answering("Hello")]);
+    upstream.script([textReply("Hello")]);
     const elsewhere = await answerOf({ model: "t/chat", tools: [tool("a")], messages });
     expect(pathsOf(elsewhere)).toContain("messages.1.content.0.cache_control");
   });
@@ -220,7 +220,7 @@ describe("cache marks", () => {
   test.each(["t/chat", "t/open"])("are noted for formats without cache marks: %s", async (model) => {
     const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [] };
     const response = { id: "r", object: "response", status: "completed", output: [message] };
-    upstream.script([model === "t/chat" ? answering("Hello") : { chunks: [{ json: response }] }]);
+    upstream.script([model === "t/chat" ? textReply("Hello") : { chunks: [{ json: response }] }]);
     const answer = await answerOf({
       model,
       tools: [tool("a", mark)],

@@ -5,7 +5,14 @@ import { type Installation, startInstallation } from "../../support/installation
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import fc from "../../support/properties.ts";
-import { type Conversation, type DoorName, bodies, names, one, paths } from "./conversation.ts";
+import {
+  type Conversation,
+  type DoorName,
+  conversationBodies,
+  doorNames,
+  shortConversation,
+  doorPaths,
+} from "./conversation.ts";
 
 let upstream: Upstream;
 let installation: Installation;
@@ -27,10 +34,10 @@ afterAll(async () => {
 });
 
 const post = (name: DoorName, conversation: Conversation, key = installation.apiKey) =>
-  fetch(`${installation.baseUrl}${paths[name]}`, {
+  fetch(`${installation.baseUrl}${doorPaths[name]}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(bodies[name](conversation)),
+    body: JSON.stringify(conversationBodies[name](conversation)),
   });
 
 /** The body sent to the provider. */
@@ -62,7 +69,7 @@ test(
   async () => {
     const property = fc.asyncProperty(conversations, async (conversation) => {
       const sent = [];
-      for (const name of names) sent.push(await asked(name, conversation));
+      for (const name of doorNames) sent.push(await asked(name, conversation));
       expect(new Set(sent).size).toBe(1);
     });
     await fc.assert(property, { numRuns: runs });
@@ -76,18 +83,18 @@ test("the steps of a long conversation lead to the same bytes, whether the key h
   const said = Array.from({ length: 9 }, (_, step) => `${step}: ${"She said “no”.\n".repeat(40)}`);
   const edited = said.with(3, "something else");
   for (const told of [said.slice(0, 5), said.slice(0, 7), said, edited, said.slice(0, 5), said]) {
-    const conversation = { ...one, said: told, call: { q: "a", found: told[0]! } };
+    const conversation = { ...shortConversation, said: told, call: { q: "a", found: told[0]! } };
     const sent = new Set<string>();
-    for (const name of names) {
+    for (const name of doorNames) {
       for (const key of [installation.apiKey, installation.apiKey]) sent.add(await asked(name, conversation, key));
     }
     // A conversation new to this key.
-    if (told === edited) for (const name of names) sent.add(await asked(name, conversation, another));
+    if (told === edited) for (const name of doorNames) sent.add(await asked(name, conversation, another));
     expect(sent.size).toBe(1);
   }
 });
 
-describe.each(names)("a turn through the door of %s", (name) => {
+describe.each(doorNames)("a turn through the door of %s", (name) => {
   test("is refused by a guardrail with its message", async () => {
     const { stdout } = await installation.admin("keys", "create", "--name", `guarded ${name}`, "--json");
     const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
@@ -95,7 +102,7 @@ describe.each(names)("a turn through the door of %s", (name) => {
     const guardrail = JSON.parse((await installation.admin("guardrails", "create", ...named)).stdout) as { id: string };
     await installation.admin("guardrails", "assign", guardrail.id, hash);
     const from = upstream.requests.length;
-    const refused = await post(name, { ...one, said: ["a secret"] }, key);
+    const refused = await post(name, { ...shortConversation, said: ["a secret"] }, key);
     expect([refused.status, await refused.text()]).toEqual([
       403,
       expect.stringContaining("blocked by content filter: secret"),
@@ -104,7 +111,7 @@ describe.each(names)("a turn through the door of %s", (name) => {
   });
 
   test("has the door in its record", async () => {
-    const response = await post(name, one);
+    const response = await post(name, shortConversation);
     await response.arrayBuffer();
     const id = response.headers.get("x-generation-id");
     const record = async () => {
@@ -132,8 +139,8 @@ test("a turn through every door has the same record except the door", async () =
   await database.connect();
   try {
     const records = [];
-    for (const name of names) {
-      const response = await post(name, { ...one, call: { q: "a", found: "b" }, picture: true });
+    for (const name of doorNames) {
+      const response = await post(name, { ...shortConversation, call: { q: "a", found: "b" }, picture: true });
       await response.arrayBuffer();
       const id = response.headers.get("x-generation-id");
       const find = async () =>

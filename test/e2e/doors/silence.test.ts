@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type FieldProbe, SchemaProbes, type Schemas, isUnknown } from "../../support/probes/schema-probes.ts";
-import { toldBy } from "../../recorded/receipts.ts";
+import { readReportedChanges } from "../../recorded/receipts.ts";
 import { toolDialects } from "../../support/tool-dialects.ts";
 import { type Upstream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
-import { probedDoors, unprobed, probeRules } from "./silence/rules.ts";
+import { probedDoors, fieldsWithoutEffect, probeRules } from "./silence/rules.ts";
 
 const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Fine." }] };
 const cohereAnswer = {
@@ -100,7 +100,7 @@ async function ask(door: string, kind: string, body: object): Promise<Outcome> {
   if (answer.status !== 200) return { status: answer.status, sent: `${answer.status}`, told: [text] };
   // Names of betas are sent in a header.
   const { path = "", body: sent = "", headers = {} } = requests[before] ?? {};
-  const told = toldBy(text, answer.headers);
+  const told = readReportedChanges(text, answer.headers);
   const warnings = (answer.headers.get("x-sluice-warning") ?? "")
     .split(", ")
     .map((each) => each.replace(/^unknown field /, ""));
@@ -160,7 +160,7 @@ const allKinds = process.env["SILENCE"] === "all";
 describe.each(probedDoors)("a request at %s", (door, name, body) => {
   const probes = new SchemaProbes({ schemas, ...probeRules })
     .of(schemas[name]!, body)
-    .filter(({ label }) => !unprobed.some(({ fields }) => fields.test(label)));
+    .filter(({ label }) => !fieldsWithoutEffect.some(({ fields }) => fields.test(label)));
 
   async function findLost(kind: string): Promise<readonly string[]> {
     const lost: string[] = [];

@@ -3,7 +3,7 @@
  * calls, the retry hints, and that no socket of a failed attempt stays open.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type FaultRow, type Seen, faultTable } from "../../support/providers/fault-table.ts";
+import { type FaultRow, type ObservedFailure, faultTable } from "../../support/providers/fault-table.ts";
 import { type FaultyProvider, startFaultyProvider, startWithoutTls } from "../../support/providers/faulty-provider.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -31,7 +31,7 @@ const cases: readonly Case[] = faultTable.flatMap((row) =>
 
 /** Outcome of a case, in the terms of the table. */
 interface Found {
-  readonly seen: Omit<Seen, "retryAfter">;
+  readonly seen: Omit<ObservedFailure, "retryAfter">;
   readonly retryAfter: number | undefined;
   /** Terminal events, and what ended the stream. */
   readonly terminals: number;
@@ -127,7 +127,7 @@ describe("the fault matrix", () => {
     const { events } = parseSse(text);
     const terminals = events.filter(({ type }) => /^response\.(?:completed|failed|incomplete)$/.test(type));
     const last = terminals.at(-1) as unknown as {
-      type: NonNullable<Seen["terminal"]>;
+      type: NonNullable<ObservedFailure["terminal"]>;
       response: { service_metadata: { attempts: unknown[] }; error: unknown };
     };
     return {
@@ -140,7 +140,7 @@ describe("the fault matrix", () => {
   }
 
   /** The expected outcome; members that only streams have are left out for whole answers. */
-  const wanted = ({ row, stream, endpoints }: Case): Omit<Seen, "retryAfter"> => {
+  const wanted = ({ row, stream, endpoints }: Case): Omit<ObservedFailure, "retryAfter"> => {
     const { status, attempts, terminal } = endpoints === 1 ? row.one : row.three;
     return { status, attempts, ...(stream && terminal && { terminal }) };
   };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { spoolFolder } from "@sluice/local/spools.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import {
-  type Member,
+  type InstallationProcess,
   serviceSecrets,
   spawnGateway,
   spawnInference,
@@ -116,7 +116,7 @@ interface Cause {
   readonly repair: (bad: Bad) => void | Promise<void>;
 }
 
-interface Bad extends Member {
+interface Bad extends InstallationProcess {
   readonly spool: string;
   readonly config: string;
   readonly toAdmin: Link;
@@ -233,7 +233,7 @@ describe("one of two inference processes fails locally", () => {
   let upstream: Upstream;
   let installation: Installation;
   let bad: Bad;
-  let gateway: Member;
+  let gateway: InstallationProcess;
   let clients: Clients;
   const disk = mkdtempSync(join(tmpdir(), "sluice-disk-"));
   const isMounted = mount(disk);

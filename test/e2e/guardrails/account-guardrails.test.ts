@@ -3,7 +3,7 @@ import type { Client } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
-import { type Member, serviceSecrets, startGateway } from "../../support/members.ts";
+import { type InstallationProcess, serviceSecrets, startGateway } from "../../support/members.ts";
 import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";
@@ -18,7 +18,7 @@ interface Answer {
 }
 
 let installation: Installation;
-let second: Member;
+let second: InstallationProcess;
 let processes: readonly Client[];
 /** Management keys of the account, and of another workspace. */
 let account: string;

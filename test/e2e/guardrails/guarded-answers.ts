@@ -1,17 +1,17 @@
 /** Answers with forbidden text from providers of every format, by the channel that carries the text. */
 import * as cohere from "../../inference-svc/models/dialects/cohere-translation.ts";
 import * as converse from "../../inference-svc/models/dialects/converse-translation.ts";
-import { type Json, kinds, streamOf } from "../../inference-svc/models/dialects/item-stories.ts";
+import { type Json, itemKinds, streamOf } from "../../inference-svc/models/dialects/item-stories.ts";
 import * as messages from "../../inference-svc/models/dialects/messages-translation.ts";
 import { type Reply, chatAnswer, chatChunk, responsesAnswer, sse } from "../../support/providers/upstream.ts";
 
 /** Found nowhere but in these answers. */
-export const forbidden = "plutonium";
+export const forbiddenWord = "plutonium";
 const cut = ["It is plu", "toni", "um now"];
 const said = cut.join("");
 
 /** The part of the forbidden words shown by a text. Ids are left out: they contain any three letters by chance. */
-export const shownOf = (text: string): string | undefined =>
+export const findForbiddenPart = (text: string): string | undefined =>
   /plu|toni/.exec(text.replaceAll(/\b[a-z]+[_-][0-9A-Za-z]{22}\b/g, ""))?.[0];
 
 const json = JSON.stringify({ a: said });
@@ -71,9 +71,9 @@ const bedrock = (channel: string, frames: readonly Uint8Array[], content: object
   channel,
   streamed: {
     headers: { "content-type": "application/vnd.amazon.eventstream" },
-    chunks: [{ bytes: Buffer.concat([converse.converseStart(), ...frames, ...converse.ended("end_turn")]) }],
+    chunks: [{ bytes: Buffer.concat([converse.converseStart(), ...frames, ...converse.endEvents("end_turn")]) }],
   },
-  whole: body(converse.answer([content])),
+  whole: body(converse.converseAnswer([content])),
 });
 
 const command = (channel: string, streamed: readonly object[], message: object): ProviderAnswer => ({
@@ -106,7 +106,7 @@ const kept: ReadonlySet<string> = new Set(
 const wordless: ReadonlySet<string> = new Set(["compaction", "service:datetime", "image_generation_call"]);
 
 /** Every kind of item of a Responses server, with texts in all of its fields and events. */
-const responses = kinds
+const responses = itemKinds
   .filter(({ type }) => !wordless.has(type))
   .map(({ type, story }): ProviderAnswer => {
     const texts = { ...(spoiled(story.item) as Json), later_field: said };
@@ -139,7 +139,7 @@ const responsesDeltas = (channel: string, start: object, stem: string, more: obj
 const part = { content_index: 0 };
 const message = { role: "assistant", status: "completed" };
 
-export const answers: readonly ProviderAnswer[] = [
+export const answersWithForbiddenWord: readonly ProviderAnswer[] = [
   chat(
     "text",
     cut.map((content) => ({ content })),

@@ -15,7 +15,7 @@ import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type SseStream, parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { answers, forbidden, shownOf } from "./guarded-answers.ts";
+import { answersWithForbiddenWord, forbiddenWord, findForbiddenPart } from "./guarded-answers.ts";
 
 const dialects = ["chat", "responses", "messages", "gemini", "converse", "cohere"];
 
@@ -61,7 +61,7 @@ const send = (method: string, path: string, body: object, key = installation.man
 
 /** A guardrail, and its id. */
 async function makeGuardrail(action: string, appliesTo: string): Promise<string> {
-  const filters = [{ pattern: forbidden, label: "<metal>", action }];
+  const filters = [{ pattern: forbiddenWord, label: "<metal>", action }];
   const made = await send("POST", "/guardrails", { name: action, content_filters: filters, applies_to: appliesTo });
   return ((await made.json()) as { data: { id: string } }).data.id;
 }
@@ -137,7 +137,7 @@ const doors: Readonly<Record<string, (key: string, request: RunTurnRequest) => P
   ),
 };
 
-const channels = answers.filter(
+const channels = answersWithForbiddenWord.filter(
   ({ dialect, channel }) => dialect !== "responses" || /^(message|reasoning|custom_tool_call) /.test(channel),
 );
 
@@ -160,7 +160,7 @@ describe.each(["redact", "block"])("%s", (action) => {
       };
       for (const [name, ask] of Object.entries(doors)) {
         const [{ items, fault }, text] = await ask(key, turnRequest(model, "Say it", { stream }));
-        expect([name, shownOf(text)]).toEqual([name, undefined]);
+        expect([name, findForbiddenPart(text)]).toEqual([name, undefined]);
         if (action === "redact") expect([name, items]).toEqual([name, output?.map(masked)]);
         // In a stream some output may have been sent by then.
         else if (fault || !stream) {
@@ -215,7 +215,7 @@ describe("a policy changed during a stream", () => {
   const redacted = { said: "All is well. It is <metal> now", deeds: ["redacted"] };
   const flagged = { said: "All is well. It is plutonium now", deeds: ["flagged"] };
   const untouched = { ...flagged, deeds: [] };
-  const asFlag = { content_filters: [{ pattern: forbidden, label: "<metal>", action: "flag" }] };
+  const asFlag = { content_filters: [{ pattern: forbiddenWord, label: "<metal>", action: "flag" }] };
 
   test.each<[string, boolean, (id: string, key: string) => Promise<Response>, object, object]>([
     ["edited", true, (id) => send("PATCH", `/guardrails/${id}`, asFlag), redacted, flagged],
@@ -248,6 +248,6 @@ describe("a policy changed during a stream", () => {
     const { events } = await running.ended();
     running.go();
     expect(events.at(-1)).toMatchObject({ type: "response.failed", response: { error_type: "authentication" } });
-    expect(shownOf(JSON.stringify(events))).toBeUndefined();
+    expect(findForbiddenPart(JSON.stringify(events))).toBeUndefined();
   });
 });

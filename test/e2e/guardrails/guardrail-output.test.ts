@@ -8,7 +8,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { answers, forbidden, shownOf } from "./guarded-answers.ts";
+import { answersWithForbiddenWord, forbiddenWord, findForbiddenPart } from "./guarded-answers.ts";
 
 const dialects = ["chat", "responses", "messages", "gemini", "converse", "cohere"];
 
@@ -34,7 +34,7 @@ ${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: $
 `,
   });
   for (const action of ["block", "redact"]) {
-    keys[action] = await guardedKey(`--${action}`, forbidden, "--label", "<metal>", "--applies-to", "output");
+    keys[action] = await guardedKey(`--${action}`, forbiddenWord, "--label", "<metal>", "--applies-to", "output");
   }
 });
 afterAll(async () => {
@@ -64,17 +64,17 @@ const ask = (key: string | undefined, model: string, stream: boolean, more: obje
   });
 
 describe.each([true, false])("stream: %s", (stream) => {
-  test.each(answers)("$dialect $channel", async ({ dialect, streamed, whole }) => {
+  test.each(answersWithForbiddenWord)("$dialect $channel", async ({ dialect, streamed, whole }) => {
     upstream.script([stream ? streamed : whole]);
     const redacted = await ask(keys["redact"], `${dialect}/model`, stream);
     const shown = await redacted.text();
     expect([redacted.status, shown]).toEqual([200, expect.stringContaining("<metal>")]);
-    expect(shownOf(shown)).toBeUndefined();
+    expect(findForbiddenPart(shown)).toBeUndefined();
     if (stream) checkLadder(parseSse(shown), false);
     upstream.script([stream ? streamed : whole]);
     const blocked = await ask(keys["block"], `${dialect}/model`, stream);
     const refusal = await blocked.text();
-    expect(shownOf(refusal)).toBeUndefined();
+    expect(findForbiddenPart(refusal)).toBeUndefined();
     // In a stream some output may have been sent by then.
     if (blocked.status === 403) expect(refusal).toContain('"patterns":["<metal>"]');
     else expect([stream, refusal]).toEqual([true, expect.stringContaining('"reason":"content_filter"')]);
@@ -125,13 +125,13 @@ test("a block in the middle ends the stream after its permitted part, and stops 
 });
 
 test("in audit mode a match is delivered, and the receipt names the would-be action", async () => {
-  const key = await guardedKey("--block", forbidden, "--applies-to", "output", "--mode", "audit");
-  const said = answers.find(({ dialect, channel }) => dialect === "chat" && channel === "text");
+  const key = await guardedKey("--block", forbiddenWord, "--applies-to", "output", "--mode", "audit");
+  const said = answersWithForbiddenWord.find(({ dialect, channel }) => dialect === "chat" && channel === "text");
   upstream.script([said?.whole ?? {}]);
   const answer = (await (await ask(key, "chat/model", false)).json()) as Record<string, unknown>;
   expect(answer).toMatchObject({
     status: "completed",
-    output: [{ content: [{ text: `It is ${forbidden} now` }] }],
+    output: [{ content: [{ text: `It is ${forbiddenWord} now` }] }],
     service_metadata: { pipeline: [{ data: { action: "blocked", mode: "audit", applies_to: "output" } }] },
   });
 });

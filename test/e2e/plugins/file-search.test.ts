@@ -4,7 +4,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let model: Upstream;
@@ -44,7 +44,7 @@ const post = (body: object, path = "/responses") =>
 const asks = { name: "file_search", args: { query: "notice" } };
 
 test("whole and streamed, the search is an item cited by the answer", async () => {
-  model.script([calling(asks), answering("Three months [a.pdf].")]);
+  model.script([callReply(asks), textReply("Three months [a.pdf].")]);
   const whole = await post({});
   const body = (await whole.json()) as { output: unknown };
   expect([whole.status, validateResponse(body)]).toEqual([200, []]);
@@ -52,7 +52,7 @@ test("whole and streamed, the search is an item cited by the answer", async () =
   const output = [{ type: "file_search_call", queries: ["notice"] }, { content: [{ annotations }] }];
   expect(body).toMatchObject({ output, usage: { server_tool_use_details: { tool_calls_executed: 1 } } });
   expect(store.requests.at(-1)?.path).toBe("/vector_stores/vs_1/search");
-  model.script([callingStream("", asks), chatStream("Three months [a.pdf].")]);
+  model.script([callReplyStream("", asks), chatStream("Three months [a.pdf].")]);
   const stream = parseSse(await (await post({ stream: true, include: ["file_search_call.results"] })).text());
   expect(checkLadder(stream, true)).toMatchObject({ output: [{ results: [{ text: "Three months." }] }, output[1]] });
   expect(validateEvents(stream.events)).toEqual([]);

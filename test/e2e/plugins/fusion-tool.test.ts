@@ -5,7 +5,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 import {
   type Received,
   type Upstream,
@@ -46,9 +46,9 @@ const analysis = { consensus: ["x"], contradictions: [], partial_coverage: [], u
 const asksPanel = { name: "service_fusion", args: {} };
 
 beforeEach(() => {
-  panel.script([answering("A part.")]);
-  lead.script([answering(JSON.stringify(analysis))]);
-  outer.script([calling(asksPanel), answering("The whole.")]);
+  panel.script([textReply("A part.")]);
+  lead.script([textReply(JSON.stringify(analysis))]);
+  outer.script([callReply(asksPanel), textReply("The whole.")]);
 });
 
 const fusion = { type: "service:fusion" };
@@ -115,7 +115,7 @@ test("one response has the item of the panel, the answer after it, and the sum o
 
 test("a stream shows the panel's progress, in the order of every stream", async () => {
   panel.script([chatStream("A ", "part."), { status: 429 }]);
-  outer.script([callingStream("", asksPanel), chatStream("The ", "whole.")]);
+  outer.script([callReplyStream("", asksPanel), chatStream("The ", "whole.")]);
   const response = await post({ stream: true, tools: [{ type: "vendor:fusion" }] });
   const stream = parseSse(await response.text());
   checkLadder(stream, true);
@@ -148,7 +148,7 @@ test("a stream shows the panel's progress, in the order of every stream", async 
 test("the panel's item is accepted as input, and read again", async () => {
   const { output } = (await (await post({})).json()) as Told;
   const told = messagesSent().at(-1);
-  outer.script([answering("Still.")]);
+  outer.script([textReply("Still.")]);
   const input = [{ role: "user", content: "Which engine?" }, ...output, { role: "user", content: "Sure?" }];
   const response = await post({ input });
   expect(response.status).toBe(200);
@@ -174,7 +174,7 @@ test.each([
 });
 
 test("tool_choice none calls no panel", async () => {
-  outer.script([answering("Alone.")]);
+  outer.script([textReply("Alone.")]);
   const before = panel.requests.length;
   const body = (await (await post({ tool_choice: "none" })).json()) as Told;
   expect(body.output).toMatchObject([{ type: "message" }]);
@@ -208,7 +208,7 @@ test.each([
 test.each([true, false])("a leaving client ends the calls of the panel, stream: %s", async (stream) => {
   const says = chatChunk({ role: "assistant", content: "A" });
   panel.script([{ chunks: [{ sse: [says] }], hang: true }]);
-  outer.script([stream ? callingStream("", asksPanel) : calling(asksPanel)]);
+  outer.script([stream ? callReplyStream("", asksPanel) : callReply(asksPanel)]);
   const left = new AbortController();
   const reached = panel.nextRequest();
   const asking = post({ stream, tools: [{ ...fusion, parameters: { analysis_models: ["acme/a"] } }] }, left).then(

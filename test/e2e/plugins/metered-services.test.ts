@@ -5,7 +5,7 @@ import { samplesOf, scrape } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { answering, calling } from "../../support/tool-replies.ts";
+import { textReply, callReply } from "../../support/tool-replies.ts";
 
 let model: Upstream;
 let engine: Upstream;
@@ -63,12 +63,12 @@ const read = json({ results: [{ url: page, title: "Tea", text: "Tea is hot." }],
 
 test("a response costs the sum of its rows, to the last digit", async () => {
   model.script([
-    calling({ id: "c1", name: "service_web_search", args: { query: "tea" } }),
-    calling({ id: "c2", name: "service_web_fetch", args: { url: page } }),
-    calling({ id: "c3", name: "file_search", args: { query: "tea" } }),
-    calling({ id: "c4", name: "service_bash", args: { command: "ls" } }),
-    calling({ id: "c5", name: "crm__echo", args: {} }),
-    answering("Hot."),
+    callReply({ id: "c1", name: "service_web_search", args: { query: "tea" } }),
+    callReply({ id: "c2", name: "service_web_fetch", args: { url: page } }),
+    callReply({ id: "c3", name: "file_search", args: { query: "tea" } }),
+    callReply({ id: "c4", name: "service_bash", args: { command: "ls" } }),
+    callReply({ id: "c5", name: "crm__echo", args: {} }),
+    textReply("Hot."),
   ]);
   engine.script([found, read]);
   store.script([json({ data: [] })]);
@@ -118,7 +118,7 @@ test("a response costs the sum of its rows, to the last digit", async () => {
 test("a search by the plugin is paid for, and refused without room in the budget", async () => {
   const { stdout } = await installation.admin("keys", "create", "--name", "searching", "--limit", "0.0099", "--json");
   const { key, hash } = JSON.parse(stdout) as { readonly key: string; readonly hash: string };
-  model.script([answering("Hot.")]);
+  model.script([textReply("Hot.")]);
   engine.script([found]);
   const plugins = [{ id: "web", engine: "exa" }];
   const body = { plugins, max_output_tokens: 16 };
@@ -137,7 +137,7 @@ test("a search by the plugin is paid for, and refused without room in the budget
   const second = await post(body, key);
   expect([second.status, engine.requests.length]).toEqual([402, sent]);
   expect(await second.text()).toContain("Insufficient credits");
-  model.script([calling({ name: "service_web_search", args: { query: "tea" } }), answering("I cannot know.")]);
+  model.script([callReply({ name: "service_web_search", args: { query: "tea" } }), textReply("I cannot know.")]);
   const third = await post({ tools: [{ type: "service:web_search" }], max_output_tokens: 16 }, key);
   expect([third.status, engine.requests.length]).toEqual([200, sent]);
   expect(model.requests.at(-1)?.body).toContain("Insufficient credits");

@@ -5,7 +5,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let outer: Upstream;
@@ -53,8 +53,8 @@ const isWhole = (calls: readonly ProviderCall[]) => calls.length === 3;
 const asks = { name: "service_advisor", args: { prompt: "LSM?" } };
 
 test("advice is an item of the response, a stage of its receipt, and a call of its record", async () => {
-  outer.script([calling(asks), answering("An LSM tree.")]);
-  other.script([answering("Take LSM.")]);
+  outer.script([callReply(asks), textReply("An LSM tree.")]);
+  other.script([textReply("Take LSM.")]);
   const response = await post({ tools: [{ type: "service:advisor" }] });
   const body = (await response.json()) as Told;
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
@@ -76,7 +76,7 @@ test("advice is an item of the response, a stage of its receipt, and a call of i
 });
 
 test("advice streams within its item, and is sent back as it is", async () => {
-  outer.script([callingStream("", asks), chatStream("An LSM tree.")]);
+  outer.script([callReplyStream("", asks), chatStream("An LSM tree.")]);
   other.script([chatStream("Take ", "LSM.")]);
   const tools = [{ type: "vendor:advisor", parameters: { stream: true } }];
   const stream = parseSse(await (await post({ tools, stream: true })).text());
@@ -86,7 +86,7 @@ test("advice streams within its item, and is sent back as it is", async () => {
   expect(output).toMatchObject([{ type: "vendor:advisor", advice: "Take LSM." }, { type: "message" }]);
   const ofItem = stream.events.filter((event) => (event as { item_id?: unknown }).item_id === output[0]?.["id"]);
   expect(ofItem.map(({ type }) => type.replace("response.output_text.", "")).slice(-1)).toEqual(["done"]);
-  outer.script([answering("Still.")]);
+  outer.script([textReply("Still.")]);
   const again = await post({ tools, input: [...output, { role: "user", content: "Sure?" }] });
   expect(again.status).toBe(200);
   expect(outer.requests.at(-1)?.body).toContain("Take LSM.");
@@ -100,8 +100,8 @@ const grep = {
 };
 
 test("the report of a subagent is an item of the response, and its call one of the record", async () => {
-  outer.script([calling(delegates), answering("An LSM tree.")]);
-  other.script([answering("LSM wins.")]);
+  outer.script([callReply(delegates), textReply("An LSM tree.")]);
+  other.script([textReply("LSM wins.")]);
   const response = await post({ tools: [{ type: "vendor:subagent", parameters: { model: "acme/other" } }] });
   const body = (await response.json()) as Told;
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
@@ -116,8 +116,8 @@ test("the report of a subagent is an item of the response, and its call one of t
 test("a subagent awaiting the client streams as an open item, and a later request resumes it", async () => {
   const asksClient = { name: "grep", args: { word: "LSM" }, id: "g0" };
   const tools = [{ type: "vendor:subagent", parameters: { model: "acme/other", inherit_functions: true } }, grep];
-  outer.script([callingStream("", delegates)]);
-  other.script([callingStream("", asksClient)]);
+  outer.script([callReplyStream("", delegates)]);
+  other.script([callReplyStream("", asksClient)]);
   const stream = parseSse(await (await post({ tools, stream: true })).text());
   checkLadder(stream, true);
   expect(validateEvents(stream.events)).toEqual([]);
@@ -131,7 +131,7 @@ test("a subagent awaiting the client streams as an open item, and a later reques
   const answer = { type: "function_call_output", call_id: output[1]?.["call_id"], output: "3 hits" };
   const input = [{ role: "user", content: "Which engine?" }, ...output, answer];
   // The subagent may wait once more: then no other model is called.
-  other.script([calling({ ...asksClient, args: { word: "B-tree" } })]);
+  other.script([callReply({ ...asksClient, args: { word: "B-tree" } })]);
   const before = outer.requests.length;
   const second = await post({ tools, input });
   const waits = (await second.json()) as Told;
@@ -139,8 +139,8 @@ test("a subagent awaiting the client streams as an open item, and a later reques
   expect((await fetchGeneration(installation, second, { isWhole: ({ length }) => length === 1 })).total_cost).toBe(
     waits.usage.cost,
   );
-  other.script([answering("LSM wins.")]);
-  outer.script([answering("An LSM tree.")]);
+  other.script([textReply("LSM wins.")]);
+  outer.script([textReply("An LSM tree.")]);
   const further = { ...answer, call_id: waits.output[1]?.["call_id"], output: "no hits" };
   const third = await post({ tools, input: [...input, ...waits.output, further] });
   const body = (await third.json()) as Told;
@@ -158,14 +158,14 @@ test("an image is an item of the response, and a call of its record", async () =
   const png = `iVBORw0KGgo${"A".repeat(40)}=`;
   const images = [{ type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }];
   const paints = { name: "service_image_generation", args: { prompt: "A cube" } };
-  outer.script([calling(paints), answering("Here.")]);
+  outer.script([callReply(paints), textReply("Here.")]);
   other.script([chatAnswer({ role: "assistant", content: "", images })]);
   const response = await post({ tools: [{ type: "vendor:image_generation" }] });
   const body = (await response.json()) as Told;
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
   expect(body.output).toMatchObject([{ type: "vendor:image_generation", result: png }, { type: "message" }]);
   expect((await fetchGeneration(installation, response, { isWhole })).total_cost).toBe(body.usage.cost);
-  outer.script([callingStream("", { ...paints, name: "image_generation" }), chatStream("Here.")]);
+  outer.script([callReplyStream("", { ...paints, name: "image_generation" }), chatStream("Here.")]);
   other.script([{ chunks: [{ sse: [chatChunk({ images }), chatChunk({}, "stop"), "[DONE]"] }] }]);
   const stream = parseSse(await (await post({ tools: [{ type: "image_generation" }], stream: true })).text());
   checkLadder(stream, true);

@@ -5,7 +5,7 @@ import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
 let adapter: Upstream;
@@ -60,7 +60,7 @@ const kinds: readonly (readonly [tool: { type: string }, name: string, args: obj
 ];
 
 test.each(kinds)("%j: one object", async (tool, name, args, items) => {
-  acme.script([calling({ name, args }), answering("Done.")]);
+  acme.script([callReply({ name, args }), textReply("Done.")]);
   const response = await ask({ tools: [tool] });
   const body = (await response.json()) as { output: { type: string }[] };
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
@@ -71,7 +71,7 @@ test.each(kinds)("%j: one object", async (tool, name, args, items) => {
 });
 
 test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
-  acme.script([callingStream("", { name, args }), chatStream("Done.")]);
+  acme.script([callReplyStream("", { name, args }), chatStream("Done.")]);
   const answer = parseSse(await (await ask({ tools: [tool], stream: true })).text());
   expect(validateEvents(answer.events)).toEqual([]);
   expect(checkLadder(answer, true).output.map(({ type }) => type)).toEqual([...items, "message"]);
@@ -83,7 +83,7 @@ test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
 });
 
 test("an unexecuted call has valid items, too", async () => {
-  acme.script([calling({ name: "shell", args: { commands: [] } }), answering("Done.")]);
+  acme.script([callReply({ name: "shell", args: { commands: [] } }), textReply("Done.")]);
   const body = (await (await ask({ tools: [{ type: "shell", environment }] })).json()) as { output: object[] };
   expect(validateResponse(body)).toEqual([]);
   expect(body.output.slice(0, 2)).toMatchObject([
@@ -98,7 +98,7 @@ test("runs are counted by their outcome", async () => {
       ({ name, labels }) => name === "sluice_sandbox_runs_total" && labels["outcome"] === outcome,
     )?.value ?? 0;
   const before = await runs("failed");
-  acme.script([calling({ name: "service_bash", args: { command: "ls" } }), answering("Done.")]);
+  acme.script([callReply({ name: "service_bash", args: { command: "ls" } }), textReply("Done.")]);
   adapter.script([{ status: 429 }]);
   await (await ask({ tools: [{ type: "service:bash" }] })).text();
   expect([await runs("failed"), (await runs("answered")) > 0]).toEqual([before + 1, true]);

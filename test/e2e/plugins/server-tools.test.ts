@@ -7,7 +7,7 @@ import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { samplesOf, scrape } from "../../support/metrics.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
-import { answering, calling, callingStream } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../support/tool-replies.ts";
 import {
   type Reply,
   type Upstream,
@@ -82,8 +82,8 @@ const ofBoth = [
   {
     model: "acme/large",
     upstream: () => acme,
-    whole: [calling({}), answering("It is Friday.")],
-    stream: [callingStream("", {}), chatStream("It is ", "Friday.")],
+    whole: [callReply({}), textReply("It is Friday.")],
+    stream: [callReplyStream("", {}), chatStream("It is ", "Friday.")],
   },
   {
     model: "vendor/large",
@@ -161,8 +161,8 @@ test("all answers are billed, and each of them is in the ledger", async () => {
 test("the openai client goes through a conversation of both kinds of tools", async () => {
   const client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
   acme.script([
-    callingStream("Let me look. ", {}, { name: "weather" }),
-    callingStream("", { args: { timezone: "Asia/Tokyo" } }),
+    callReplyStream("Let me look. ", {}, { name: "weather" }),
+    callReplyStream("", { args: { timezone: "Asia/Tokyo" } }),
     chatStream("Friday, ", "and sunny."),
   ]);
   const tools = [datetime, weather] as unknown as OpenAI.Responses.Tool[];
@@ -211,7 +211,7 @@ test.each([
   [{ max_tool_calls: 31, stop_server_tools_when: { type: "step_count_is", step_count: 1 } }, "step_count_is"],
   [{ stop_server_tools_when: [{ type: "max_cost", max_cost_in_dollars: 0.00003 }] }, "max_cost"],
 ])("%j stops the tools, and one more answer follows", async (body, reason) => {
-  acme.script([calling({}), answering("It is Friday.")]);
+  acme.script([callReply({}), textReply("It is Friday.")]);
   const response = await ask(body);
   expect(await response.json()).toMatchObject({
     status: "completed",
@@ -222,7 +222,7 @@ test.each([
 });
 
 test("an unreached cost limit stops nothing", async () => {
-  acme.script([calling({}), calling({ args: { timezone: "Asia/Tokyo" } }), answering("It is Friday.")]);
+  acme.script([callReply({}), callReply({ args: { timezone: "Asia/Tokyo" } }), textReply("It is Friday.")]);
   const stop = { type: "max_cost", max_cost_in_dollars: 1 };
   const response = await ask({ stop_server_tools_when: stop });
   expect(await response.json()).toMatchObject({
@@ -231,7 +231,7 @@ test("an unreached cost limit stops nothing", async () => {
 });
 
 test("a stream with a provider failing after a tool run ends in response.failed, with the finished items", async () => {
-  acme.script([callingStream("", {}), { status: 503 }]);
+  acme.script([callReplyStream("", {}), { status: 503 }]);
   const response = await ask({ stream: true });
   const { events, done } = parseSse(await response.text());
   expect([response.status, validateEvents(events), done]).toEqual([200, [], true]);
@@ -257,7 +257,7 @@ test("a dry run shows the first request to the model", async () => {
 });
 
 test("a client leaving during a later model call stops the call", async () => {
-  acme.script([calling({}), { hang: true }]);
+  acme.script([callReply({}), { hang: true }]);
   const leaving = new AbortController();
   const asked = acme.nextRequest().then(() => acme.nextRequest());
   const left = expect(ask({}, "/responses", leaving.signal)).rejects.toThrow();

@@ -11,7 +11,7 @@ import {
   responsesAnswer,
   startUpstream,
 } from "../../support/providers/upstream.ts";
-import { answering, toolCalls } from "../../support/tool-replies.ts";
+import { textReply, toolCalls } from "../../support/tool-replies.ts";
 
 let upstream: Upstream;
 let installation: Installation;
@@ -138,7 +138,7 @@ describe("reasoning comes back to its model in its server's field", () => {
   ])("%s", async (model, fields) => {
     const answer = await ask({ model });
     expect(packedIn(answer)).toMatch(/^[\w:.-]+$/);
-    upstream.script([answering("Done.")]);
+    upstream.script([textReply("Done.")]);
     await ask({ model, input: keptBy(answer) });
     expect(messages()[1]).toMatchObject({ ...call, ...fields });
   });
@@ -146,7 +146,7 @@ describe("reasoning comes back to its model in its server's field", () => {
   test("in a stream", async () => {
     upstream.script([thinkingStream(...thought.match(/.{1,4}/gsu)!)]);
     const answer = await ask({ stream: true });
-    upstream.script([answering("Done.")]);
+    upstream.script([textReply("Done.")]);
     await ask({ input: keptBy(answer) });
     expect(messages()[1]).toMatchObject({ ...call, reasoning_content: thought });
   });
@@ -169,7 +169,7 @@ test("reasoning is packed only on the client's request, and only up to a size", 
   expect(packedIn(await ask({}))).toBeUndefined();
   upstream.script([thinking("x".repeat(500 * 1_024))]);
   const answer = await ask({});
-  upstream.script([answering("Done.")]);
+  upstream.script([textReply("Done.")]);
   await ask({ input: keptBy(answer) });
   expect(messages()[1]).toMatchObject({ reasoning_content: "x".repeat(500 * 1_024) });
 });
@@ -178,7 +178,7 @@ test("the client's content takes precedence over the packed reasoning", async ()
   const input = keptBy(await ask({})).map((item) =>
     "encrypted_content" in item ? { ...item, content: [{ type: "reasoning_text", text: "Otherwise." }] } : item,
   );
-  upstream.script([answering("Done.")]);
+  upstream.script([textReply("Done.")]);
   await ask({ input });
   expect(messages()[1]).toMatchObject({ reasoning_content: "Otherwise." });
 });
@@ -190,7 +190,7 @@ test.each([
   const input = keptBy(await ask({})).map((item) =>
     "encrypted_content" in item ? { ...item, encrypted_content: change(String(item.encrypted_content)) } : item,
   );
-  upstream.script([answering("Done.")]);
+  upstream.script([textReply("Done.")]);
   await ask({ input });
   expect(messages()[1]).not.toHaveProperty("reasoning_content");
 });
@@ -210,7 +210,7 @@ describe("guardrails", () => {
   test("a redacting guardrail reads packed reasoning in requests", async () => {
     upstream.script([thinking(secret)]);
     const input = keptBy(await ask({}));
-    upstream.script([answering("Done.")]);
+    upstream.script([textReply("Done.")]);
     await ask({ input }, guarded);
     expect(messages()[1]).toMatchObject({ reasoning_content: "The [REDACTED] is first." });
     expect(lastSent()).not.toContain("codeword");
@@ -227,7 +227,7 @@ describe("guardrails", () => {
 test("reasoning stays with its call over the steps of a tool run by Sluice", async () => {
   const datetime = toolCalls([{ name: "service_datetime" }]);
   const reply = { role: "assistant", content: null, reasoning_content: thought, tool_calls: datetime };
-  upstream.script([chatAnswer(reply, "tool_calls"), answering("Done.")]);
+  upstream.script([chatAnswer(reply, "tool_calls"), textReply("Done.")]);
   await ask({ tools: [{ type: "service:datetime" }] });
   expect(messages()[1]).toMatchObject({ reasoning_content: thought });
 });

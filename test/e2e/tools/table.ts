@@ -1,8 +1,8 @@
 /** Server tools that call a service or a model: how each is called, and the good and bad answers of its service. */
 import { type Reply, chatAnswer, chatStream } from "../../support/providers/upstream.ts";
-import { type Call, answering } from "../../support/tool-replies.ts";
+import { type Call, textReply } from "../../support/tool-replies.ts";
 
-export interface AskingTool {
+export interface CallingTool {
   readonly tool: Readonly<Record<string, unknown>> & { readonly type: string };
   /** Call by the model. @param n never the same twice, because pages are cached @param url of the scripted service */
   readonly call: (n: number, url: string) => Call;
@@ -39,24 +39,24 @@ const page = "http://93.184.215.14/tea";
 /** In a stream the text comes in two halves. */
 const spoken = (words: string, stream: boolean): Reply => {
   const half = words.length / 2;
-  return stream ? chatStream(words.slice(0, half), words.slice(half)) : answering(words);
+  return stream ? chatStream(words.slice(0, half), words.slice(half)) : textReply(words);
 };
 const modelHead = (stream: boolean): string => `${stream ? "data: " : ""}{"id":"`;
 const jsonHead = (): string => '{"x":"';
 
-const search: Omit<AskingTool, "tool" | "call" | "type"> = {
+const search: Omit<CallingTool, "tool" | "call" | "type"> = {
   asks: "service",
   says: (words) => json({ results: [{ url: "https://a.test/1", title: "Tea", highlights: [words] }] }),
   head: jsonHead,
   operations: ["search"],
 };
-const run: Omit<AskingTool, "tool" | "call" | "type"> = {
+const run: Omit<CallingTool, "tool" | "call" | "type"> = {
   asks: "service",
   says: (words) => json({ output: [{ stdout: words, stderr: "", outcome: { type: "exit", exit_code: 0 } }] }),
   head: jsonHead,
   operations: ["sandbox"],
 };
-const asked: Omit<AskingTool, "tool" | "call" | "type" | "operations"> = {
+const asked: Omit<CallingTool, "tool" | "call" | "type" | "operations"> = {
   asks: "other",
   says: spoken,
   head: modelHead,
@@ -81,7 +81,7 @@ function painting(content: string, stream: boolean): Reply {
 const container = { type: "container_auto" };
 const commands = ["ls"];
 
-export const askingTools: Readonly<Record<string, AskingTool>> = {
+export const callingTools: Readonly<Record<string, CallingTool>> = {
   "service:web_search": {
     ...search,
     tool: { type: "service:web_search" },

@@ -5,9 +5,18 @@ import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, testConfig, newScope, noHold, openEngine, run } from "../asking.ts";
+import {
+  type TestScope,
+  type Engine,
+  testRequest,
+  testConfig,
+  newScope,
+  unlimitedBudget,
+  openEngine,
+  runTestTurn,
+} from "../asking.ts";
 
-export interface Sent {
+export interface SentRequest {
   readonly messages: { readonly role: string; readonly content: string }[];
   readonly [field: string]: unknown;
 }
@@ -38,7 +47,9 @@ export class ToolInstallation {
     });
     this.engine = openEngine({ ...file, ...changes }, undefined, undefined, {
       reserve: () =>
-        this.isSpent ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent")) : Promise.resolve(noHold),
+        this.isSpent
+          ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent"))
+          : Promise.resolve(unlimitedBudget),
     });
   }
 
@@ -53,26 +64,26 @@ export class ToolInstallation {
   }
 
   run(fields: Partial<TurnRequest> & { text?: string }, asked = newScope()) {
-    return run(this.engine.turn, asking({ models: ["acme/outer"], stream: false, ...fields }), asked);
+    return runTestTurn(this.engine.turn, testRequest({ models: ["acme/outer"], stream: false, ...fields }), asked);
   }
 
-  sent(who: "outer" | "other", index = -1): Sent {
-    return this[who].requests.at(index)?.json as unknown as Sent;
+  sent(who: "outer" | "other", index = -1): SentRequest {
+    return this[who].requests.at(index)?.json as unknown as SentRequest;
   }
 }
 
 /** The finished items of an answer. */
-export const shown = (events: readonly TurnEvent[]): readonly OutputItem[] =>
+export const finishedItems = (events: readonly TurnEvent[]): readonly OutputItem[] =>
   events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 
 /** Names and payloads of an item's events, except those that every item has. */
-export const progress = (events: readonly TurnEvent[]): readonly (readonly [string, Record<string, unknown>])[] =>
+export const progressEvents = (events: readonly TurnEvent[]): readonly (readonly [string, Record<string, unknown>])[] =>
   events.flatMap((event) => (event.type === "native" ? [[event.name, JSON.parse(event.payloadJson)] as const] : []));
 
 /** Fails unless a leaving client ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool calls the other model */
 export async function expectPromptEnd(
   testConfig: ToolInstallation,
-  turn: (asked: Asked) => Promise<unknown>,
+  turn: (asked: TestScope) => Promise<unknown>,
 ): Promise<void> {
   testConfig.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
   const asked = newScope();

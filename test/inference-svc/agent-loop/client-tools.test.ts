@@ -13,8 +13,8 @@ import {
   responsesAnswer,
   startUpstream,
 } from "../../support/providers/upstream.ts";
-import { answering, calling, callingStream, toolCalls } from "../../support/tool-replies.ts";
-import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "../asking.ts";
+import { textReply, callReply, callReplyStream, toolCalls } from "../../support/tool-replies.ts";
+import { type Engine, testRequest, functionTool, testConfig, newScope, openEngine, runTestTurn } from "../asking.ts";
 import { guardrailOf, redact } from "../features/guardrails/gating.ts";
 import {
   cohereCall,
@@ -23,10 +23,10 @@ import {
   wholeCohere,
   wholeCohereCall,
 } from "../models/dialects/cohere-translation.ts";
-import { answer, callBlock, converseStart, ended } from "../models/dialects/converse-translation.ts";
-import { call, last } from "../models/dialects/gemini-translation.ts";
+import { converseAnswer, callBlock, converseStart, endEvents } from "../models/dialects/converse-translation.ts";
+import { geminiCallPart, lastGeminiChunk } from "../models/dialects/gemini-translation.ts";
 import { messagesBlock, messagesStart, messagesStop, wholeMessage } from "../models/dialects/messages-translation.ts";
-import { added, completed, itemDone } from "../features/guardrails/reading.ts";
+import { itemAddedEvent, completed, itemDoneEvent } from "../features/guardrails/reading.ts";
 
 const entry = (kind: string, more: object = {}): HostedTool => {
   const json = JSON.stringify({ type: kind, ...more });
@@ -70,15 +70,19 @@ const responsesCall = (name: string, args: object) => ({
 
 const speakers: Readonly<Record<string, Speaker>> = {
   chat: {
-    whole: (name, args) => calling({ name, args }),
-    stream: (name, args) => callingStream("", { name, args }),
+    whole: (name, args) => callReply({ name, args }),
+    stream: (name, args) => callReplyStream("", { name, args }),
     declared: ({ tools: [tool] }) => tool?.function,
   },
   responses: {
     whole: (name, args) => responsesAnswer(responsesCall(name, args)),
     stream: (name, args) => {
       const item = responsesCall(name, args);
-      return events(added(0, { ...item, arguments: "", status: "in_progress" }), itemDone(0, item), completed([item]));
+      return events(
+        itemAddedEvent(0, { ...item, arguments: "", status: "in_progress" }),
+        itemDoneEvent(0, item),
+        completed([item]),
+      );
     },
     declared: ({ tools: [tool] }) => tool,
   },
@@ -94,15 +98,17 @@ const speakers: Readonly<Record<string, Speaker>> = {
     declared: ({ tools: [tool] }) => tool,
   },
   gemini: {
-    whole: (name, args) => json(last([call(name, args)])),
-    stream: (name, args) => events(last([call(name, args)])),
+    whole: (name, args) => json(lastGeminiChunk([geminiCallPart(name, args)])),
+    stream: (name, args) => events(lastGeminiChunk([geminiCallPart(name, args)])),
     declared: ({ tools: [tool] }) => tool?.functionDeclarations?.[0],
   },
   converse: {
-    whole: (name, input) => json(answer([{ toolUse: { toolUseId: "call_0", name, input } }])),
+    whole: (name, input) => json(converseAnswer([{ toolUse: { toolUseId: "call_0", name, input } }])),
     stream: (name, args) => ({
       headers: { "content-type": "application/vnd.amazon.eventstream" },
-      chunks: [{ bytes: Buffer.concat([converseStart(), ...callBlock(0, name, wrapped(args)), ...ended("tool_use")]) }],
+      chunks: [
+        { bytes: Buffer.concat([converseStart(), ...callBlock(0, name, wrapped(args)), ...endEvents("tool_use")]) },
+      ],
     }),
     declared: ({ toolConfig }) => toolConfig?.tools[0]?.toolSpec,
   },
@@ -145,7 +151,7 @@ afterAll(async () => {
 });
 
 const turn = (fields: Partial<TurnRequest>, asked = newScope()) =>
-  run(engine.turn, asking({ models: ["chat"], stream: false, ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ models: ["chat"], stream: false, ...fields }), asked);
 
 const sent = (index = -1) => upstream.requests.at(index)?.json as unknown as Body;
 const finished = (batch: Batch) => batch.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
@@ -205,12 +211,12 @@ test("a provider with the tool streams it, and the client's functions next to it
   const begun = { ...patch, status: "in_progress", operation: { ...operation, diff: "" } };
   upstream.script([
     events(
-      added(0, f),
-      itemDone(0, f),
-      added(1, begun),
-      itemDone(1, patch),
-      added(2, f),
-      itemDone(2, f),
+      itemAddedEvent(0, f),
+      itemDoneEvent(0, f),
+      itemAddedEvent(1, begun),
+      itemDoneEvent(1, patch),
+      itemAddedEvent(2, f),
+      itemDoneEvent(2, f),
       completed([f, patch, f]),
     ),
   ]);
@@ -219,7 +225,7 @@ test("a provider with the tool streams it, and the client's functions next to it
 });
 
 test("each endpoint of a model gets its supported form", async () => {
-  upstream.script([{ status: 500 }, calling({ name: "apply_patch", args: operation })]);
+  upstream.script([{ status: 500 }, callReply({ name: "apply_patch", args: operation })]);
   const { events: given, fault } = await turn({
     models: ["mixed"],
     tools: [tools.patch],
@@ -287,14 +293,14 @@ describe("every tool", () => {
       },
     ],
   ])("%s", async (_, tool, name, args, item) => {
-    upstream.script([calling({ name, args })]);
+    upstream.script([callReply({ name, args })]);
     const { events: given, fault } = await turn({ tools: [tool] });
     expect(fault).toBeUndefined();
     expect(finished(given)).toEqual([{ ...item, id: expect.any(String), call_id: "call_0", status: "completed" }]);
   });
 
   test("outputs of shells and screens are read by the model", async () => {
-    upstream.script([answering("Done.")]);
+    upstream.script([textReply("Done.")]);
     const outcome = { type: "exit", exit_code: 0 };
     const image_url = "data:image/png;base64,AA";
     const input = [
@@ -335,7 +341,7 @@ describe("names", () => {
   const own = functionTool({ name: "apply_patch", parametersJson: '{"type":"object"}' });
 
   test("a function of the client keeps its name, and the tool gets another one", async () => {
-    upstream.script([calling({ name: "apply_patch", args: { a: 1 } }, { name: "apply_patch__1", args: operation })]);
+    upstream.script([callReply({ name: "apply_patch", args: { a: 1 } }, { name: "apply_patch__1", args: operation })]);
     const input = [message("Go."), { type: "apply_patch_call", call_id: "c1", status: "completed", operation }];
     const { events: given } = await turn({ tools: [own, tools.patch], input });
     expect(finished(given)).toMatchObject([
@@ -352,7 +358,7 @@ describe("names", () => {
     [{ type: "tool", tool: { type: "apply_patch" } }, { type: "function", function: { name: "apply_patch__1" } }, 2],
     [{ type: "allowed_tools", mode: "required", tools: [{ type: "apply_patch" }] }, "required", 1],
   ] as const)("a tool choice names the function: %j", async (toolChoice, told, count) => {
-    upstream.script([calling({ name: "apply_patch__1", args: operation })]);
+    upstream.script([callReply({ name: "apply_patch__1", args: operation })]);
     expect((await turn({ tools: [own, tools.patch], toolChoice })).fault).toBeUndefined();
     expect(sent()).toMatchObject({ tool_choice: told, tools: { length: count } });
   });
@@ -392,8 +398,8 @@ describe("service:apply_patch", () => {
 describe("a wrong call", () => {
   test.each([false, true])("goes back to the model, hidden from the client (stream: %s)", async (stream) => {
     const calls = stream
-      ? (args: object) => callingStream("Let me see.", { name: "apply_patch", args })
-      : (args: object) => calling({ name: "apply_patch", args });
+      ? (args: object) => callReplyStream("Let me see.", { name: "apply_patch", args })
+      : (args: object) => callReply({ name: "apply_patch", args });
     upstream.script([calls(wrong), calls(operation)]);
     const asked = newScope();
     const toolChoice = { type: "tool", tool: { type: "apply_patch" } } as const;
@@ -424,7 +430,7 @@ describe("a wrong call", () => {
     ],
     [{ type: "create_file", path: "a", diff: `+${"a".repeat(1_048_576)}` }, "diff: at most 1048576 characters"],
   ])("is detected by a path outside the folder or a too long diff: %#", async (args, error) => {
-    upstream.script([calling({ name: "apply_patch", args }), calling({ name: "apply_patch", args: operation })]);
+    upstream.script([callReply({ name: "apply_patch", args }), callReply({ name: "apply_patch", args: operation })]);
     const { events: given } = await turn({ tools: [tools.patch] });
     expect(finished(given)).toMatchObject([{ type: "apply_patch_call", operation }]);
     expect(sent().messages.at(-1)).toMatchObject({ role: "tool", content: JSON.stringify({ error }) });
@@ -432,8 +438,8 @@ describe("a wrong call", () => {
 
   test("makes the model repeat the calls next to it, too", async () => {
     upstream.script([
-      calling({ name: "apply_patch", args: wrong }, { name: "f", args: {} }),
-      calling({ name: "apply_patch", args: operation }, { name: "f", args: {} }),
+      callReply({ name: "apply_patch", args: wrong }, { name: "f", args: {} }),
+      callReply({ name: "apply_patch", args: operation }, { name: "f", args: {} }),
     ]);
     const { events: given } = await turn({ tools: [tools.patch, functionTool()] });
     expect(finished(given)).toMatchObject([{ type: "apply_patch_call" }, { type: "function_call", name: "f" }]);
@@ -446,9 +452,9 @@ describe("a wrong call", () => {
 
   test("repeated again and again ends in an answer without tools", async () => {
     upstream.script([
-      calling({ name: "shell", args: "no JSON" }),
-      calling({ name: "shell", args: {} }),
-      answering("I cannot."),
+      callReply({ name: "shell", args: "no JSON" }),
+      callReply({ name: "shell", args: {} }),
+      textReply("I cannot."),
     ]);
     const asked = newScope();
     const { events: given, fault } = await turn({ tools: [tools.shell], toolChoice: "required" }, asked);
@@ -459,7 +465,7 @@ describe("a wrong call", () => {
   });
 
   test("is left out of the last answer, and of a truncated answer", async () => {
-    const bad = () => calling({ name: "shell", args: {} });
+    const bad = () => callReply({ name: "shell", args: {} });
     upstream.script([bad(), bad(), bad()]);
     expect(finished((await turn({ tools: [tools.shell] })).events)).toEqual([]);
     const tool_calls = toolCalls([{ name: "shell", args: '{"commands":["rm -r' }]);
@@ -472,7 +478,7 @@ describe("a wrong call", () => {
 
 test("guardrails redact a patch before the client sees it", async () => {
   const secret = { ...operation, diff: "@@\n-a\n+swordfish\n" };
-  upstream.script([calling({ name: "apply_patch", args: secret })]);
+  upstream.script([callReply({ name: "apply_patch", args: secret })]);
   const guarded = newScope({
     guardrail: guardrailOf([redact("swordfish", "[PASSWORD]")], { appliesTo: AppliesTo.OUTPUT }),
   });
@@ -491,6 +497,6 @@ test("an answer without a call is as it was", async () => {
 
 test("a dry run shows the function", async () => {
   const { scope } = newScope();
-  const { plan } = await engine.planDryRun(asking({ models: ["chat"], tools: [tools.patch] }), scope);
+  const { plan } = await engine.planDryRun(testRequest({ models: ["chat"], tools: [tools.patch] }), scope);
   expect(plan.map(({ bodyJson }) => bodyJson)).toEqual([expect.stringContaining('"name":"apply_patch"')]);
 });

@@ -6,8 +6,8 @@ import type { FunctionTool, NamespaceTool, Tool, TurnRequest } from "@sluice/inf
 import { create } from "@bufbuild/protobuf";
 import { GuardrailSchema, RoutingPolicySchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Upstream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "../asking.ts";
-import { answering, calling, datetime, hosted } from "../../support/tool-replies.ts";
+import { type Engine, testRequest, functionTool, testConfig, newScope, openEngine, runTestTurn } from "../asking.ts";
+import { textReply, callReply, datetime, hosted } from "../../support/tool-replies.ts";
 
 let acme: Upstream;
 let engine: Engine;
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 const turn = (fields: Partial<TurnRequest>, asked = newScope()) =>
-  run(engine.turn, asking({ stream: false, ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ stream: false, ...fields }), asked);
 
 type Message = { readonly role: string; readonly content: string };
 type Sent = { readonly messages: Message[]; readonly tools?: { function: { name: string; description: string } }[] };
@@ -57,7 +57,7 @@ describe("service:datetime", () => {
   const told = async (timezone: string | undefined, epochMs: number, standard?: string) => {
     const parameters = standard === undefined ? {} : { timezone: standard };
     const { scope } = newScope();
-    const open = tool(() => epochMs).open({ parameters, entry: {}, path: "tools.0", request: asking(), scope });
+    const open = tool(() => epochMs).open({ parameters, entry: {}, path: "tools.0", request: testRequest(), scope });
     const result = await open?.run(timezone === undefined ? {} : { timezone }, {
       callId: "call_0",
       scope,
@@ -89,7 +89,7 @@ describe("service:datetime", () => {
 
 describe("service:search_models", () => {
   const search = async (args: object, parameters: object = {}, asked = newScope()) => {
-    acme.script([calling({ name: "service_search_models", args }), answering("Found.")]);
+    acme.script([callReply({ name: "service_search_models", args }), textReply("Found.")]);
     const { events } = await turn({ tools: [hosted("service:search_models", parameters)] }, asked);
     const { models, ...rest } = output() as { models?: { id: string }[] };
     return { ids: models?.map(({ id }) => id), rest, item: events[1] };
@@ -153,14 +153,14 @@ describe("service:search_models", () => {
   });
 
   test.each([["{"], ['{"query":7}'], [undefined]])("an item with %s is read as a search for all", async (said) => {
-    acme.script([answering("As I said.")]);
+    acme.script([textReply("As I said.")]);
     const past = { type: "service:search_models", id: "st_1", status: "completed", arguments: said };
     const { fault } = await turn({ tools: [], input: [{ type: "message", role: "user", content: "Hi" }, past] });
     expect([fault, output()]).toMatchObject([undefined, { total_results: 3 }]);
   });
 
   test("ten searches of a history are made again, and no more", async () => {
-    acme.script([answering("As I said.")]);
+    acme.script([textReply("As I said.")]);
     const past = Array.from({ length: 11 }, (_, index) => ({
       type: "service:search_models",
       id: `st_${index}`,
@@ -175,7 +175,7 @@ describe("service:search_models", () => {
   });
 
   test("finds the same again when the item is sent back", async () => {
-    acme.script([answering("As I said.")]);
+    acme.script([textReply("As I said.")]);
     const item = { type: "service:search_models", id: "st_1", status: "completed", query: "quick" };
     const past = { ...item, arguments: '{"query":"quick"}' };
     await turn({ tools: [], input: [{ type: "message", role: "user", content: "Hi" }, past] });
@@ -205,10 +205,10 @@ describe("service:tool_search", () => {
   const here = functionTool({ name: "weather" });
   const search = hosted("service:tool_search");
   const tools: readonly Tool[] = [search, here, invoice, refund, ticket, namespace];
-  const searching = (query: string) => calling({ name: "service_tool_search", args: { query } });
+  const searching = (query: string) => callReply({ name: "service_tool_search", args: { query } });
 
   test("the model gets found tools, but no deferred tools", async () => {
-    acme.script([searching("refund"), calling({ name: "crm_refund", id: "call_9" })]);
+    acme.script([searching("refund"), callReply({ name: "crm_refund", id: "call_9" })]);
     const asked = newScope();
     const { events } = await turn({ tools }, asked);
     expect(namesSent(-2)).toEqual(["service_tool_search", "weather", "mail__list"]);
@@ -237,17 +237,17 @@ describe("service:tool_search", () => {
     ["customer_id|problem", ["openTicket", "crm_create_invoice"]],
     ["zebra", []],
   ])("%s", async (query, names) => {
-    acme.script([searching(query), answering("Found.")]);
+    acme.script([searching(query), textReply("Found.")]);
     await turn({ tools });
     const { loaded } = output() as { loaded: { name: string }[] };
     expect(loaded.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
   test("a search without a match names the available tools; matches beyond the limit are only named", async () => {
-    acme.script([searching("zebra"), answering("None.")]);
+    acme.script([searching("zebra"), textReply("None.")]);
     await turn({ tools });
     expect(output()).toEqual({ loaded: [], names_begin_with: ["crm", "openTicket", "mail"] });
-    acme.script([searching("crm_.*"), answering("One.")]);
+    acme.script([searching("crm_.*"), textReply("One.")]);
     await turn({ tools: [hosted("service:tool_search", { max_results: 1 }), here, invoice, refund] });
     expect(output()).toMatchObject({ loaded: [{ name: "crm_create_invoice" }], also_matching: ["crm_refund"] });
   });
@@ -257,14 +257,14 @@ describe("service:tool_search", () => {
     ["(?=a)b", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["x".repeat(201), "query: at most 200 characters"],
   ])("a bad pattern is an error for the model: %s", async (query, error) => {
-    acme.script([searching(query), answering("Sorry.")]);
+    acme.script([searching(query), textReply("Sorry.")]);
     const { events } = await turn({ tools });
     expect(output()).toEqual({ error });
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search", status: "incomplete" } });
   });
 
   test("earlier found and called tools are present from the beginning", async () => {
-    acme.script([answering("Done.")]);
+    acme.script([textReply("Done.")]);
     const input = [
       { type: "message", role: "user", content: "Give it back." },
       { type: "service:tool_search", id: "st_1", status: "completed", query: "refund" },
@@ -285,7 +285,7 @@ describe("service:tool_search", () => {
         { type: "additional_tools", role: "developer", tools: [{ type: "function", name: "given", parameters: {} }] },
       ];
       const toolChoice = { type: "allowed_tools" as const, mode, tools: choice };
-      const ended = await run(vendor.turn, asking({ tools, toolChoice, input, stream: false }));
+      const ended = await runTestTurn(vendor.turn, testRequest({ tools, toolChoice, input, stream: false }));
       await vendor.upstreams.close();
       return ended;
     };
@@ -321,7 +321,7 @@ describe("service:tool_search", () => {
   });
 
   test("within a namespace, and by the other name of the search", async () => {
-    acme.script([calling({ name: "service_tool_search", args: { query: "letter" } }), answering("Found.")]);
+    acme.script([callReply({ name: "service_tool_search", args: { query: "letter" } }), textReply("Found.")]);
     const { events } = await turn({ tools: [hosted("tool_search"), here, namespace] });
     expect(namesSent(-1)).toEqual(["service_tool_search", "weather", "mail__list", "mail__send"]);
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search" } });
@@ -340,13 +340,13 @@ describe("service:tool_search", () => {
   });
 
   test("without deferred tools there is no search", async () => {
-    acme.script([answering("Hello.")]);
+    acme.script([textReply("Hello.")]);
     await turn({ tools: [search, here] });
     expect(namesSent(-1)).toEqual(["weather"]);
   });
 
   test("it works with other tools of Sluice", async () => {
-    acme.script([searching("refund"), calling({}), answering("Done.")]);
+    acme.script([searching("refund"), callReply({}), textReply("Done.")]);
     const { events } = await turn({ tools: [...tools, datetime()] });
     const types = events.flatMap((event) => (event.type === "item.end" ? [event.item.type] : []));
     expect(types).toEqual(["service:tool_search", "service:datetime", "message"]);

@@ -5,9 +5,18 @@ import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/tur
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, testConfig, itemsOf, newScope, openEngine, run } from "../asking.ts";
+import {
+  type Engine,
+  testRequest,
+  functionTool,
+  testConfig,
+  itemsOf,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../asking.ts";
 import { type Filter, block, guardrailOf, redact } from "../features/guardrails/gating.ts";
-import { answering, calling, callingStream, datetime, hosted, toolCalls } from "../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream, datetime, hosted, toolCalls } from "../../support/tool-replies.ts";
 
 let acme: Upstream;
 let engine: Engine;
@@ -22,14 +31,14 @@ afterAll(async () => {
 });
 
 const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  run(engine.turn, asking({ tools: [datetime()], stream: false, ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ tools: [datetime()], stream: false, ...fields }), asked);
 
 const sent = (index: number) =>
   acme.requests.at(index)?.json as { messages: unknown[]; tools: unknown[]; tool_choice?: unknown };
 
 describe("an answer without a stream", () => {
   test("runs a tool and answers", async () => {
-    acme.script([calling({ args: { timezone: "Europe/Oslo" } }), answering("It is Friday.")]);
+    acme.script([callReply({ args: { timezone: "Europe/Oslo" } }), textReply("It is Friday.")]);
     const asked = newScope();
     const { events, fault } = await turn({}, asked);
     expect(fault).toBeUndefined();
@@ -62,7 +71,7 @@ describe("an answer without a stream", () => {
 
 describe("a stream", () => {
   test("runs a tool and answers, with continuous numbers", async () => {
-    acme.script([callingStream("Let me look. ", {}), chatStream("It is ", "Friday.")]);
+    acme.script([callReplyStream("Let me look. ", {}), chatStream("It is ", "Friday.")]);
     const { events, fault } = await turn({ stream: true, echoUpstreamBody: true });
     expect(fault).toBeUndefined();
     expect(events.filter(({ type }) => type === "start" || type === "debug")).toHaveLength(2);
@@ -75,7 +84,7 @@ describe("a stream", () => {
   });
 
   test("calls of the client's functions come last, after Sluice's tools", async () => {
-    acme.script([callingStream("", { name: "weather", args: { city: "Oslo" } }, {})]);
+    acme.script([callReplyStream("", { name: "weather", args: { city: "Oslo" } }, {})]);
     const { events } = await turn({ stream: true, tools: [datetime(), functionTool({ name: "weather" })] });
     expect(itemsOf(events)).toMatchObject([
       { type: "service:datetime" },
@@ -85,7 +94,7 @@ describe("a stream", () => {
   });
 
   test("a provider failing after a tool run is not called again, nor is another", async () => {
-    acme.script([callingStream("", {}), { status: 503 }, chatStream("Late.")]);
+    acme.script([callReplyStream("", {}), { status: 503 }, chatStream("Late.")]);
     const before = acme.requests.length;
     const { events, fault, rejected } = await turn({ stream: true });
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([502, false, false]);
@@ -97,7 +106,7 @@ describe("a stream", () => {
 describe("several calls", () => {
   test("results are in the order of the calls, on both sides", async () => {
     const zones = ["Europe/Oslo", "Asia/Tokyo", "America/Lima"];
-    acme.script([calling(...zones.map((timezone) => ({ args: { timezone } }))), answering("Three.")]);
+    acme.script([callReply(...zones.map((timezone) => ({ args: { timezone } }))), textReply("Three.")]);
     const { events } = await turn();
     const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item["timezone"]] : []));
     expect(shown).toEqual([...zones, undefined]);
@@ -112,7 +121,7 @@ describe("several calls", () => {
     ["no object", "[]", "the arguments are not an object"],
     ["bad zone", { timezone: "Mars/Base" }, "Mars/Base is no IANA time zone"],
   ])("an impossible call is reported to the model: %s", async (_, args, error) => {
-    acme.script([calling({ args }), answering("Sorry.")]);
+    acme.script([callReply({ args }), textReply("Sorry.")]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
     expect(sent(-1).messages.at(-1)).toMatchObject({ role: "tool", content: JSON.stringify({ error }) });
@@ -121,7 +130,7 @@ describe("several calls", () => {
 
   test("the same call is run twice, not three times", async () => {
     const first = { timezone: "Europe/Oslo" };
-    acme.script([calling({ args: first }, { args: first }), calling({ args: first }), answering("Enough.")]);
+    acme.script([callReply({ args: first }, { args: first }), callReply({ args: first }), textReply("Enough.")]);
     const asked = newScope();
     await turn({}, asked);
     expect(sent(-1).messages.at(-1)).toMatchObject({ content: expect.stringMatching(/^{"error":"repeated/) });
@@ -131,7 +140,7 @@ describe("several calls", () => {
 });
 
 describe("the end", () => {
-  const endless = (zone: string) => calling({ args: { timezone: zone } });
+  const endless = (zone: string) => callReply({ args: { timezone: zone } });
   const zones = Intl.supportedValuesOf("timeZone");
   const stopOf = (asked: ReturnType<typeof newScope>) => asked.scope.trace.stages.at(-1)?.data;
 
@@ -153,7 +162,7 @@ describe("the end", () => {
       2,
     ],
   ] as const)("%s, then one last answer without tools", async (reason, fields, steps) => {
-    acme.script([...zones.slice(0, steps).map(endless), answering("All I know.")]);
+    acme.script([...zones.slice(0, steps).map(endless), textReply("All I know.")]);
     const asked = newScope();
     const { events, fault } = await turn(fields, asked);
     expect(fault).toBeUndefined();
@@ -164,7 +173,7 @@ describe("the end", () => {
   });
 
   test("calls beyond the limit are not run, and further calls are ignored", async () => {
-    acme.script([calling(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
+    acme.script([callReply(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
     const asked = newScope();
     const { events } = await turn({ maxToolCalls: 2 }, asked);
     expect(asked.scope.trace.toolCalls?.map(({ outcome }) => outcome).toSorted()).toEqual([
@@ -183,7 +192,7 @@ describe("the end", () => {
     [30, undefined],
     [100, [{ type: "step_count_is", step_count: 1_000 }] as const],
   ])("comes after at most %i without a fulfilled condition", async (most, conditions) => {
-    acme.script([...zones.slice(0, most).map(endless), answering("Never reached, or the last.")]);
+    acme.script([...zones.slice(0, most).map(endless), textReply("Never reached, or the last.")]);
     const asked = newScope();
     const before = acme.requests.length;
     await turn(conditions ? { stopServerToolsWhen: conditions } : {}, asked);
@@ -193,21 +202,21 @@ describe("the end", () => {
   });
 
   test("comes after two turns of only errors", async () => {
-    acme.script([calling({ args: "{" }), calling({ args: "[" }), answering("I cannot.")]);
+    acme.script([callReply({ args: "{" }), callReply({ args: "[" }), textReply("I cannot.")]);
     const asked = newScope();
     await turn({}, asked);
     expect(stopOf(asked)).toMatchObject({ steps: 2, stop_reason: "errors" });
   });
 
   test("comes before a near deadline", async () => {
-    acme.script([calling({}), answering("In short.")]);
+    acme.script([callReply({}), textReply("In short.")]);
     const asked = newScope();
     await turn({}, { ...asked, scope: asked.scope.with({ deadline: performance.now() + 9_000 }) });
     expect(stopOf(asked)).toMatchObject({ steps: 1, stop_reason: "deadline" });
   });
 
   test("a forced choice holds for the first answer", async () => {
-    acme.script([calling({}), answering("Done.")]);
+    acme.script([callReply({}), textReply("Done.")]);
     await turn({ toolChoice: { type: "tool", tool: { type: "service:datetime" } } });
     expect(sent(-2).tool_choice).toEqual({ type: "function", function: { name: "service_datetime" } });
     expect(sent(-1).tool_choice).toBe("auto");
@@ -226,7 +235,7 @@ describe("an earlier run", () => {
   const past = { id: "st_1", status: "completed", type: "service:datetime" };
 
   test.each([[[datetime()]], [[]]])("becomes its call again", async (tools) => {
-    acme.script([answering("Friday.")]);
+    acme.script([textReply("Friday.")]);
     const input = [
       { type: "message", role: "user", content: "What day is it?" },
       { ...past, datetime: "2026-11-20T20:30:00+01:00", timezone: "Europe/Oslo" },
@@ -261,14 +270,14 @@ describe("guardrails of the key", () => {
     const { turn: guardedTurn, upstreams } = openEngine(testConfig({ url: acme.url, models }));
     const tools = [hosted("service:search_models"), datetime({ timezone: "Europe/Oslo" })];
     const asked = newScope({ guardrail: guardrailOf(filters, { appliesTo }) });
-    const ending = await run(guardedTurn, asking({ tools, stream: false, ...fields }), asked);
+    const ending = await runTestTurn(guardedTurn, testRequest({ tools, stream: false, ...fields }), asked);
     await upstreams.close();
     return { ...ending, stages: asked.scope.trace.stages };
   };
-  const searching = calling({ name: "service_search_models", args: { query: "large" } });
+  const searching = callReply({ name: "service_search_models", args: { query: "large" } });
 
   test("a tool's result is redacted before the model reads it", async () => {
-    acme.script([searching, answering("One model.")]);
+    acme.script([searching, textReply("One model.")]);
     const { fault, stages } = await guarded([redact("SECRET-\\d", "[S]")], AppliesTo.INPUT);
     expect(fault).toBeUndefined();
     expect(acme.requests.at(-1)?.body).toContain("What [S] is");
@@ -280,20 +289,20 @@ describe("guardrails of the key", () => {
   });
 
   test("a tool's result is refused before the model reads it", async () => {
-    acme.script([searching, answering("Never asked.")]);
+    acme.script([searching, textReply("Never asked.")]);
     const before = acme.requests.length;
     const { fault } = await guarded([block("SECRET-\\d")], AppliesTo.INPUT);
     expect([fault?.status, acme.requests.length - before]).toEqual([403, 1]);
   });
 
   test("a tool's result does not reach the client", async () => {
-    acme.script([calling({}), answering("Noon.")]);
+    acme.script([callReply({}), textReply("Noon.")]);
     const { events } = await guarded([redact("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
   });
 
   test("a block after output ends the stream as incomplete", async () => {
-    acme.script([callingStream("Let me look.", {}), chatStream("Noon.")]);
+    acme.script([callReplyStream("Let me look.", {}), chatStream("Noon.")]);
     const { events, fault } = await guarded([block("Europe/\\w+")], AppliesTo.OUTPUT, { stream: true });
     expect(fault).toBeUndefined();
     expect(itemsOf(events)).toMatchObject([{ type: "message" }]);
@@ -301,7 +310,7 @@ describe("guardrails of the key", () => {
   });
 
   test("a block of an answer after a tool has run ends the stream as incomplete, too", async () => {
-    acme.script([callingStream("", {}), chatStream("The ", "secret.")]);
+    acme.script([callReplyStream("", {}), chatStream("The ", "secret.")]);
     const { events, fault } = await guarded([block("secret")], AppliesTo.OUTPUT, { stream: true });
     expect(fault).toBeUndefined();
     expect(itemsOf(events).at(0)).toMatchObject({ type: "service:datetime" });
@@ -317,10 +326,10 @@ describe("tools under the alignment plugin", () => {
 
   test("do not run for a withheld answer, and every answer has its verdict", async () => {
     acme.script([
-      calling({ args: { timezone: "Asia/Tokyo" } }),
-      calling({}),
-      answering("It is Friday."),
-      answering("It is a weekday."),
+      callReply({ args: { timezone: "Asia/Tokyo" } }),
+      callReply({}),
+      textReply("It is Friday."),
+      textReply("It is a weekday."),
     ]);
     const asked = newScope();
     const { events, fault } = await under(false, asked);
@@ -342,7 +351,7 @@ describe("tools under the alignment plugin", () => {
   });
 
   test("end an open stream when an answer is withheld for good", async () => {
-    acme.script([callingStream("", {}), chatStream("It is ", "Friday.")]);
+    acme.script([callReplyStream("", {}), chatStream("It is ", "Friday.")]);
     const { events, fault, rejected } = await under(true, newScope(), { maxRetries: 0 });
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([403, false, false]);
     expect(itemsOf(events)).toMatchObject([{ type: "service:datetime" }]);
@@ -368,11 +377,11 @@ describe("a failing provider", () => {
     });
 
   test("is replaced before any delivery or tool run", async () => {
-    const backup = await startUpstream([answering("From the other.")]);
+    const backup = await startUpstream([textReply("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
-    acme.script([calling({}), { status: 503 }]);
+    acme.script([callReply({}), { status: 503 }]);
     const asked = newScope();
-    const { events, fault } = await run(twice, asking({ tools: [datetime()], stream: false }), asked);
+    const { events, fault } = await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), asked);
     expect(fault).toBeUndefined();
     expect(asked.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
       ["acme", 200],
@@ -385,11 +394,11 @@ describe("a failing provider", () => {
   });
 
   test("is called first for the next answer", async () => {
-    const backup = await startUpstream([calling({}), answering("From the other.")]);
+    const backup = await startUpstream([callReply({}), textReply("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
     acme.script([{ status: 503 }]);
     const asked = newScope();
-    await run(twice, asking({ tools: [datetime()], stream: false }), asked);
+    await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), asked);
     expect(asked.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["acme", "backup", "backup"]);
     await upstreams.close();
     await backup.stop();
@@ -402,7 +411,10 @@ test("the built-in model calls a tool of Sluice, and answers", async () => {
     models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
   });
   const { turn: echoing, upstreams } = openEngine(file);
-  const { events, fault } = await run(echoing, asking({ models: ["sluice/echo"], tools: [datetime()], stream: false }));
+  const { events, fault } = await runTestTurn(
+    echoing,
+    testRequest({ models: ["sluice/echo"], tools: [datetime()], stream: false }),
+  );
   await upstreams.close();
   expect(fault).toBeUndefined();
   const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
@@ -413,7 +425,7 @@ test("the built-in model calls a tool of Sluice, and answers", async () => {
 });
 
 test("the spelling and the names of the client are kept apart", async () => {
-  acme.script([calling({ name: "service_datetime__1" }), answering("Done.")]);
+  acme.script([callReply({ name: "service_datetime__1" }), textReply("Done.")]);
   const tools = [functionTool({ name: "service_datetime" }), datetime({}, "acme:datetime")];
   const { events } = await turn({ tools });
   expect(events[1]).toMatchObject({ item: { type: "acme:datetime" } });
@@ -421,7 +433,7 @@ test("the spelling and the names of the client are kept apart", async () => {
 
 test("a client leaving during a later model call stops the call", async () => {
   const never = new Promise<void>(() => {});
-  acme.script([calling({}), { chunks: [{ bytes: " ", after: never }] }]);
+  acme.script([callReply({}), { chunks: [{ bytes: " ", after: never }] }]);
   const asked = newScope();
   const running = turn({}, asked);
   await acme.nextRequest();

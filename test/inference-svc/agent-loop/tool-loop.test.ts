@@ -16,7 +16,7 @@ import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js"
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { hosted } from "../../support/tool-replies.ts";
-import { asking, testConfig, newScope, run } from "../asking.ts";
+import { testRequest, testConfig, newScope, runTestTurn } from "../asking.ts";
 import { joinedGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
 
 afterEach(() => {
@@ -93,7 +93,7 @@ function looped(tool: ServerTool, ...answers: readonly (() => Answer)[]) {
   return { turn: layer(next), asked, warnings };
 }
 
-const request = asking({ stream: false, tools: [hosted("service:web_search")] });
+const request = testRequest({ stream: false, tools: [hosted("service:web_search")] });
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
 const outputsOf = ({ input }: TurnRequest) =>
   input.flatMap(({ type, output }) => (type === "function_call_output" ? [output] : []));
@@ -101,7 +101,7 @@ const outputsOf = ({ input }: TurnRequest) =>
 test("eight calls run concurrently, the ninth when one of them is over; results keep the order of the calls", async () => {
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(...names(9).map(callOf)), giving(message));
-  const ending = run(turn, request);
+  const ending = runTestTurn(turn, request);
   await begun(8);
   await new Promise((resolve) => setImmediate(resolve));
   expect(running.map(({ name }) => name)).toEqual(names(8));
@@ -120,7 +120,7 @@ test.each([
   jest.useFakeTimers({ doNotFake: ["performance", "setImmediate", "nextTick", "queueMicrotask"] });
   const { tool, running, begun } = held(false, more);
   const { turn, asked } = looped(tool, giving(callOf("slow")), giving(message));
-  const ending = run(turn, request);
+  const ending = runTestTurn(turn, request);
   await begun(1);
   await jest.advanceTimersByTimeAsync(seconds * 1_000 - 1);
   expect([asked.length, running[0]?.call.signal.aborted]).toEqual([1, false]);
@@ -133,7 +133,7 @@ test.each([
 test("a failing tool is a result and a line in the log", async () => {
   const { tool, running, begun } = held();
   const { turn, asked, warnings } = looped(tool, giving(callOf("broken")), giving(message));
-  const ending = run(turn, request);
+  const ending = runTestTurn(turn, request);
   await begun(1);
   running[0]?.fail(new Error("a bug"));
   expect((await ending).fault).toBeUndefined();
@@ -145,7 +145,7 @@ test.each([true, false])("a leaving client ends the running tools, with a stream
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(callOf("a"), callOf("b")));
   const left = newScope();
-  const ending = run(turn, { ...request, stream }, left);
+  const ending = runTestTurn(turn, { ...request, stream }, left);
   await begun(2);
   left.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED));
   const { fault } = await ending;
@@ -164,7 +164,7 @@ test.each([
       throw new Fault(FaultReason.PROVIDER_OVERLOADED, "", { retryAfterMs: 1_000 });
     };
     const { turn, asked } = looped(tool, giving(callOf("a")), failing);
-    const ending = run(turn, request);
+    const ending = runTestTurn(turn, request);
     await begun(1);
     running[0]?.finish();
     const { fault } = await ending;

@@ -8,7 +8,7 @@ import { CurrentConfig } from "@sluice/inference-svc/engine/current-config.js";
 import { Runtime } from "@sluice/inference-svc/assembly/runtime.js";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
-import { asking, testConfig, noHold, run } from "../asking.ts";
+import { testRequest, testConfig, unlimitedBudget, runTestTurn } from "../asking.ts";
 
 describe("a replaced configuration file", () => {
   let upstream: Upstream;
@@ -40,7 +40,7 @@ describe("a replaced configuration file", () => {
         return { span: undefined, note: () => {}, close: () => {} };
       },
     };
-    const budgets = { reserve: () => Promise.resolve(noHold), begin: () => () => {} };
+    const budgets = { reserve: () => Promise.resolve(unlimitedBudget), begin: () => () => {} };
     const watchDetector = () => () => {};
     const watchWeb = () => () => {};
     const watchSandbox = () => () => {};
@@ -70,7 +70,7 @@ describe("a replaced configuration file", () => {
   });
 
   async function ask(model = "acme/large-2"): Promise<void> {
-    const { fault } = await run(runtime.turn, asking({ models: [model] }));
+    const { fault } = await runTestTurn(runtime.turn, testRequest({ models: [model] }));
     expect(fault).toBeUndefined();
   }
 

@@ -34,7 +34,7 @@ import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminInstallation, addKey, openInstallation, serviceToken } from "../../admin-svc/installation.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { testConfig as configFile, openParts, stackSecret } from "../asking.ts";
-import { refusingPort } from "../models/ledger/calls.ts";
+import { openRefusingPort } from "../models/ledger/calls.ts";
 
 const log = openLog("test", "silent");
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
   admin = await openInstallation();
   upstream = await startUpstream();
   keyHash = hashKey(await addKey(admin.database));
-  away = await refusingPort();
+  away = await openRefusingPort();
   clients = [dial(`127.0.0.1:${admin.port}`), dial(`127.0.0.1:${away.port}`)];
   access = new Access({
     client: clients[0] as Client,

@@ -13,7 +13,7 @@ import type { Plugins } from "@sluice/inference-svc/turn/request.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { root } from "../../support/processes.ts";
-import { asking } from "../asking.ts";
+import { testRequest } from "../asking.ts";
 
 const compiled = join(root, "inference-svc/dist/features");
 const entries = [...features, ...embeddingFeatures, ...routers, ...endpointFeatures];
@@ -102,7 +102,7 @@ test.each(settings.filter(([name]) => !notTexts.has(name)))("guardrails scan %s"
   const [plugin = "", setting = ""] = name.split(".");
   const schema = PluginSchema.fields.find(({ localName }) => localName === plugin)?.message as DescMessage;
   const plugins = { [plugin]: create(schema, { [setting]: planted(field) }) } as Plugins;
-  const request = asking({ plugins });
+  const request = testRequest({ plugins });
   const scanned = [...new RequestTexts(request, pluginTexts).scanUnits()].flatMap(
     (unit) => unit?.sources.map(({ text }) => text) ?? [],
   );

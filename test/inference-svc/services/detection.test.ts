@@ -6,7 +6,7 @@ import { type Detectors, openDetectors } from "@sluice/inference-svc/services/de
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Asked, newScope } from "../asking.ts";
+import { type TestScope, newScope } from "../asking.ts";
 
 let service: Upstream;
 let opened: Detectors[];
@@ -66,7 +66,7 @@ const entity = (start: number, end: number, type = "PERSON", score = 0.85) => ({
   score,
 });
 
-async function found(asked: Detector, texts: readonly string[], { scope }: Asked = newScope()) {
+async function found(asked: Detector, texts: readonly string[], { scope }: TestScope = newScope()) {
   const marks = await asked.find(texts, scope);
   return texts.map((text) =>
     (marks.get(text) ?? []).map((mark: Detection) => [mark.category, text.slice(mark.start, mark.end), mark.score]),

@@ -10,24 +10,24 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Call, answering, calling, hosted } from "../../support/tool-replies.ts";
+import { type Call, textReply, callReply, hosted } from "../../support/tool-replies.ts";
 import {
-  type Asked,
-  type Ending,
+  type TestScope,
+  type TurnResult,
   type Engine,
-  asking,
+  testRequest,
   newScope,
-  noHold,
+  unlimitedBudget,
   openEngine,
   openUnlimitedMeter,
-  run,
+  runTestTurn,
 } from "../asking.ts";
 import { mcpTool } from "../features/mcp/mcp-tools.ts";
 
 let model: Upstream;
 let service: Upstream;
 let engine: Engine;
-let asked: Asked;
+let asked: TestScope;
 
 beforeEach(async () => {
   [model, service] = await Promise.all([startUpstream(), startUpstream()]);
@@ -42,7 +42,7 @@ afterEach(async () => {
 const price = "0.000000000007";
 const timeoutMs = 400;
 
-function open(budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) }): Engine {
+function open(budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(unlimitedBudget) }): Engine {
   const pricing = { request: price };
   const reached = { base_url: service.url, api_key: "k", pricing };
   return openEngine(
@@ -115,9 +115,9 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
-const start = ({ tool, call }: Story): Promise<Ending> => {
-  model.script([calling(call), answering("Well.")]);
-  return run(engine.turn, asking({ tools: [tool], stream: false }), asked);
+const start = ({ tool, call }: Story): Promise<TurnResult> => {
+  model.script([callReply(call), textReply("Well.")]);
+  return runTestTurn(engine.turn, testRequest({ tools: [tool], stream: false }), asked);
 };
 
 /** The ledger row of the call: rows end in the order of their beginning, since the model waits for the service. */
@@ -184,7 +184,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     const says = "Insufficient credits: the budget of this key, 1 USD, is spent";
     const refused = new Fault(FaultReason.PAYMENT_REQUIRED, says);
     const reserve = (_scope: unknown, amount: bigint) =>
-      amount === 7n ? Promise.reject(refused) : Promise.resolve(noHold);
+      amount === 7n ? Promise.reject(refused) : Promise.resolve(unlimitedBudget);
     await engine.upstreams.close();
     engine = open({ reserve });
     asked = newScope({ hasBudget: true });

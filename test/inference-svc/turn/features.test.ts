@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { composeByMask } from "@sluice/inference-svc/turn/feature.js";
 import type { Answer, Layer } from "@sluice/inference-svc/turn/turn.js";
-import { asking, newScope } from "../asking.js";
+import { testRequest, newScope } from "../asking.js";
 
 const room = 53;
 
@@ -29,7 +29,7 @@ test("each of 53 features acts on its requests, and on no other", () => {
   const { scope } = newScope();
   for (const applying of [...Array.from({ length: room }, (_, index) => [index]), [0, 31, 32, 40, 52], []]) {
     ran.length = 0;
-    turn(asking({ models: applying.map(String) }), scope);
+    turn(testRequest({ models: applying.map(String) }), scope);
     expect(ran).toEqual(applying);
   }
 });

@@ -25,7 +25,7 @@ export interface TokenFacts {
 export type AnswerOutcome = "whole" | "cut" | "failed";
 
 /** How an answer ended: `done` by itself or with calls, `limit` at a maximum of tokens, `withheld` by a filter or a refusal. */
-export type End = "done" | "limit" | "withheld" | "paused" | "failed" | "";
+export type AnswerEnding = "done" | "limit" | "withheld" | "paused" | "failed" | "";
 
 export interface AnswerFacts {
   outcome: AnswerOutcome;
@@ -35,7 +35,7 @@ export interface AnswerFacts {
   calls: ToolCallFacts[];
   sources: SourceFacts[];
   pictures: number;
-  end: End;
+  end: AnswerEnding;
   /** The format's own word for the end. */
   reason: string;
   tokens?: TokenFacts;

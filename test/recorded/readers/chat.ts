@@ -3,7 +3,7 @@ import { type StreamEvent, isEventStream, readEvents } from "../frames.ts";
 import {
   type AnswerFacts,
   type ToolCallFacts,
-  type End,
+  type AnswerEnding,
   type SourceFacts,
   type TokenFacts,
   emptyAnswer,
@@ -180,7 +180,7 @@ function tokensOf(usage: JsonRecord): TokenFacts {
   };
 }
 
-function endOf(reason: string): End {
+function endOf(reason: string): AnswerEnding {
   const plain = reason.toLowerCase();
   if (plain === "") return "";
   if (["length", "max_tokens", "model_length"].includes(plain)) return "limit";

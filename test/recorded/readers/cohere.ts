@@ -1,6 +1,6 @@
 /** Cohere's Chat API, version 2. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
-import { type AnswerFacts, type End, emptyAnswer } from "./answer.ts";
+import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
 import {
   type JsonRecord,
   argumentsOf,
@@ -13,7 +13,7 @@ import {
   words,
 } from "./json.ts";
 
-const ends: Readonly<Record<string, End>> = { MAX_TOKENS: "limit", ERROR: "failed", "": "" };
+const ends: Readonly<Record<string, AnswerEnding>> = { MAX_TOKENS: "limit", ERROR: "failed", "": "" };
 
 export function readCohereAnswer(body: string): AnswerFacts {
   if (isEventStream(body)) return readStream(body);

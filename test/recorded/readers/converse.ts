@@ -1,9 +1,9 @@
 /** Amazon's Converse, as JSON or as binary frames, folded into their message. */
 import { type Frame, readFrames } from "../frames.ts";
-import { type AnswerFacts, type End, emptyAnswer } from "./answer.ts";
+import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
 import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
 
-const ends: Readonly<Record<string, End>> = {
+const ends: Readonly<Record<string, AnswerEnding>> = {
   max_tokens: "limit",
   model_context_window_exceeded: "limit",
   guardrail_intervened: "withheld",

@@ -1,6 +1,6 @@
 /** `generateContent` of Google, whole or in chunks with the form of whole answers. */
 import { isEventStream, readEvents } from "../frames.ts";
-import { type AnswerFacts, type End, type SourceFacts, emptyAnswer } from "./answer.ts";
+import { type AnswerFacts, type AnswerEnding, type SourceFacts, emptyAnswer } from "./answer.ts";
 import { type JsonRecord, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
 
 const withheld = new Set(
@@ -58,7 +58,7 @@ function tokensOf(usage: JsonRecord) {
   };
 }
 
-function endOf(reason: string): End {
+function endOf(reason: string): AnswerEnding {
   if (reason === "") return "";
   if (reason === "MAX_TOKENS") return "limit";
   if (withheld.has(reason) || reason.startsWith("prompt ")) return "withheld";

@@ -1,9 +1,9 @@
 /** The Messages format. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
-import { type AnswerFacts, type End, emptyAnswer, failedAnswer } from "./answer.ts";
+import { type AnswerFacts, type AnswerEnding, emptyAnswer, failedAnswer } from "./answer.ts";
 import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
 
-const ends: Readonly<Record<string, End>> = {
+const ends: Readonly<Record<string, AnswerEnding>> = {
   max_tokens: "limit",
   model_context_window_exceeded: "limit",
   refusal: "withheld",

@@ -46,21 +46,21 @@ export function requireRule(holds: boolean, what: string): asserts holds {
 export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Kinds of items consisting of parts and never open at the same time as another item. */
-export const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
+export const sequentialItemTypes: ReadonlySet<string> = new Set(["message", "reasoning"]);
 
 /** An event between the beginning and the end of its item. */
 export function takeEvent(open: Open, event: SseEvent, orderly: boolean): void {
   const { type } = event;
   if (partEvent.test(type)) return takePart(open, event, orderly);
   // A provider's tool may stream its own text, which does not belong to its item.
-  if (!alone.has(open.item.type) && !callEvent.test(type)) return;
+  if (!sequentialItemTypes.has(open.item.type) && !callEvent.test(type)) return;
   if (textEvent.test(type)) return takeText(open, event, type.endsWith(".delta"));
   if (type === "response.output_text.annotation.added") return takeAnnotation(open, event);
   if (callEvent.test(type)) takeCall(open, event, type.endsWith(".delta"));
 }
 
 /** Annotations named by a provider after the start of the next part are only in the item. */
-export function isShown(value: unknown, parts: readonly Part[], orderly: boolean): boolean {
+export function isPartStreamed(value: unknown, parts: readonly Part[], orderly: boolean): boolean {
   const said = (value ?? []) as readonly SaidPart[];
   if (said.length !== parts.length) return false;
   return said.every((whole, index) => {
@@ -71,7 +71,7 @@ export function isShown(value: unknown, parts: readonly Part[], orderly: boolean
   });
 }
 
-export function isSaid({ callText }: Open, item: Item, orderly: boolean): boolean {
+export function isItemStreamed({ callText }: Open, item: Item, orderly: boolean): boolean {
   const whole = callTextOf(item);
   if (callText === undefined || callText === whole) return true;
   return !orderly && typeof whole === "string" && whole.startsWith(callText);

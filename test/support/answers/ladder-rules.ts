@@ -2,10 +2,10 @@
 import {
   type Item,
   type Open,
-  alone,
+  sequentialItemTypes,
   callTextOf,
-  isSaid,
-  isShown,
+  isItemStreamed,
+  isPartStreamed,
   requireRule,
   isSameJson,
   takeEvent,
@@ -105,11 +105,16 @@ class Items {
   #add(index: number, item: Item): void {
     requireRule(index === this.#begun.length, "items do not begin in the order of the output");
     requireRule(!this.#orderly || !this.#begun.some(({ id }) => id === item.id), "two items of one id");
-    requireRule(!alone.has(item.type) || isSameJson(item["content"] ?? [], []), "an item begins with content");
+    requireRule(
+      !sequentialItemTypes.has(item.type) || isSameJson(item["content"] ?? [], []),
+      "an item begins with content",
+    );
     requireRule(item["status"] === undefined || item["status"] === "in_progress", "an item begins as finished");
     requireRule(!carriers.has(item.type) || !callTextOf(item), "a call begins with its text");
     const others = [...this.#open].filter(([at]) => !isSuspended(this.#last[at])).map(([, { item: other }]) => other);
-    const beside = alone.has(item.type) ? others.length > 0 : others.some((other) => alone.has(other.type));
+    const beside = sequentialItemTypes.has(item.type)
+      ? others.length > 0
+      : others.some((other) => sequentialItemTypes.has(other.type));
     requireRule(!beside, "a message or thought is open beside another item");
     this.#begun.push(item);
     this.#open.set(index, {
@@ -127,11 +132,17 @@ class Items {
     requireRule(open.part === undefined, "an item ends with an open part");
     const said = open.callText !== undefined || item.type === "function_call" || item.type === "custom_tool_call";
     requireRule(!said || open.callDone, "a call ends before its text is done");
-    if (alone.has(item.type)) {
-      requireRule(isShown(item["content"], open.contents, this.#orderly), "the parts are not what the item says");
-      requireRule(isShown(item["summary"], open.summaries, this.#orderly), "the parts are not what the summary says");
+    if (sequentialItemTypes.has(item.type)) {
+      requireRule(
+        isPartStreamed(item["content"], open.contents, this.#orderly),
+        "the parts are not what the item says",
+      );
+      requireRule(
+        isPartStreamed(item["summary"], open.summaries, this.#orderly),
+        "the parts are not what the summary says",
+      );
     }
-    requireRule(isSaid(open, item, this.#orderly), "the deltas are not what the call says");
+    requireRule(isItemStreamed(open, item, this.#orderly), "the deltas are not what the call says");
     this.#open.delete(index);
     this.#done.set(index, item);
   }
@@ -147,7 +158,7 @@ class Items {
       requireRule(done !== undefined || status === "failed" || isSuspended(item), `item ${index} has no end`);
       requireRule(done === undefined || !isSuspended(item), `item ${index} waits for the client and has an end`);
       const open = this.#open.get(index);
-      requireRule(!open || isSaid(open, item, this.#orderly), `item ${index} lost its text`);
+      requireRule(!open || isItemStreamed(open, item, this.#orderly), `item ${index} lost its text`);
     }
   }
 }

@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 const cacheFolder = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
 
 /** @param name of the folder, which has to tell everything it is made from @returns its path, once `make` has filled it in this or an earlier run */
-export async function makeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+export async function makeCachedFolder(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder, name);
   mkdirSync(cacheFolder, { recursive: true });
   const release = await lock(`${folder}.lock`);

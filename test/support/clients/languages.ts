@@ -10,7 +10,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../processes.ts";
-import { makeOnce } from "./cache.ts";
+import { makeCachedFolder } from "./cache.ts";
 
 const run = promisify(execFile);
 export const programsFolder = join(root, "test/support/clients/programs");
@@ -210,5 +210,5 @@ function installed(set: Toolchain, version: string): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([set.language, set.packages, version]));
   for (const file of set.sources) hash.update(file.slice(programsFolder.length)).update(readFileSync(file));
   const name = `${set.language.toLowerCase()}-${hash.digest("hex").slice(0, 16)}`;
-  return makeOnce(name, (folder) => set.install(folder, set));
+  return makeCachedFolder(name, (folder) => set.install(folder, set));
 }

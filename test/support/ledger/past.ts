@@ -18,7 +18,7 @@ const kinds = ["primary", "primary", "primary", "judge", "moderation", "panel", 
  * Calls as builds of migration 0018 stored them: turns of one to three calls over 30 days, of several keys, models and kinds.
  * Their sums of days are there, as those builds kept them.
  */
-export async function insertCallsOfBefore(database: Kysely<Database>, calls: number): Promise<void> {
+export async function insertPastCalls(database: Kysely<Database>, calls: number): Promise<void> {
   const kind = sql.raw(`(array[${kinds.map((each) => `'${each}'`).join(", ")}])[1 + n % ${kinds.length}]`);
   await sql`
     insert into usage_records (

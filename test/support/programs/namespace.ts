@@ -26,7 +26,7 @@ export const isolation: readonly string[] | undefined = [
   }
 });
 
-export interface Ended {
+export interface IsolatedResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -37,7 +37,7 @@ export async function runIsolated(
   command: readonly string[],
   port: number,
   options: { readonly cwd: string; readonly environment: NodeJS.ProcessEnv; readonly limitMs: number },
-): Promise<Ended> {
+): Promise<IsolatedResult> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-namespace-"));
   const path = join(folder, "socket");
   const server = createServer((socket) => {

@@ -10,7 +10,7 @@ import { testProgram } from "../clients/coverage.ts";
 import { type Installation, startInstallation } from "../installation.ts";
 import { type Received, type Upstream, startUpstream } from "../providers/upstream.ts";
 import { type ModelDialect, programDialects, type ToolStep, scriptedModel } from "./model.ts";
-import { type Ended, isolation, runIsolated } from "./namespace.ts";
+import { type IsolatedResult, isolation, runIsolated } from "./namespace.ts";
 import { type InstalledProgram, installProgram } from "./programs.ts";
 
 /** A bound for what hangs. */
@@ -21,7 +21,7 @@ const vendors: Readonly<Record<ModelDialect, string>> = { chat: "openai", messag
 export const contextLength = 200_000;
 export const maxOutputTokens = 8_192;
 
-export interface ProgramRun extends Ended {
+export interface ProgramRun extends IsolatedResult {
   /** The requests to the provider, all of which it took. */
   readonly requests: readonly Received[];
 }

@@ -2,13 +2,13 @@
  * The faults of providers, by phase, and the outcome of a request. One table for streams and whole answers, for a single
  * endpoint and for one followed by two others, of which the second breaks in the same way and the third serves.
  */
-import { type Act, httpAnswer, httpChunk, lastChunk, streamHead } from "./faulty-provider.ts";
+import { type SocketFailure, httpAnswer, httpChunk, lastChunk, streamHead } from "./faulty-provider.ts";
 import { chatChunk, sse } from "./upstream.ts";
 
 export type Phase = "connection" | "head" | "first output" | "middle" | "end";
 
 /** The failure as the client sees it. */
-export interface Seen {
+export interface ObservedFailure {
   /** HTTP status; a stream with a late failure has 200. */
   readonly status: number;
   /** Provider calls listed in the receipt. */
@@ -26,50 +26,50 @@ export interface FaultRow {
   /** Applies to both when absent. */
   readonly only?: "stream" | "whole";
   /** Undefined: Sluice gets no connection, and `refused`, `silent`, `reset` or `nonsense` gives the reason. */
-  readonly act?: Act;
+  readonly act?: SocketFailure;
   /** Timeouts of the provider in milliseconds; the others are long. */
   readonly timeouts?: Readonly<Record<string, number>>;
   /** The answer was a whole one: the connection may be used again. */
   readonly clean?: true;
-  readonly one: Seen;
-  readonly three: Seen;
+  readonly one: ObservedFailure;
+  readonly three: ObservedFailure;
 }
 
 const briefly = 300;
 const error = (fields: object) => JSON.stringify({ error: { message: "no", ...fields } });
 const write =
-  (...parts: readonly (string | Buffer)[]): Act =>
+  (...parts: readonly (string | Buffer)[]): SocketFailure =>
   (socket) => {
     for (const part of parts) socket.write(part);
   };
-const reset: Act = (socket) => socket.resetAndDestroy();
-const close: Act = (socket) => socket.destroySoon();
-const nothing: Act = () => {};
+const reset: SocketFailure = (socket) => socket.resetAndDestroy();
+const close: SocketFailure = (socket) => socket.destroySoon();
+const nothing: SocketFailure = () => {};
 const both =
-  (before: Act, then: Act): Act =>
+  (before: SocketFailure, then: SocketFailure): SocketFailure =>
   (socket, seen) => {
     before(socket, seen);
     then(socket, seen);
   };
 /** Waits until the client has read the first output, because a failure in the same read would hide it. */
 const onceSeen =
-  (before: Act, then: Act): Act =>
+  (before: SocketFailure, then: SocketFailure): SocketFailure =>
   (socket, seen) => {
     before(socket, seen);
     void seen.then(() => then(socket, seen));
   };
 
-const failed = (status: number, attempts = 1, retryAfter?: readonly [number, number]): Seen => ({
+const failed = (status: number, attempts = 1, retryAfter?: readonly [number, number]): ObservedFailure => ({
   status,
   attempts,
   ...(retryAfter && { retryAfter }),
 });
 /** The third serves. */
-const served = (attempts: number): Seen => ({ status: 200, attempts, terminal: "response.completed" });
+const served = (attempts: number): ObservedFailure => ({ status: 200, attempts, terminal: "response.completed" });
 
 type Rest = Omit<FaultRow, "name" | "phase" | "one" | "three">;
 /** Another endpoint is called instead. @param one outcome of a single endpoint */
-const moved = (phase: Phase, name: string, one: Seen, rest: Rest = {}, attempts = 3): FaultRow => ({
+const moved = (phase: Phase, name: string, one: ObservedFailure, rest: Rest = {}, attempts = 3): FaultRow => ({
   name,
   phase,
   one,
@@ -77,7 +77,7 @@ const moved = (phase: Phase, name: string, one: Seen, rest: Rest = {}, attempts 
   ...rest,
 });
 /** Expects the failure to be reported without a fallback. */
-const told = (phase: Phase, name: string, seen: Seen, rest: Rest = {}): FaultRow => ({
+const told = (phase: Phase, name: string, seen: ObservedFailure, rest: Rest = {}): FaultRow => ({
   name,
   phase,
   one: seen,
@@ -160,7 +160,7 @@ const finish = httpChunk(sse(chatChunk({}, "stop")));
 const invalidUtf8 = Buffer.concat([Buffer.from('data: {"a":"'), Buffer.of(0xff), Buffer.from('"}\n\n')]);
 
 /** Ways of breaking a stream, with the status of each. */
-const breaks: readonly (readonly [string, Act, number, Rest?])[] = [
+const breaks: readonly (readonly [string, SocketFailure, number, Rest?])[] = [
   ["reset", reset, 502],
   ["close", close, 502],
   ["over", write(lastChunk), 502],
@@ -194,7 +194,7 @@ const firstOutput: readonly FaultRow[] = [
 ];
 
 /** The client has read data: no other endpoint is called, and the stream reports its failure. */
-const broken: Seen = { status: 200, attempts: 1, terminal: "response.failed" };
+const broken: ObservedFailure = { status: 200, attempts: 1, terminal: "response.failed" };
 
 const middles: readonly FaultRow[] = [
   ...breaks
@@ -231,9 +231,9 @@ const wholes: readonly FaultRow[] = [
 ];
 
 /** The finish reason or the format's own end was seen: nothing but figures is missing. */
-const complete: Seen = { status: 200, attempts: 1, terminal: "response.completed" };
+const complete: ObservedFailure = { status: 200, attempts: 1, terminal: "response.completed" };
 
-const ended = (name: string, act: Act, rest: Rest = {}): FaultRow =>
+const ended = (name: string, act: SocketFailure, rest: Rest = {}): FaultRow =>
   told("end", name, complete, {
     only: "stream",
     act: onceSeen(write(streamHead, role, half), both(write(finish), act)),

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 
 /** A failure on a socket after the whole request has arrived. @param seen settles when the client has read the first bytes */
-export type Act = (socket: Socket, seen: Promise<void>) => void;
+export type SocketFailure = (socket: Socket, seen: Promise<void>) => void;
 
 export interface FaultyProvider {
   /** http://127.0.0.1:port */
@@ -23,7 +23,7 @@ export interface FaultyProvider {
   stop(): Promise<void>;
 }
 
-export async function startFaultyProvider(acts: Readonly<Record<string, Act>>): Promise<FaultyProvider> {
+export async function startFaultyProvider(acts: Readonly<Record<string, SocketFailure>>): Promise<FaultyProvider> {
   const open = new Map<Socket, string>();
   const paths: string[] = [];
   const waiting = new Map<string, () => void>();
@@ -32,7 +32,7 @@ export async function startFaultyProvider(acts: Readonly<Record<string, Act>>): 
     let text = "";
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
-      const path = parsePathOfWhole(text);
+      const path = parseCompletePath(text);
       if (path === undefined) return;
       text = "";
       open.set(socket, path);
@@ -64,7 +64,7 @@ export async function startFaultyProvider(acts: Readonly<Record<string, Act>>): 
 }
 
 /** Path of a request; undefined while a part of the request is missing. */
-export function parsePathOfWhole(text: string): string | undefined {
+export function parseCompletePath(text: string): string | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const length = Number(/^content-length: (\d+)/im.exec(text.slice(0, end))?.[1] ?? 0);

@@ -153,7 +153,7 @@ export async function startSessionlessServer(): Promise<McpService> {
   return serve((request, response, message) => node(request as Parameters<typeof node>[0], response, message), open);
 }
 
-export interface Scripted {
+export interface ScriptedReply {
   readonly status?: number;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -165,12 +165,12 @@ export interface Scripted {
   readonly cut?: boolean;
 }
 
-export const result = (message: McpMessage, value: object): Scripted => ({
+export const toMcpResult = (message: McpMessage, value: object): ScriptedReply => ({
   body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: value }),
 });
 
 /** @param answer to each message; omitted answers come from a session server with one tool, `echo` */
-export const startScriptedServer = (answer: (message: McpMessage) => Scripted | undefined): Promise<McpService> =>
+export const startScriptedServer = (answer: (message: McpMessage) => ScriptedReply | undefined): Promise<McpService> =>
   serve(async (request, response, message) => {
     if (message === undefined) return void response.writeHead(200).end();
     const {
@@ -202,18 +202,18 @@ const drained = (response: ServerResponse): Promise<void> =>
 
 const echo = { name: "echo", description: "Says it again.", inputSchema: { type: "object" } };
 
-function usual(message: McpMessage): Scripted {
+function usual(message: McpMessage): ScriptedReply {
   switch (message.method) {
     case "initialize":
-      return result(message, {
+      return toMcpResult(message, {
         protocolVersion: "2025-11-25",
         capabilities: { tools: {} },
         serverInfo: { name: "s", version: "1" },
       });
     case "tools/list":
-      return result(message, { tools: [echo] });
+      return toMcpResult(message, { tools: [echo] });
     case "tools/call":
-      return result(message, { content: [{ type: "text", text: "said" }] });
+      return toMcpResult(message, { content: [{ type: "text", text: "said" }] });
     default:
       return message.id === undefined ? { status: 202 } : { status: 400, body: "" };
   }

@@ -18,7 +18,7 @@ export const context: DoorContext = {
   compat: { emit_metadata_alias: null, fill_defaults: false } as unknown as DoorContext["compat"],
 };
 
-export interface Accepted {
+export interface AcceptedRequest {
   readonly turn: TurnRequest;
   /** The forms of the answer; absent where the operation does not answer with a turn. */
   readonly answer?: DoorTurn;
@@ -30,7 +30,7 @@ export interface FuzzedFormat {
    * @param throughWire whether the request is converted to its form between the processes
    * @throws Fault when the body is refused; anything else is a bug
    */
-  readonly accept: (body: Buffer, members: readonly JsonMember[], throughWire: boolean) => Accepted;
+  readonly accept: (body: Buffer, members: readonly JsonMember[], throughWire: boolean) => AcceptedRequest;
   readonly faults: Pick<FaultForm, "body">;
   /** The provider formats used for sending the turn. */
   readonly dialects: readonly Dialect[];

@@ -26,9 +26,9 @@ import { repairChat } from "./chat/repair.ts";
 import { type FuzzedFormat, context } from "./format.ts";
 import { foldMessage, foldMessageEvents } from "./messages/fold.ts";
 import { repairMessages } from "./messages/repair.ts";
-import { acceptEmbeddings, acceptFrame, counted } from "./readers.ts";
+import { acceptEmbeddings, acceptFrame, acceptTokenCount } from "./readers.ts";
 import { repair } from "./repair.ts";
-import { throughDoor } from "./subject.ts";
+import { doorReader } from "./subject.ts";
 
 const errorOf = (status: number) => `Error${status}`;
 const dialects = [chat, cohere, messages, responses];
@@ -57,14 +57,14 @@ const messagesForm = {
 export const formats = {
   responses: {
     ...responsesForm,
-    accept: throughDoor(responsesDoor),
+    accept: doorReader(responsesDoor),
     problemsOfBeginning: (body, members) => {
       const { identity } = readResponse(body, members, context);
       return validateResponse(JSON.parse(new ResponseObject(identity).inProgress()));
     },
   },
   chat: {
-    accept: throughDoor(chatDoor),
+    accept: doorReader(chatDoor),
     faults: chatDoor.faults,
     dialects,
     schemas: { request: "ChatCompletionRequest", error: errorOf },
@@ -76,19 +76,19 @@ export const formats = {
   },
   messages: {
     ...messagesForm,
-    accept: throughDoor(messagesDoor),
+    accept: doorReader(messagesDoor),
     folds: { whole: foldMessage, stream: foldMessageEvents },
   },
-  compact: { ...responsesForm, accept: throughDoor(compactDoor) },
+  compact: { ...responsesForm, accept: doorReader(compactDoor) },
   input_tokens: {
     ...responsesForm,
     accept: (body, members, throughWire) =>
-      counted(parseRequest(body, members, { serviceMetadata: false }).request, throughWire),
+      acceptTokenCount(parseRequest(body, members, { serviceMetadata: false }).request, throughWire),
   },
   count_tokens: {
     ...messagesForm,
     accept: (body, members, throughWire) =>
-      counted(parseMessages(body, members, context, countTokensRequest).request, throughWire),
+      acceptTokenCount(parseMessages(body, members, context, countTokensRequest).request, throughWire),
     schemas: { ...messagesForm.schemas, request: "MessagesCountTokensRequest" },
     fields: fieldsOf(countTokensRequest),
   },

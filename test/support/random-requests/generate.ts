@@ -4,7 +4,7 @@ import { document } from "../answers/published.ts";
 import type { Random } from "../random.ts";
 import type { FuzzedFormat } from "./format.ts";
 import type { JsonObject } from "./json.ts";
-import { keys, lengths, numbers, texts } from "./words.ts";
+import { unusualKeys, boundaryLengths, unusualNumbers, unusualTexts } from "./words.ts";
 
 /** Beyond this depth only required parts are generated. */
 const depthLimit = 7;
@@ -73,7 +73,9 @@ export class Generator {
     const fits = (text: string) =>
       text.length >= Number(minLength) && text.length <= Number(maxLength) && form.test(text);
     for (let tries = 0; tries < 4; tries++) {
-      const text = this.#random.chance(0.05) ? "a".repeat(this.#random.pick(lengths)) : this.#random.pick(texts);
+      const text = this.#random.chance(0.05)
+        ? "a".repeat(this.#random.pick(boundaryLengths))
+        : this.#random.pick(unusualTexts);
       if (fits(text)) return text;
     }
     const named = `n${this.#random.below(8)}`;
@@ -103,16 +105,16 @@ export class Generator {
     }
     if (typeof additionalProperties === "object" && additionalProperties !== null && depth <= depthLimit) {
       for (let count = this.#random.below(3); count > 0; count--) {
-        setOwn(object, this.#random.pick(keys), this.#value(additionalProperties as JsonSchema, depth + 1));
+        setOwn(object, this.#random.pick(unusualKeys), this.#value(additionalProperties as JsonSchema, depth + 1));
       }
     }
     return object;
   }
 
   #anything(depth: number): unknown {
-    const simple = [null, true, this.#random.pick(numbers), this.#random.pick(texts)];
+    const simple = [null, true, this.#random.pick(unusualNumbers), this.#random.pick(unusualTexts)];
     if (depth > depthLimit) return this.#random.pick(simple);
-    return this.#random.pick([...simple, [this.#random.pick(texts)], { [this.#random.pick(texts)]: 1 }]);
+    return this.#random.pick([...simple, [this.#random.pick(unusualTexts)], { [this.#random.pick(unusualTexts)]: 1 }]);
   }
 }
 

@@ -3,11 +3,11 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 import { validate } from "../answers/published.ts";
-import type { Accepted, FuzzedFormat } from "./format.ts";
+import type { AcceptedRequest, FuzzedFormat } from "./format.ts";
 import { ruleOf } from "./rules.ts";
 
 export interface Judgement {
-  readonly accepted: Accepted | undefined;
+  readonly accepted: AcceptedRequest | undefined;
   /** The fault found, in a word and in detail; undefined when there is none. */
   readonly complaint: string | undefined;
 }
@@ -17,7 +17,7 @@ const complain = (complaint: string): Judgement => ({ accepted: undefined, compl
 
 /** @param throughWire whether the request is converted to its form between the processes */
 export function judge(format: FuzzedFormat, body: Buffer, throughWire: boolean): Judgement {
-  let accepted: Accepted;
+  let accepted: AcceptedRequest;
   let begun: readonly string[];
   try {
     const members = scanObject(body, "body");

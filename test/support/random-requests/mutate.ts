@@ -2,7 +2,7 @@
 import { setOwn } from "./generate.ts";
 import type { JsonObject } from "./json.ts";
 import type { Random } from "../random.ts";
-import { keys, lengths, numbers, texts } from "./words.ts";
+import { unusualKeys, boundaryLengths, unusualNumbers, unusualTexts } from "./words.ts";
 
 interface Place {
   readonly holder: JsonObject | unknown[];
@@ -40,20 +40,20 @@ export function mutateValue(body: JsonObject, random: Random): void {
     Array.isArray(holder) ? (holder[key as number] = value) : setOwn(target, String(key), value);
   const mutations: readonly (() => unknown)[] = [
     () => put(random.pick([null, true, false, [], {}, [[]], 0, "", -1])),
-    () => put(random.pick(numbers)),
-    () => put(random.pick(texts)),
-    () => put("a".repeat(random.pick(lengths) + random.below(2))),
-    () => put("\u{1F600}".repeat(random.pick(lengths))),
+    () => put(random.pick(unusualNumbers)),
+    () => put(random.pick(unusualTexts)),
+    () => put("a".repeat(random.pick(boundaryLengths) + random.below(2))),
+    () => put("\u{1F600}".repeat(random.pick(boundaryLengths))),
     () => (Array.isArray(holder) ? holder.splice(key as number, 1) : delete target[key]),
     () =>
       Array.isArray(holder)
         ? holder.push(structuredClone(holder[key as number]))
-        : setOwn(target, random.pick(keys), 1),
+        : setOwn(target, random.pick(unusualKeys), 1),
     () => put(nested(random.pick([3, 60, 61, 62, 63, 64, 65, 70]), random.pick(["array", "object"]))),
     () => put(Array.from({ length: random.pick([2, 17, 33, 129, 501]) }, () => structuredClone(target[key]))),
     () =>
       typeof target[key] === "object"
-        ? put(Object.fromEntries(texts.slice(0, random.below(20)).map((text, n) => [`${text}${n}`, "v"])))
+        ? put(Object.fromEntries(unusualTexts.slice(0, random.below(20)).map((text, n) => [`${text}${n}`, "v"])))
         : put({}),
     () =>
       put(

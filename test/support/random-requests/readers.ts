@@ -7,11 +7,11 @@ import { estimateInputTokens, measureInput } from "@sluice/inference-svc/models/
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { type Accepted, type FuzzedFormat, context } from "./format.ts";
+import { type AcceptedRequest, type FuzzedFormat, context } from "./format.ts";
 import { toTurn } from "./subject.ts";
 
 /** @throws when the estimate is no number of tokens */
-export function counted(request: RunTurnRequest, throughWire: boolean): Accepted {
+export function acceptTokenCount(request: RunTurnRequest, throughWire: boolean): AcceptedRequest {
   const turn = toTurn(request, throughWire);
   const tokens = estimateInputTokens(measureInput(turn), turn.models[0] ?? "");
   if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`an estimate of ${tokens} tokens`);

@@ -17,7 +17,7 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newScope } from "../../inference-svc/asking.ts";
-import { type Accepted, type FuzzedFormat, context } from "./format.ts";
+import { type AcceptedRequest, type FuzzedFormat, context } from "./format.ts";
 
 const targets: readonly Target[] = [
   { upstreamModel: "large", tier: "default", original: false },
@@ -32,7 +32,7 @@ const targets: readonly Target[] = [
 ];
 
 /** Reads bodies as a door does. @throws Fault in the words of the format when the body is refused */
-export const throughDoor =
+export const doorReader =
   ({ read }: Pick<Door, "read">): FuzzedFormat["accept"] =>
   (body, members, throughWire) => {
     const answer = read(body, members, context);
@@ -50,7 +50,7 @@ const overWire = (request: RunTurnRequest): RunTurnRequest =>
   fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
 
 /** Writes the turn in every capable provider format. @throws when a body is not JSON, or a refusal has no place */
-export function say({ dialects }: FuzzedFormat, { turn }: Accepted): void {
+export function translateToDialects({ dialects }: FuzzedFormat, { turn }: AcceptedRequest): void {
   for (const dialect of dialects) {
     for (const target of targets) {
       const refusal = dialect.refusal(turn, target);
@@ -66,7 +66,7 @@ function checkLoss(path: string, reason: string): void {
 }
 
 /** Lets the built-in model answer, and compares the answer as one object with the answer as a stream. @throws for a wrong answer */
-export async function answerWithEcho({ folds }: FuzzedFormat, { turn, answer }: Accepted): Promise<void> {
+export async function answerWithEcho({ folds }: FuzzedFormat, { turn, answer }: AcceptedRequest): Promise<void> {
   if (answer === undefined) return;
   const events = await eventsOfEcho(turn);
   if (folds === undefined) return;

@@ -1,6 +1,6 @@
 /** Values known to break programs. */
 
-export const texts: readonly string[] = [
+export const unusualTexts: readonly string[] = [
   "",
   "a",
   "Hello there, what is new?",
@@ -33,9 +33,11 @@ export const texts: readonly string[] = [
 ];
 
 /** Lengths at and around the limits of the contract. */
-export const lengths: readonly number[] = [1, 20, 21, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513, 1_024, 1_025];
+export const boundaryLengths: readonly number[] = [
+  1, 20, 21, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513, 1_024, 1_025,
+];
 
-export const numbers: readonly number[] = [
+export const unusualNumbers: readonly number[] = [
   0,
   -0,
   1,
@@ -58,7 +60,7 @@ export const numbers: readonly number[] = [
   1e308,
 ];
 
-export const keys: readonly string[] = [
+export const unusualKeys: readonly string[] = [
   "a",
   "type",
   "id",

@@ -6,13 +6,13 @@ import { operationTable } from "./operations.ts";
 const start = "<!-- made by npm run docs -->\n";
 const end = "\n<!-- end of the made part -->";
 
-export const makers: Readonly<Record<string, () => string>> = {
+export const partMakers: Readonly<Record<string, () => string>> = {
   "docs/reference/configuration.md": configurationTables,
   "docs/reference/operations.md": operationTable,
 };
 
 /** @returns the page with its made part as it has to be @throws when the page does not mark that part */
-export function withMadePart(path: string, make: () => string): string {
+export function withGeneratedPart(path: string, make: () => string): string {
   const page = readPage(path);
   const [from, to] = [page.indexOf(start), page.indexOf(end)];
   if (from === -1 || to < from) throw new Error(`${path} does not have the lines ${start} and ${end}`);

@@ -2,6 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
-import { makers, withMadePart } from "./made.ts";
+import { partMakers, withGeneratedPart } from "./made.ts";
 
-for (const [path, make] of Object.entries(makers)) writeFileSync(join(root, path), withMadePart(path, make));
+for (const [path, make] of Object.entries(partMakers)) writeFileSync(join(root, path), withGeneratedPart(path, make));

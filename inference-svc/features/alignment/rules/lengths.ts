@@ -5,7 +5,7 @@ import {
   type LocalRule,
   type Template,
   countPattern,
-  parseCount,
+  parseCountPhrase,
   mustPhrase,
   neverPhrase,
   replyPhrase,
@@ -105,18 +105,18 @@ export const lengthTemplates: readonly Template[] = [
     ),
     read: ([word = "", limit, what = ""]) => {
       const isAbove = upperBounds.find(([form]) => form.test(word))?.[1];
-      if (isAbove) return atMost(what, (found) => isAbove(found, parseCount(limit)));
+      if (isAbove) return atMost(what, (found) => isAbove(found, parseCountPhrase(limit)));
       const breach = breaches.find(([form]) => form.test(word))?.[1];
       const measure = measureOf(what);
       if (breach === undefined || measure === undefined) return undefined;
-      return totalRule((message) => breach(measure(message), parseCount(limit)));
+      return totalRule((message) => breach(measure(message), parseCountPhrase(limit)));
     },
   },
   {
     form: new RegExp(`${neverPhrase} (?:use|write|say|ask|exceed) (?:more than )?${countPattern} ${unit}`),
     read: ([limit, what = ""]) => {
       // "Never ask a question" allows zero.
-      const most = /^an?$/i.test(limit ?? "") ? 0 : parseCount(limit);
+      const most = /^an?$/i.test(limit ?? "") ? 0 : parseCountPhrase(limit);
       return atMost(what, (found) => found > most);
     },
   },

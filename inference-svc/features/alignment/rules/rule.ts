@@ -67,7 +67,7 @@ const words = [
 /** A whole number in digits, or a small number in words. */
 export const countPattern = `(\\d{1,6}|${["a", "an", ...words].join("|")})`;
 
-export function parseCount(word = ""): number {
+export function parseCountPhrase(word = ""): number {
   const lower = word.toLowerCase();
   if (/^\d+$/.test(lower)) return Number(lower);
   return lower === "a" || lower === "an" ? 1 : words.indexOf(lower);

@@ -1,6 +1,6 @@
 /** Rules about tool calls and their arguments. */
 import type { Message, EvaluatedCall } from "../message.ts";
-import { type Template, countPattern, parseCount, lastingRule, neverPhrase } from "./rule.ts";
+import { type Template, countPattern, parseCountPhrase, lastingRule, neverPhrase } from "./rule.ts";
 
 const callVerb = "(?:call|invoke|use|run)";
 /** Verb, name, and the surrounding words that mark the name as a tool. */
@@ -83,7 +83,7 @@ export const toolTemplates: readonly Template[] = [
     form: new RegExp(
       `(?:${callVerb} )?(?:at most|no more than|up to) ${countPattern} (?:tools?|functions?|tool calls?|function calls?)`,
     ),
-    read: ([most]) => lastingRule(({ tool_calls: calls = [] }) => calls.length > parseCount(most)),
+    read: ([most]) => lastingRule(({ tool_calls: calls = [] }) => calls.length > parseCountPhrase(most)),
   },
   {
     form: new RegExp(`${neverPhrase} ${tool}`),

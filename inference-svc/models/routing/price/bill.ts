@@ -12,7 +12,7 @@ import type { Bill, Stage } from "../../../turn/trace.ts";
 import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
-import { UsageCheck } from "./doubt.ts";
+import { UsageCheck } from "./usage-check.ts";
 import { calculateCost, unlistedTariff } from "./tariff.ts";
 
 /** Called with the usage when an attempt has come to its end. */

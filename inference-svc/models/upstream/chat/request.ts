@@ -15,7 +15,7 @@ import { openAiTier } from "../translate/sent-tier.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import type { VendorSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { WeakCache, cacheByObject } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const translation: TranslationContext = {

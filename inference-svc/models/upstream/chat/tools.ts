@@ -9,7 +9,7 @@ import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { WeakCache, cacheByObject } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 
 export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { tools, target, onDropped } = translation;

@@ -3,7 +3,7 @@ import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
-import { WeakCache } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/weak-cache.ts";
 import { cohereSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";

@@ -7,7 +7,7 @@ import { toolChoice } from "../translate/blocks/tools.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
-import { WeakCache } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/weak-cache.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import type { Family } from "./family.ts";

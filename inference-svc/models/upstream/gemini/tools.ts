@@ -2,7 +2,7 @@
 import type { FunctionTool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type Verbatim, arrayJson } from "../json.ts";
-import { WeakCache } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/weak-cache.ts";
 import { geminiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";

@@ -2,7 +2,7 @@
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
-import { WeakCache } from "../translate/made-once.ts";
+import { WeakCache } from "../translate/weak-cache.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";

@@ -7,7 +7,7 @@ import { addResponsesTools } from "./tools.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
-import { WeakCache, cacheByObject } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, allParameters } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";

@@ -15,7 +15,7 @@ import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { isToolSearch } from "../translate/offered-tools.ts";
-import { WeakCache, cacheByObject } from "../translate/made-once.ts";
+import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 import { describeRename, openAiForm } from "../translate/names/name-rules.ts";
 import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";

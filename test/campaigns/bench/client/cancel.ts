@@ -1,7 +1,7 @@
 /** Closes streams in batches while a steady number is open, and reports when each was closed. */
 import { setTimeout as delay } from "node:timers/promises";
-import { sharedNow } from "../../../support/machine.ts";
-import { type Script, endless } from "../script.ts";
+import { machineClockMs } from "../../../support/machine.ts";
+import { type Script, endlessDeltas } from "../script.ts";
 import { Connection, prepare } from "./connection.ts";
 import type { RequestForm, LoadTarget } from "./target.ts";
 
@@ -34,7 +34,7 @@ export function openStream(target: LoadTarget, script: Script, form?: RequestFor
 /** @returns tag of each closed stream and the shared clock's time of its closing */
 export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap<string, number>> {
   const { target, open, batch, batches, gapMs } = options;
-  const script: Script = { kind: "paced", deltas: endless, gapMs };
+  const script: Script = { kind: "paced", deltas: endlessDeltas, gapMs };
   const closedAtMs = new Map<string, number>();
   const more = (count: number): Promise<OpenStream[]> =>
     Promise.all(
@@ -46,7 +46,7 @@ export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap
   const streams = await more(open);
   for (let round = 0; round < batches; round++) {
     for (const { tag, connection } of streams.splice(0, batch)) {
-      closedAtMs.set(tag, sharedNow());
+      closedAtMs.set(tag, machineClockMs());
       connection.close();
     }
     await delay(pauseMs);

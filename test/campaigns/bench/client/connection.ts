@@ -1,11 +1,11 @@
 /** A client connection on a raw socket: it sends a request at a time and counts the deltas as they arrive. */
 import { type Socket, connect } from "node:net";
-import { sharedNow } from "../../../support/machine.ts";
-import { type Script, deltasOf, isWhole } from "../script.ts";
+import { machineClockMs } from "../../../support/machine.ts";
+import { type Script, deltasOf, hasJsonAnswer } from "../script.ts";
 import { AnswerReader } from "./answer-reader.ts";
-import { numberMark } from "./long-request.ts";
+import { numberPrefix } from "./long-request.ts";
 import { MarkCounter } from "./mark-counter.ts";
-import { type RequestForm, type LoadTarget, deltaMark, requestBytes, successMark } from "./target.ts";
+import { type RequestForm, type LoadTarget, deltaMarkers, requestBytes, successMarkers } from "./target.ts";
 
 /** A request prepared for repeated sending. */
 export interface PreparedRequest {
@@ -17,8 +17,8 @@ export interface PreparedRequest {
 
 export function prepare(target: LoadTarget, script: Script, form?: RequestForm): PreparedRequest {
   const bytes = requestBytes(target, script, form);
-  const markAt = bytes.lastIndexOf(numberMark);
-  return { script, bytes, numberAt: markAt === -1 ? -1 : markAt + numberMark.length };
+  const markAt = bytes.lastIndexOf(numberPrefix);
+  return { script, bytes, numberAt: markAt === -1 ? -1 : markAt + numberPrefix.length };
 }
 
 let requests = 0;
@@ -79,9 +79,9 @@ export class Connection {
       this.#exchange = {
         script,
         events,
-        deltaMarks: new MarkCounter(deltaMark[this.#target.format]),
-        successMarks: new MarkCounter(successMark[this.#target.format]),
-        sentAtMs: sharedNow(),
+        deltaMarks: new MarkCounter(deltaMarkers[this.#target.format]),
+        successMarks: new MarkCounter(successMarkers[this.#target.format]),
+        sentAtMs: machineClockMs(),
         status: 0,
         deltas: 0,
         successes: 0,
@@ -114,11 +114,11 @@ export class Connection {
     const exchange = this.#exchange;
     if (!exchange) return;
     if (exchange.opening.length < 200) exchange.opening += bytes.toString("latin1", 0, 200);
-    if (isWhole(exchange.script)) return;
+    if (hasJsonAnswer(exchange.script)) return;
     const deltas = exchange.deltaMarks.feed(bytes);
     exchange.successes += exchange.successMarks.feed(bytes);
     if (deltas === 0) return;
-    if (exchange.deltas === 0) exchange.events.first?.(sharedNow() - exchange.sentAtMs);
+    if (exchange.deltas === 0) exchange.events.first?.(machineClockMs() - exchange.sentAtMs);
     exchange.deltas += deltas;
     exchange.events.deltas?.(deltas);
   }
@@ -143,7 +143,7 @@ function problemOf(
   { changesDeltas }: LoadTarget,
 ): string | undefined {
   if (status !== 200) return `status ${status}: ${opening}`;
-  if (isWhole(script)) return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
+  if (hasJsonAnswer(script)) return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
   if (successes !== 1) return `stream ended without success after ${deltas} deltas`;
   const isWrong = changesDeltas ? deltas < deltasOf(script) : deltas !== deltasOf(script);
   if (isWrong) return `${deltas} deltas instead of ${deltasOf(script)}`;

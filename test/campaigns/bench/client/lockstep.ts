@@ -6,7 +6,7 @@ import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
 import type { LoadTarget, RequestForm } from "./target.ts";
 
-export interface Exchanges {
+export interface LockstepOptions {
   readonly target: LoadTarget;
   readonly script: Script;
   readonly form?: RequestForm;
@@ -21,7 +21,7 @@ export interface Exchanges {
 const kept = new Map<string, Connection[]>();
 
 /** @throws when an answer is not the complete, successful one, once none is under way any more */
-export async function exchangeAll({ target, script, form, connections, count }: Exchanges): Promise<void> {
+export async function exchangeAll({ target, script, form, connections, count }: LockstepOptions): Promise<void> {
   const request = prepare(target, script, form);
   // The server closes idle connections.
   const place = `${target.port} ${target.key} ${target.format}`;

@@ -10,8 +10,8 @@ const finding =
 const finished = finding.repeat(3);
 
 /** Text before the request's number of eight digits. */
-export const numberMark = "Request ";
-const numbered = `${numberMark}00000000. ${finished}`;
+export const numberPrefix = "Request ";
+const numbered = `${numberPrefix}00000000. ${finished}`;
 
 const parameters = {
   type: "object",

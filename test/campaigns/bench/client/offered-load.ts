@@ -1,6 +1,6 @@
 /** Open-loop load: a fixed number of requests a second without waiting for answers, like many independent clients. */
 import { once } from "node:events";
-import { sharedNow } from "../../../support/machine.ts";
+import { machineClockMs } from "../../../support/machine.ts";
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
 import type { LoadTarget } from "./target.ts";
@@ -19,7 +19,7 @@ export interface OfferedOptions {
   readonly settleMs: number;
 }
 
-export interface Offered {
+export interface OfferedLoadResult {
   readonly sent: number;
   /** Milliseconds to the end of each complete answer. */
   readonly servedMs: readonly number[];
@@ -91,21 +91,21 @@ class Offering {
   }
 
   async #exchange(connection: Connection): Promise<void> {
-    const sentAt = sharedNow();
+    const sentAt = machineClockMs();
     this.sent++;
     try {
       await connection.exchange(this.#request, { first: (ms) => this.firstMs.push(ms) });
-      this.servedMs.push(sharedNow() - sentAt);
+      this.servedMs.push(machineClockMs() - sentAt);
     } catch (error) {
       const { message } = error as Error;
-      if (message.startsWith("status 503")) this.shedMs.push(sharedNow() - sentAt);
+      if (message.startsWith("status 503")) this.shedMs.push(machineClockMs() - sentAt);
       else this.problems.set(message.slice(0, 80), (this.problems.get(message.slice(0, 80)) ?? 0) + 1);
     }
     if (!this.#closed) this.#free.push(connection.socket.destroyed ? this.#connect() : connection);
   }
 }
 
-export async function offer(options: OfferedOptions): Promise<Offered> {
+export async function offerLoad(options: OfferedOptions): Promise<OfferedLoadResult> {
   const offering = new Offering(options);
   await offering.connect();
   const beginMs = performance.now();

@@ -1,6 +1,6 @@
 /** A stream whose provider falls silent after its first event: the bytes its client receives, and when. */
 import { setTimeout as delay } from "node:timers/promises";
-import { sharedNow } from "../../../support/machine.ts";
+import { machineClockMs } from "../../../support/machine.ts";
 import { idleScript } from "./idle.ts";
 import { Connection, prepare } from "./connection.ts";
 import type { LoadTarget } from "./target.ts";
@@ -26,14 +26,14 @@ export async function watchStalled(options: {
   let endedMs: number | undefined;
   let text = "";
   const first = () => {
-    firstAtMs = sharedNow();
+    firstAtMs = machineClockMs();
     // Data after the first event shows how the silence is handled.
     setImmediate(() => connection.socket.on("data", (bytes) => (text += bytes.toString("latin1"))));
   };
   const ended = connection
     .exchange(prepare(target, idleScript), { first })
     .catch(() => undefined)
-    .finally(() => (endedMs = sharedNow() - firstAtMs));
+    .finally(() => (endedMs = machineClockMs() - firstAtMs));
   await Promise.race([ended, delay(limitMs)]);
   connection.close();
   return { comments: text.match(comment)?.length ?? 0, endedMs, last: lastEvent(text) };

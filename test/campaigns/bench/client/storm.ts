@@ -1,5 +1,5 @@
 /** Opens and cancels many streams, and checks that uncancelled streams are unaffected. */
-import { type Script, endless } from "../script.ts";
+import { type Script, endlessDeltas } from "../script.ts";
 import { openStream } from "./cancel.ts";
 import { Connection, prepare } from "./connection.ts";
 import type { LoadTarget } from "./target.ts";
@@ -41,7 +41,7 @@ class Innocent {
 
 export async function storm(options: StormOptions): Promise<StormResult> {
   const { target, innocent, gapMs, cancels, atOnce } = options;
-  const script: Script = { kind: "paced", deltas: endless, gapMs };
+  const script: Script = { kind: "paced", deltas: endlessDeltas, gapMs };
   const innocents = Array.from({ length: innocent }, () => new Innocent(target, script));
   await Promise.all(innocents.map(({ begun }) => begun));
   const problems = new Map<string, number>();

@@ -1,5 +1,5 @@
 /** The server under load, and the form of its requests and answers. */
-import { type Script, isWhole, modelOf } from "../script.ts";
+import { type Script, hasJsonAnswer, modelOf } from "../script.ts";
 import { longRequest } from "./long-request.ts";
 
 /** Sluice accepts all of them; `chat` is the upstream's own format, and the only format of the pipe and the upstream. */
@@ -18,14 +18,14 @@ export interface LoadTarget {
 }
 
 /** Text with exactly one occurrence in every delta of a stream. */
-export const deltaMark: Readonly<Record<Format, Buffer>> = {
+export const deltaMarkers: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.output_text.delta\n"),
   chat: Buffer.from('"delta":{"content":'),
   messages: Buffer.from("event: content_block_delta\n"),
 };
 
 /** Text with one occurrence in a successful stream, and none in a failed one. */
-export const successMark: Readonly<Record<Format, Buffer>> = {
+export const successMarkers: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.completed\n"),
   chat: Buffer.from('"finish_reason":"stop"'),
   messages: Buffer.from("event: message_stop\n"),
@@ -63,7 +63,7 @@ export function buildRequestBody(
   { tag, long = false }: RequestForm = {},
 ): string {
   const model = modelOf(script);
-  const stream = !isWhole(script);
+  const stream = !hasJsonAnswer(script);
   if (long) {
     const limits = format === "messages" ? { max_tokens } : {};
     return JSON.stringify({ model, stream, ...limits, ...longRequest[format] });

@@ -1,6 +1,6 @@
 /** Streams opened and never read, and a healthy stream timed meanwhile. */
 import { type Socket, connect } from "node:net";
-import { sharedNow } from "../../../support/machine.ts";
+import { machineClockMs } from "../../../support/machine.ts";
 import type { Script } from "../script.ts";
 import { Connection, prepare } from "./connection.ts";
 import { type LoadTarget, requestBytes } from "./target.ts";
@@ -39,14 +39,14 @@ export async function timeStream(options: {
 }): Promise<TimedStream> {
   const { target, script, limitMs } = options;
   const connection = new Connection(target);
-  const beganMs = sharedNow();
+  const beganMs = machineClockMs();
   let deltas = 0;
   const late = setTimeout(() => connection.close(), limitMs);
   try {
     await connection.exchange(prepare(target, script), { deltas: (count) => void (deltas += count) });
-    return { durationMs: sharedNow() - beganMs, problem: undefined };
+    return { durationMs: machineClockMs() - beganMs, problem: undefined };
   } catch (error) {
-    return { durationMs: sharedNow() - beganMs, problem: `${deltas} deltas, then ${(error as Error).message}` };
+    return { durationMs: machineClockMs() - beganMs, problem: `${deltas} deltas, then ${(error as Error).message}` };
   } finally {
     clearTimeout(late);
     connection.close();

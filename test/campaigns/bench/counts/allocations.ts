@@ -1,6 +1,6 @@
 /** Bytes allocated by V8 in this process between two calls, from a sample of its allocations. */
 import { type HeapProfiler, Session } from "node:inspector";
-import { type Place, Tally, labelOf } from "./labels.ts";
+import { type CodePosition, AmountsByLabel, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 /** Average bytes between two samples: the error of 50 MB is then below a percent. */
@@ -23,7 +23,7 @@ export class Allocations {
   }
 
   /** @returns bytes since the start, and the places of all of them */
-  stop(): { readonly amount: number; readonly tally: Tally } {
+  stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     let profile: HeapProfiler.SamplingHeapProfile | undefined;
     // In its own process the inspector answers before `post` returns.
     this.#session.post("HeapProfiler.stopSampling", (error, result) => {
@@ -31,12 +31,16 @@ export class Allocations {
       profile = result.profile;
     });
     if (profile === undefined) throw new Error("the inspector gave no profile");
-    const tally = new Tally();
+    const tally = new AmountsByLabel();
     return { amount: add(tally, profile.head, []), tally };
   }
 }
 
-function add(tally: Tally, node: HeapProfiler.SamplingHeapProfileNode, callers: readonly Place[]): number {
+function add(
+  tally: AmountsByLabel,
+  node: HeapProfiler.SamplingHeapProfileNode,
+  callers: readonly CodePosition[],
+): number {
   const { functionName: name, url: file, lineNumber, columnNumber } = node.callFrame;
   const stack = [sourceOf({ name, file, line: lineNumber + 1, column: columnNumber + 1 }), ...callers];
   if (node.selfSize > 0) tally.add(labelOf(stack), node.selfSize);

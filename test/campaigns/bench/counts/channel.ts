@@ -1,19 +1,19 @@
 /** Requests to a counted process over its socket, one JSON text a line each way. */
 
 /** `kinds` is microseconds by kind of code, `functions` the number of functions entered. */
-export type Quantity = "bytes" | "promises" | "kinds" | "functions";
+export type CountedQuantity = "bytes" | "promises" | "kinds" | "functions";
 
 export type CountCommand =
-  | { readonly do: "start"; readonly quantity: Quantity; readonly places: boolean }
-  | { readonly do: "stop"; readonly quantity: Quantity; readonly places: number };
+  | { readonly do: "start"; readonly quantity: CountedQuantity; readonly places: boolean }
+  | { readonly do: "stop"; readonly quantity: CountedQuantity; readonly places: number };
 
-export interface Counted {
+export interface CountResult {
   readonly amount: number;
   /** The places with the largest amounts. */
   readonly places: readonly (readonly [label: string, amount: number])[];
 }
 
-export type CountReply = { readonly result: Counted } | { readonly error: string };
+export type CountReply = { readonly result: CountResult } | { readonly error: string };
 
 /** A process's socket in the folder given to its installation. */
 export const socketOf = (folder: string, pid: number): string => `${folder}/${pid}`;

@@ -7,11 +7,11 @@ import { type Interface, createInterface } from "node:readline";
 import { type InstallationOptions, startInstallation } from "../../../support/installation.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { guardedTarget } from "../guardrail.ts";
-import { type CountCommand, type CountReply, type Counted, type Quantity, socketOf } from "./channel.ts";
+import { type CountCommand, type CountReply, type CountResult, type CountedQuantity, socketOf } from "./channel.ts";
 
 export const countedServices = ["gateway", "inference-svc"] as const;
 export type CountedService = (typeof countedServices)[number];
-export type ByService = Readonly<Record<CountedService, Counted>>;
+export type ByService = Readonly<Record<CountedService, CountResult>>;
 
 class CountedProcess {
   readonly #socket: Socket;
@@ -24,7 +24,7 @@ class CountedProcess {
     this.#lines = this.#reader[Symbol.asyncIterator]();
   }
 
-  async ask(command: CountCommand): Promise<Counted> {
+  async ask(command: CountCommand): Promise<CountResult> {
     this.#socket.write(`${JSON.stringify(command)}\n`);
     const { value } = await this.#lines.next();
     if (value === undefined) throw new Error("the counted process is gone");
@@ -46,7 +46,7 @@ export interface CountedInstallation {
   /** All processes by name, also uncounted ones. */
   readonly pids: Readonly<Record<string, number>>;
   /** Counts in both processes while `work` runs. @param places how many of the largest to name, 0 for none */
-  count(quantity: Quantity, places: number, work: () => Promise<void>): Promise<ByService>;
+  count(quantity: CountedQuantity, places: number, work: () => Promise<void>): Promise<ByService>;
   stop(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export async function startCountedInstallation(
     const processes = countedServices.map((name) => new CountedProcess(socketOf(folder, pids[name] as number)));
     const askAll = async (command: CountCommand): Promise<ByService> => {
       const [gateway, inference] = await Promise.all(processes.map((process) => process.ask(command)));
-      return { gateway: gateway as Counted, "inference-svc": inference as Counted };
+      return { gateway: gateway as CountResult, "inference-svc": inference as CountResult };
     };
     const port = Number(new URL(installation.baseUrl).port);
     const target: LoadTarget = { port, base: "/api", format: "responses", key: installation.apiKey };

@@ -1,6 +1,6 @@
 /** Processor time of this process between two calls, by the kinds of code in Node's sampling profiler. */
 import { type Profiler, Session } from "node:inspector";
-import { Tally } from "./labels.ts";
+import { AmountsByLabel } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 const intervalUs = 500;
@@ -19,7 +19,7 @@ export class CpuKinds {
   }
 
   /** @returns microseconds without idle time */
-  stop(): { readonly amount: number; readonly tally: Tally } {
+  stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     let profile: Profiler.Profile | undefined;
     // In its own process the inspector answers before `post` returns.
     this.#session.post("Profiler.stop", (error, result) => {
@@ -29,7 +29,7 @@ export class CpuKinds {
     this.#session.post("Profiler.disable");
     if (profile === undefined) throw new Error("the inspector gave no profile");
     const kinds = new Map(profile.nodes.map(({ id, callFrame }) => [id, kindOf(callFrame)]));
-    const tally = new Tally();
+    const tally = new AmountsByLabel();
     let amount = 0;
     for (const [index, id] of (profile.samples ?? []).entries()) {
       const kind = kinds.get(id) ?? "unknown";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Profiler, Session } from "node:inspector";
 import { fileURLToPath } from "node:url";
-import { Tally, describePlace, isSluice } from "./labels.ts";
+import { AmountsByLabel, describePlace, isSluice } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 const bundled = /^file:.*\/(?:gateway|inference-svc)\/bundle\//;
@@ -22,7 +22,7 @@ export class Functions {
   }
 
   /** @returns the number of entered functions, and in the tally the calls of each */
-  stop(): { readonly amount: number; readonly tally: Tally } {
+  stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
     // In its own process the inspector answers before `post` returns.
     this.#session.post("Profiler.takePreciseCoverage", (error, { result }) => {
@@ -31,13 +31,13 @@ export class Functions {
     });
     this.#session.post("Profiler.stopPreciseCoverage");
     this.#session.post("Profiler.disable");
-    const tally = new Tally();
+    const tally = new AmountsByLabel();
     for (const script of scripts) if (bundled.test(script.url)) addEntered(tally, script);
     return { amount: tally.size, tally };
   }
 }
 
-function addEntered(tally: Tally, { url, functions }: Profiler.ScriptCoverage): void {
+function addEntered(tally: AmountsByLabel, { url, functions }: Profiler.ScriptCoverage): void {
   const lineStarts = findLineStarts(readFileSync(fileURLToPath(url), "utf8"));
   for (const { functionName: name, ranges } of functions) {
     const [whole] = ranges;

@@ -1,7 +1,7 @@
 /** Names of the places where a program allocates or makes promises: the function itself and the nearest calling function of Sluice. */
 
 /** A function of a stack, with the URL or the path of its file. */
-export interface Place {
+export interface CodePosition {
   readonly name: string;
   readonly file: string;
   readonly line: number;
@@ -10,7 +10,8 @@ export interface Place {
 const unnamed = "(anonymous)";
 
 /** Files of Node and of dependencies work on behalf of Sluice's files. */
-export const isSluice = ({ file }: Place): boolean => file.startsWith("file:") && !file.includes("/node_modules/");
+export const isSluice = ({ file }: CodePosition): boolean =>
+  file.startsWith("file:") && !file.includes("/node_modules/");
 
 const rooms = /.*\/(?=(?:proto|gateway|inference-svc|admin-svc|deploy|test)\/)/;
 
@@ -21,11 +22,11 @@ function shortened(file: string): string {
   return module === -1 ? path.replace(rooms, "") : path.slice(module + "/node_modules/".length);
 }
 
-export const describePlace = ({ name, file, line }: Place): string =>
+export const describePlace = ({ name, file, line }: CodePosition): string =>
   file === "" ? name || unnamed : `${name || unnamed} ${shortened(file)}:${line}`;
 
 /** @param stack innermost first */
-export function labelOf(stack: readonly Place[]): string {
+export function labelOf(stack: readonly CodePosition[]): string {
   const [inner] = stack;
   if (inner === undefined) return "(no JavaScript on the stack)";
   const asker = stack.find(isSluice);
@@ -35,7 +36,7 @@ export function labelOf(stack: readonly Place[]): string {
 }
 
 /** Amounts by label. */
-export class Tally {
+export class AmountsByLabel {
   readonly #amounts = new Map<string, number>();
 
   add(label: string, amount: number): void {

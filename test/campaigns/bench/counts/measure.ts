@@ -7,7 +7,7 @@ import type { MockCommands } from "../roles/mock.ts";
 import { Role } from "../roles/role.ts";
 import { type Script, modelOf } from "../script.ts";
 import { type ByService, type CountedInstallation, startCountedInstallation } from "./counted-installation.ts";
-import type { Quantity } from "./channel.ts";
+import type { CountedQuantity } from "./channel.ts";
 
 export interface CountedLoad {
   readonly title: string;
@@ -184,7 +184,7 @@ export class CountBench {
 
   #countOnce(load: CountedLoad, places: number): Promise<LoadCounts> {
     return this.warm(load, async (run) => {
-      const counted = (quantity: Quantity, named: number) => this.#installation.count(quantity, named, run);
+      const counted = (quantity: CountedQuantity, named: number) => this.#installation.count(quantity, named, run);
       const bytes = await counted("bytes", places);
       // Promises come second: their hook makes V8 recompile the code.
       const promises = await counted("promises", 0);

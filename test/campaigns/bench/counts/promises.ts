@@ -1,6 +1,6 @@
 /** Promises made by this process between two calls. */
 import { createHook } from "node:async_hooks";
-import { type Place, Tally, labelOf } from "./labels.ts";
+import { type CodePosition, AmountsByLabel, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 const stackDepth = 30;
@@ -9,7 +9,7 @@ const ofTheHook = /bench\/counts\/promises\.js$|^node:internal\/(async_hooks|pro
 
 export class Promises {
   #amount = 0;
-  #tally: Tally | undefined;
+  #tally: AmountsByLabel | undefined;
   readonly #hook = createHook({
     init: (_id, type) => {
       if (type !== "PROMISE") return;
@@ -21,20 +21,20 @@ export class Promises {
   /** @param places whether to note where each is made (slow) */
   start(places: boolean): void {
     this.#amount = 0;
-    this.#tally = places ? new Tally() : undefined;
+    this.#tally = places ? new AmountsByLabel() : undefined;
     this.#hook.enable();
   }
 
-  stop(): { readonly amount: number; readonly tally: Tally | undefined } {
+  stop(): { readonly amount: number; readonly tally: AmountsByLabel | undefined } {
     this.#hook.disable();
     return { amount: this.#amount, tally: this.#tally };
   }
 }
 
-function stackHere(): Place[] {
+function stackHere(): CodePosition[] {
   const { stackTraceLimit } = Error;
   const prepare: unknown = Reflect.get(Error, "prepareStackTrace");
-  let places: Place[] = [];
+  let places: CodePosition[] = [];
   Error.stackTraceLimit = stackDepth;
   Error.prepareStackTrace = (_, sites) => {
     places = sites.map((site) =>

@@ -2,17 +2,17 @@
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { Place } from "./labels.ts";
+import type { CodePosition } from "./labels.ts";
 
 /** A place in running code; line and column count from one. */
-export interface Position extends Place {
+export interface Position extends CodePosition {
   readonly column: number;
 }
 
 const maps = new Map<string, SourceMap | undefined>();
 
 /** @returns the place in the source, or the given one without a map */
-export function sourceOf({ name, file, line, column }: Position): Place {
+export function sourceOf({ name, file, line, column }: Position): CodePosition {
   const found = mapOf(file)?.findEntry(line - 1, column - 1);
   if (found === undefined || !("originalSource" in found)) return { name, file, line };
   return { name, file: new URL(found.originalSource, file).href, line: found.originalLine + 1 };

@@ -12,7 +12,7 @@ const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
 const columns = ["per", "build", "promises: gateway", "inference-svc", "both", "KB: gateway", "inference-svc", "both"];
 
 /** @returns amounts per unit of gateway, inference-svc and both */
-export function amountsOf(counts: ByService, units: number): readonly [number, number, number] {
+export function amountsPerUnit(counts: ByService, units: number): readonly [number, number, number] {
   const gateway = counts.gateway.amount / units;
   const inference = counts["inference-svc"].amount / units;
   return [gateway, inference, gateway + inference];
@@ -23,8 +23,8 @@ export function countTable(results: readonly CountedBuild[]): string {
     row([
       title,
       build,
-      ...amountsOf(promises, units).map((count) => count.toFixed(2)),
-      ...amountsOf(bytes, units).map((count) => (count / 1_000).toFixed(2)),
+      ...amountsPerUnit(promises, units).map((count) => count.toFixed(2)),
+      ...amountsPerUnit(bytes, units).map((count) => (count / 1_000).toFixed(2)),
     ]),
   );
   return [row(columns), row(columns.map(() => "---")), ...lines, ""].join("\n");

@@ -3,7 +3,7 @@
 /** A round counts only while the reference is this near to its own median. */
 const referenceTolerance = 0.3;
 /** Measurements count only while foreign processes take no more of the machine. */
-export const foreignTolerance = 0.2;
+export const maxForeignShare = 0.2;
 /** The reference of a quiet machine varies less. */
 export const spreadTolerance = 1.6;
 const repetitions = 2;
@@ -53,7 +53,7 @@ function counting<Measured extends Round>(rounds: readonly Measured[]): Measured
   const middle = median(rounds.map(({ referenceUs }) => referenceUs));
   return rounds.filter(
     ({ referenceUs, foreignShare }) =>
-      Math.abs(referenceUs / middle - 1) <= referenceTolerance && foreignShare <= foreignTolerance,
+      Math.abs(referenceUs / middle - 1) <= referenceTolerance && foreignShare <= maxForeignShare,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { busyNs, familyOf, nsSince, sharedNow, threadsNs } from "../../../support/machine.ts";
+import { busyNs, familyOf, nsSince, machineClockMs, threadsNs } from "../../../support/machine.ts";
 
 export interface WindowOptions {
   readonly windowMs: number;
@@ -14,7 +14,7 @@ export interface WindowOptions {
   readonly root: number;
 }
 
-export interface WindowUse {
+export interface ResourceUse {
   readonly durationMs: number;
   readonly watchedNs: readonly number[];
   /** Share of the machine used by processes outside of the run. */
@@ -30,11 +30,11 @@ interface Snapshot {
 
 function snapshot({ watched, root }: WindowOptions): Snapshot {
   const own = new Map(familyOf(root).map((pid) => [pid, threadsNs(pid)]));
-  return { own, busyNs: busyNs(), watched: watched.map(threadsNs), atMs: sharedNow() };
+  return { own, busyNs: busyNs(), watched: watched.map(threadsNs), atMs: machineClockMs() };
 }
 
 /** @param boundary called at the very beginning and at the very end */
-export async function measureWindow(options: WindowOptions, boundary: () => void): Promise<WindowUse> {
+export async function measureWindow(options: WindowOptions, boundary: () => void): Promise<ResourceUse> {
   const before = snapshot(options);
   boundary();
   await delay(options.windowMs);

@@ -4,8 +4,8 @@ import { median } from "../measure/rounds.ts";
 import { type SubjectLoad, type SubjectWindow, SubjectWindows } from "../measure/subject-windows.ts";
 import { costRounds, costsOf, findProblem } from "../scenarios/cost.ts";
 import type { LoadSubject } from "../subject.ts";
-import { whileOthersStop } from "./stopped.ts";
-import { type Cell, type PeerPart, type PeerRow, eachCell } from "./rows.ts";
+import { withOtherGatewaysStopped } from "./stopped.ts";
+import { type Cell, type PeerPart, type PeerRow, measureCells } from "./rows.ts";
 
 /**
  * Enough streams to leave the core little idle time: with 20 of them an event's cost in the pipe was 0.18 to 0.58 of its cost in Sluice in
@@ -47,7 +47,7 @@ class WindowsAlone extends SubjectWindows {
   }
 
   override of(subject: LoadSubject, windowMs: number): Promise<SubjectWindow> {
-    return whileOthersStop(this.#gateways, subject, () => super.of(subject, windowMs * this.#lengths));
+    return withOtherGatewaysStopped(this.#gateways, subject, () => super.of(subject, windowMs * this.#lengths));
   }
 }
 
@@ -80,7 +80,7 @@ export async function measureCosts(
 
 /** @returns a cell for each subject unable to serve the load */
 async function findProblems(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
-  const cells = await eachCell(subjects, async (subject) => {
+  const cells = await measureCells(subjects, async (subject) => {
     const problem = await findProblem(bench, load, subject);
     return { text: problem === undefined ? "" : `cannot: ${problem}` };
   });

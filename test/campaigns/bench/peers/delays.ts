@@ -1,11 +1,11 @@
 /** A gateway's added delay of an answer, and of the first event of a stream. */
 import type { Bench } from "../bench.ts";
-import { foreignTolerance, median, percentile } from "../measure/rounds.ts";
+import { maxForeignShare, median, percentile } from "../measure/rounds.ts";
 import { measureWindow } from "../measure/window.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
 import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
-import { whileOthersStop } from "./stopped.ts";
+import { withOtherGatewaysStopped } from "./stopped.ts";
 import type { Cell, PeerRow } from "./rows.ts";
 
 /** Below what the slowest of them can serve on one core. */
@@ -33,7 +33,7 @@ interface DelayWindow {
 
 async function measureDelay(bench: Bench, subject: LoadSubject, script: Script): Promise<DelayWindow> {
   const { target } = subject;
-  const [offered, { foreignShare }] = await whileOthersStop(bench.references, subject, () =>
+  const [offered, { foreignShare }] = await withOtherGatewaysStopped(bench.references, subject, () =>
     Promise.all([
       bench.load.call("offer", { target, script, perSecond, connections: 100, forMs: windowMs, settleMs }),
       measureWindow({ windowMs: settleMs + windowMs, watched: [], root: process.pid }, () => undefined),
@@ -61,7 +61,7 @@ async function addedRow(
   return {
     measure: `${measure} of ${direct.flatMap(({ ms }) => ms).length}`,
     cells: new Map([...windows].slice(1).map(([subject, of]) => [subject, addedCell(of, direct)])),
-    inconclusive: median(foreignShares) > foreignTolerance,
+    inconclusive: median(foreignShares) > maxForeignShare,
   };
 }
 

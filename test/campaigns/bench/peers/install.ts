@@ -1,7 +1,7 @@
 /** `npm run bench -- --install-peers`: installs the pinned version of each missing gateway. */
 import { fillFolder, isInstalled, peerFolder } from "./cache.ts";
 import { peers } from "./peers.ts";
-import { absent } from "./versions.ts";
+import { unmeasuredGateways } from "./versions.ts";
 
 /** @returns installed and missing gateways, a line each */
 export async function installPeers(say: (line: string) => void): Promise<string> {
@@ -16,6 +16,6 @@ export async function installPeers(say: (line: string) => void): Promise<string>
       lines.push(`${name} ${version} is absent: ${(error as Error).message}`);
     }
   }
-  for (const [name, why] of Object.entries(absent)) lines.push(`${name} is absent: ${why}`);
+  for (const [name, why] of Object.entries(unmeasuredGateways)) lines.push(`${name} is absent: ${why}`);
   return `${lines.join("\n")}\n`;
 }

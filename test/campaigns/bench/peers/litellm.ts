@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bareEnvironment } from "../../../support/processes.ts";
 import { peerFolder, runInstaller } from "./cache.ts";
 import type { Peer, ServerPlace } from "./peer.ts";
-import { versions } from "./versions.ts";
+import { gatewayVersions } from "./versions.ts";
 
 const key = "sk-bench";
 
@@ -13,7 +13,7 @@ const environment = { LITELLM_MODE: "PRODUCTION", LITELLM_LOG: "ERROR", LITELLM_
 
 export const litellm: Peer = {
   name: "LiteLLM",
-  version: versions.litellm,
+  version: gatewayVersions.litellm,
   setting:
     "its page on production: one worker for the one core, `LITELLM_MODE=PRODUCTION`, `LITELLM_LOG=ERROR`, JSON logs, a time limit of 600 s, a master key; without a database, so without its keys, budgets and spend logs",
   features: {
@@ -27,7 +27,7 @@ export const litellm: Peer = {
   },
   install: async (folder) => {
     await runInstaller("python3", "-m", "venv", folder);
-    await runInstaller(join(folder, "bin/pip"), "install", "--quiet", `litellm[proxy]==${versions.litellm}`);
+    await runInstaller(join(folder, "bin/pip"), "install", "--quiet", `litellm[proxy]==${gatewayVersions.litellm}`);
   },
   program: (place) => {
     const file = join(place.folder, "config.yaml");

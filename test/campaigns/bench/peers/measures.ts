@@ -6,10 +6,10 @@ import type { LoadSubject } from "../subject.ts";
 import { measureCosts, pacedLoad } from "./costs.ts";
 import { measureDelays } from "./delays.ts";
 import type { PeerPart, PeerRow } from "./rows.ts";
-import { cancels, measureCancels, measureMemory, watchStalls } from "./streams.ts";
+import { cancelLoad, measureCancels, measureMemory, watchStalls } from "./streams.ts";
 import { warmUp } from "./warm-up.ts";
 
-export const peerScripts: readonly Script[] = [pacedLoad.script, cancelScript(cancels)];
+export const peerScripts: readonly Script[] = [pacedLoad.script, cancelScript(cancelLoad)];
 
 /** @param subjects the gateways */
 export async function measurePeers(

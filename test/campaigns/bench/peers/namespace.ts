@@ -6,14 +6,14 @@ import { spawn } from "node:child_process";
 import { networkInterfaces } from "node:os";
 
 /** Checks only this process's network: a new namespace has only loopback. */
-export const isAlone = (): boolean =>
+export const isInNetworkNamespace = (): boolean =>
   Object.values(networkInterfaces()).every((addresses) => addresses?.every(({ internal }) => internal));
 
 /** Users other than root also need a user namespace, and keep their user in it, since Postgres refuses to run as root. */
 const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
 
 /** Runs this program again, with the same arguments, in a separate network namespace. @returns its exit code @throws without `unshare` */
-export function runAlone(interruption: AbortSignal): Promise<number> {
+export function runInNetworkNamespace(interruption: AbortSignal): Promise<number> {
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const args = [...own, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...again];
   const child = spawn("unshare", args, { stdio: "inherit" });

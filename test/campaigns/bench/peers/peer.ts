@@ -37,7 +37,7 @@ export const featureNames = {
 export type FeatureId = keyof typeof featureNames;
 
 /** A gateway's description in the tables. */
-export interface Described {
+export interface GatewayDescription {
   readonly name: string;
   readonly version: string;
   /** The production setting recommended by its documentation, as far as it affects the measurements. */
@@ -45,7 +45,7 @@ export interface Described {
   readonly features: Readonly<Record<FeatureId, string>>;
 }
 
-export interface Peer extends Proxy, Described {
+export interface Peer extends Proxy, GatewayDescription {
   /** Installs the version into an existing, empty folder. @throws with the installer's output */
   install(folder: string): Promise<void>;
 }

@@ -3,14 +3,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { peerFolder, runInstaller } from "./cache.ts";
 import type { Peer } from "./peer.ts";
-import { versions } from "./versions.ts";
+import { gatewayVersions } from "./versions.ts";
 
 const packageName = "@portkey-ai/gateway";
 
 export const portkey: Peer = {
   name: "Portkey",
-  version: versions.portkey,
-  setting: `a Node server without its console (\`--headless\`), with @hono/node-server ${versions.honoNodeServer}: with newer ones it answers each stream with 500`,
+  version: gatewayVersions.portkey,
+  setting: `a Node server without its console (\`--headless\`), with @hono/node-server ${gatewayVersions.honoNodeServer}: with newer ones it answers each stream with 500`,
   features: {
     keys: "no: the provider's key passes through",
     budgets: "no",
@@ -21,8 +21,8 @@ export const portkey: Peer = {
     fallback: "there, none asked for",
   },
   install: (folder) => {
-    const dependencies = { [packageName]: versions.portkey };
-    const overrides = { "@hono/node-server": versions.honoNodeServer };
+    const dependencies = { [packageName]: gatewayVersions.portkey };
+    const overrides = { "@hono/node-server": gatewayVersions.honoNodeServer };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies, overrides }));
     return runInstaller("npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund");
   },

@@ -25,7 +25,7 @@ export interface PeerRow {
 }
 
 /** A figure as a multiple of another one, by the ratios within single rounds, where disturbances affect both alike. */
-export interface Multiple {
+export interface RelativeFigure {
   readonly median: number;
   readonly least: number;
   readonly most: number;
@@ -34,7 +34,7 @@ export interface Multiple {
 }
 
 /** @returns undefined without a round with both figures */
-export function multipleOf({ rounds = [] }: Cell, { rounds: base = [] }: Cell): Multiple | undefined {
+export function toRelativeFigure({ rounds = [] }: Cell, { rounds: base = [] }: Cell): RelativeFigure | undefined {
   const ratios = rounds.map((figure, round) => figure / (base[round] ?? Number.NaN));
   if (ratios.length < 2 || !ratios.every(Number.isFinite)) return undefined;
   const middle = Math.floor(ratios.length / 2);
@@ -47,13 +47,13 @@ export function multipleOf({ rounds = [] }: Cell, { rounds: base = [] }: Cell): 
 }
 
 /** Two runs are to agree within this, and the halves of one are as two short runs. */
-export const halvesTolerance = 0.1;
+export const maxHalvesDifference = 0.1;
 
-export const isSettled = ({ halves: [first, second] }: Multiple): boolean =>
-  Math.abs(first - second) <= halvesTolerance * Math.min(Math.abs(first), Math.abs(second));
+export const isSettled = ({ halves: [first, second] }: RelativeFigure): boolean =>
+  Math.abs(first - second) <= maxHalvesDifference * Math.min(Math.abs(first), Math.abs(second));
 
 /** Runs one after the other, so that a measurement is not disturbed by another subject's work. A failure is a figure like any other. */
-export async function eachCell(
+export async function measureCells(
   subjects: readonly LoadSubject[],
   measure: (subject: LoadSubject) => Promise<Cell>,
 ): Promise<Map<LoadSubject, Cell>> {

@@ -1,16 +1,16 @@
 /** `npm run bench -- --peers`: Sluice and other gateways in one run, with the same upstream, clients and processors. */
 import { cpus, loadavg } from "node:os";
 import type { Bench } from "../bench.ts";
-import { pinning, processorModel } from "../../../support/machine.ts";
+import { canPinProcesses, processorModel } from "../../../support/machine.ts";
 import type { PeersOptions } from "../options.ts";
 import { prepareBench, whileOpen } from "../setup.ts";
 import type { LoadSubject } from "../subject.ts";
 import { measurePeers } from "./measures.ts";
-import type { Described } from "./peer.ts";
+import type { GatewayDescription } from "./peer.ts";
 import { type PeerId, peerIds, peers } from "./peers.ts";
 import { sluice } from "./sluice.ts";
 import { type Column, peerReport } from "./table.ts";
-import { absent } from "./versions.ts";
+import { unmeasuredGateways } from "./versions.ts";
 
 /** @returns the tables as Markdown */
 export function runPeers(
@@ -33,7 +33,7 @@ export function runPeers(
       columns: [...gateways, { title: "a pipe of node:http", subject: bench.pipe, kind: "pipe" }],
       rows,
       described: [{ ...sluice, version: bench.installation.name }, ...measured],
-      absent: new Map([...[...bench.absent].map(named), ...Object.entries(absent)]),
+      absent: new Map([...[...bench.absent].map(named), ...Object.entries(unmeasuredGateways)]),
     });
   });
 }
@@ -58,8 +58,8 @@ function gatewayColumns({ installation, references }: Bench): Column[] {
   ];
 }
 
-function head({ installation, pace }: Bench, measured: readonly Described[], loadBefore: number): string {
-  const placement = pinning
+function head({ installation, pace }: Bench, measured: readonly GatewayDescription[], loadBefore: number): string {
+  const placement = canPinProcesses
     ? "each gateway with all its processes on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
   return (

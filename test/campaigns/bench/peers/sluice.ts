@@ -1,7 +1,7 @@
 /** Sluice in the same table: it runs as `npm start` starts it where it may use one processor. */
-import type { Described } from "./peer.ts";
+import type { GatewayDescription } from "./peer.ts";
 
-export const sluice: Omit<Described, "version"> = {
+export const sluice: Omit<GatewayDescription, "version"> = {
   name: "Sluice",
   setting:
     "as `npm start` starts it on one processor, gateway and inference-svc in one process, with admin-svc and Postgres, `limits.streams_per_key` raised",

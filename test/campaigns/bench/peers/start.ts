@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../support/runner/free-ports.ts";
 import type { LoadTarget } from "../client/target.ts";
-import { familyOf, pin } from "../../../support/machine.ts";
-import { Running } from "../running.ts";
+import { familyOf, pinProcess } from "../../../support/machine.ts";
+import { BenchProcess } from "../running.ts";
 import type { LoadSubject } from "../subject.ts";
 import { requireInstalled } from "./cache.ts";
 import { nginx } from "./nginx.ts";
@@ -29,13 +29,13 @@ export async function startReference(id: ReferenceId, { cpu, ...served }: Refere
   const folder = mkdtempSync(join(tmpdir(), `sluice-bench-${id}-`));
   const port = await freePort();
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  let running: Running | undefined;
+  let running: BenchProcess | undefined;
   try {
     const program = proxy.program({ ...served, folder, port });
-    running = await Running.start(program);
+    running = await BenchProcess.start(program);
     await running.listens(port);
     const { pid, stop } = running;
-    for (const member of familyOf(pid)) pin(member, cpu);
+    for (const member of familyOf(pid)) pinProcess(member, cpu);
     return {
       name: id,
       target: targetOf(program, port),

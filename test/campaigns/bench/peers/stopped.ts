@@ -5,7 +5,7 @@ import type { LoadSubject } from "../subject.ts";
  * @param gateways those safe to stop. Sluice goes on: it would take a stop for overload, and refuse the following requests.
  * @param measured keeps running, like everything else in its processes
  */
-export async function whileOthersStop<Result>(
+export async function withOtherGatewaysStopped<Result>(
   gateways: readonly LoadSubject[],
   measured: LoadSubject,
   measure: () => Promise<Result>,

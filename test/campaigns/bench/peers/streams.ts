@@ -4,9 +4,9 @@ import type { Bench } from "../bench.ts";
 import type { StalledStream } from "../client/stalled.ts";
 import { ownBytes } from "../../../support/machine.ts";
 import { percentile } from "../measure/rounds.ts";
-import { type CancelBatches, cancelDelays, cancelText, patienceMs } from "../scenarios/cancel.ts";
+import { type CancelBatches, cancelDelays, cancelText, cancelLimitMs } from "../scenarios/cancel.ts";
 import type { LoadSubject } from "../subject.ts";
-import { type Cell, type ComparableCell, type PeerRow, eachCell } from "./rows.ts";
+import { type Cell, type ComparableCell, type PeerRow, measureCells } from "./rows.ts";
 
 const idleStreams = 500;
 const settleMs = 3_000;
@@ -37,7 +37,7 @@ async function streamMemory(bench: Bench, subject: LoadSubject): Promise<Compara
 export async function measureMemory(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
   bench.say("memory");
   const bare = new Map<LoadSubject, Cell>();
-  const cells = await eachCell(subjects, async (subject) => {
+  const cells = await measureCells(subjects, async (subject) => {
     // Not counted: a process keeps the code and the connections of its first streams.
     await idleBytes(bench, subject, 50);
     await delay(settleMs);
@@ -55,13 +55,13 @@ export async function measureMemory(bench: Bench, subjects: readonly LoadSubject
 }
 
 /** Less frequent events than those of a model at full speed, to stay below LiteLLM's limit. */
-export const cancels: CancelBatches = { open: 20, batch: 10, batches: 4, gapMs: 50 };
+export const cancelLoad: CancelBatches = { open: 20, batch: 10, batches: 4, gapMs: 50 };
 
 export async function measureCancels(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
   bench.say("cancel");
-  const cells = await eachCell(subjects, async ({ target }) => {
-    const delays = await cancelDelays(bench, target, cancels);
-    if (delays.ms.length === 0) return { text: `never: still served after ${patienceMs / 1_000} s` };
+  const cells = await measureCells(subjects, async ({ target }) => {
+    const delays = await cancelDelays(bench, target, cancelLoad);
+    if (delays.ms.length === 0) return { text: `never: still served after ${cancelLimitMs / 1_000} s` };
     return { text: cancelText(delays), ...(delays.never === 0 && { value: percentile(delays.ms, 50) }) };
   });
   return { measure: "client closes a stream until the upstream's socket is closed, p50 / p99", cells };
@@ -74,7 +74,7 @@ const silenceMs = 150_000;
 export async function watchStalls({ load }: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
   const watched = subjects.map(async (subject) => {
     const stalled = await load.call("watchStalled", { target: subject.target, limitMs: silenceMs });
-    return [subject, { text: stalledText(stalled) }] as const;
+    return [subject, { text: describeStalledStream(stalled) }] as const;
   });
   const measure = `a provider falls silent after the first event of a stream: what its client hears within ${silenceMs / 1_000} s`;
   return { measure, cells: new Map(await Promise.all(watched)) };
@@ -82,7 +82,7 @@ export async function watchStalls({ load }: Bench, subjects: readonly LoadSubjec
 
 const messageIn = (event: string): string => /"message": ?"([^"]*)"/.exec(event)?.[1] ?? event.slice(0, 120);
 
-export function stalledText({ comments, endedMs, last }: StalledStream): string {
+export function describeStalledStream({ comments, endedMs, last }: StalledStream): string {
   const meanwhile = comments === 0 ? "" : `, ${comments} comments before`;
   if (endedMs === undefined) return `no end${comments === 0 ? ", nothing" : `, ${comments} comments`}`;
   const said = last === "" ? "the connection ends without a word" : `"${messageIn(last)}"`;

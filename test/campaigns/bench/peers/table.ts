@@ -1,8 +1,15 @@
 /** The result of `--peers` as Markdown: the figures, the leaders, the notes on each gateway, and the absent ones. */
 import type { LoadSubject } from "../subject.ts";
-import { markdownRow, unsettled } from "../report.ts";
-import { type ComparableCell, type Multiple, type PeerRow, halvesTolerance, isSettled, multipleOf } from "./rows.ts";
-import { type Described, type FeatureId, featureNames } from "./peer.ts";
+import { markdownRow, inconclusiveNote } from "../report.ts";
+import {
+  type ComparableCell,
+  type RelativeFigure,
+  type PeerRow,
+  maxHalvesDifference,
+  isSettled,
+  toRelativeFigure,
+} from "./rows.ts";
+import { type GatewayDescription, type FeatureId, featureNames } from "./peer.ts";
 
 export interface Column {
   readonly title: string;
@@ -16,7 +23,7 @@ export interface PeerReport {
   readonly head: string;
   readonly columns: readonly Column[];
   readonly rows: readonly PeerRow[];
-  readonly described: readonly Described[];
+  readonly described: readonly GatewayDescription[];
   /** Why a gateway is not in the table, by its name. */
   readonly absent: ReadonlyMap<string, string>;
 }
@@ -27,7 +34,7 @@ export function peerReport({ head, columns, rows, described, absent }: PeerRepor
     "",
     ...figures(columns, rows),
     "",
-    ...(rows.some(({ inconclusive }) => inconclusive) ? [unsettled, ""] : []),
+    ...(rows.some(({ inconclusive }) => inconclusive) ? [inconclusiveNote, ""] : []),
     ...settlement(columns, rows),
     "",
     ...rows.flatMap((row) => lead(columns, row)),
@@ -56,20 +63,20 @@ type Cells = PeerRow["cells"];
 const figure = (columns: readonly Column[], cells: Cells, subject: LoadSubject): string =>
   [cells.get(subject)?.text ?? "", multipleText(multiple(columns, cells, subject))].filter(Boolean).join(", ");
 
-const multipleText = (found: Multiple | undefined): string =>
+const multipleText = (found: RelativeFigure | undefined): string =>
   found === undefined ? "" : `${times(found.median)} (${times(found.least)} to ${times(found.most)})`;
 
 const times = (ratio: number): string => `${ratio.toFixed(2)}x`;
 
 /** Figures are multiples of those of the first column. */
-function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject): Multiple | undefined {
+function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject): RelativeFigure | undefined {
   const [own, first] = [cells.get(subject), base && cells.get(base.subject)];
-  return own === undefined || first === undefined || own === first ? undefined : multipleOf(own, first);
+  return own === undefined || first === undefined || own === first ? undefined : toRelativeFigure(own, first);
 }
 
 /** Whether another run would give the same result, judged by the halves of this one. */
 function settlement(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
-  const percent = `${halvesTolerance * 100} %`;
+  const percent = `${maxHalvesDifference * 100} %`;
   const lines = rows.flatMap(({ measure, cells }) =>
     columns.flatMap(({ title, subject }) => {
       const found = multiple(columns, cells, subject);
@@ -105,7 +112,7 @@ function lead(columns: readonly Column[], row: PeerRow): string[] {
   return [`- ${first.column.title} is ahead in "${row.measure}": ${texts}.`];
 }
 
-function features(described: readonly Described[]): string[] {
+function features(described: readonly GatewayDescription[]): string[] {
   const rows = Object.entries(featureNames).map(([id, feature]) => [
     feature,
     ...described.map((each) => each.features[id as FeatureId]),

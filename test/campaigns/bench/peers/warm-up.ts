@@ -2,7 +2,7 @@
 import type { Bench } from "../bench.ts";
 import type { SubjectLoad } from "../measure/subject-windows.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
-import { deltasOf, isWhole } from "../script.ts";
+import { deltasOf, hasJsonAnswer } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
 import { costs } from "./costs.ts";
 
@@ -21,6 +21,6 @@ export async function warmUp(bench: Bench, subjects: readonly LoadSubject[]): Pr
 }
 
 function serve({ load, pace }: Bench, { script, form, connections }: WarmUpLoad, { target }: LoadSubject) {
-  const count = Math.ceil(pace.warmUpUnits / (isWhole(script) ? 1 : deltasOf(script)));
+  const count = Math.ceil(pace.warmUpUnits / (hasJsonAnswer(script) ? 1 : deltasOf(script)));
   return load.call("exchangeAll", { target, script, ...(form && { form }), connections, count });
 }

@@ -1,5 +1,5 @@
 /** Names the code of Sluice responsible for a sample. */
-import { type Place, isSluice, describePlace } from "../counts/labels.ts";
+import { type CodePosition, isSluice, describePlace } from "../counts/labels.ts";
 import { sourceOf } from "../counts/sources.ts";
 import { kindOf } from "./kinds.ts";
 import type { PerfFrame, PerfSample } from "./perf.ts";
@@ -16,7 +16,7 @@ export function placeOf({ frames }: PerfSample): string {
   return asker === undefined ? `(${kind} without JavaScript)` : describePlace(asker);
 }
 
-function placeIn({ symbol }: PerfFrame): Place | undefined {
+function placeIn({ symbol }: PerfFrame): CodePosition | undefined {
   const [, name, file, line, column] = compiled.exec(symbol) ?? [];
   if (name === undefined || file === undefined) return undefined;
   return sourceOf({ name, file, line: Number(line), column: Number(column) });

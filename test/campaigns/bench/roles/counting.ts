@@ -5,7 +5,7 @@
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { Allocations } from "../counts/allocations.ts";
-import { type CountCommand, type CountReply, type Counted, socketOf } from "../counts/channel.ts";
+import { type CountCommand, type CountReply, type CountResult, socketOf } from "../counts/channel.ts";
 import { CpuKinds } from "../counts/cpu-kinds.ts";
 import { Functions } from "../counts/functions.ts";
 import { Promises } from "../counts/promises.ts";
@@ -14,7 +14,7 @@ const folder = new URL(import.meta.url).searchParams.get("folder");
 /** The supervisor and its helpers load this module as well. */
 const isCounted = /\/(gateway|inference-svc)\/(bundle|dist)\/main\.js$/.test(process.argv[1] ?? "");
 
-const none: Counted = { amount: 0, places: [] };
+const none: CountResult = { amount: 0, places: [] };
 
 function serve(path: string): void {
   const counters = {
@@ -23,7 +23,7 @@ function serve(path: string): void {
     kinds: new CpuKinds(),
     functions: new Functions(),
   };
-  const obey = (command: CountCommand): Counted => {
+  const obey = (command: CountCommand): CountResult => {
     const counter = counters[command.quantity];
     if (command.do === "start") {
       counter.start(command.places);

@@ -2,14 +2,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { cancelBatches } from "../client/cancel.ts";
 import { storm } from "../client/storm.ts";
-import { offer } from "../client/offered-load.ts";
+import { offerLoad } from "../client/offered-load.ts";
 import { SteppedStream, exchangeAll } from "../client/lockstep.ts";
 import { IdleStreams } from "../client/idle.ts";
 import { watchStalled } from "../client/stalled.ts";
 import { UnreadStreams, timeStream } from "../client/unread-streams.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { ClientLoad, type ClientLoadOptions } from "../client/workload.ts";
-import { type WindowOptions, type WindowUse, measureWindow } from "../measure/window.ts";
+import { type WindowOptions, type ResourceUse, measureWindow } from "../measure/window.ts";
 import { serve } from "./commands.ts";
 
 export interface LoadWindowOptions extends ClientLoadOptions, WindowOptions {
@@ -17,7 +17,7 @@ export interface LoadWindowOptions extends ClientLoadOptions, WindowOptions {
   readonly rampMs: number;
 }
 
-export interface OpenWindow extends WindowUse {
+export interface OpenWindow extends ResourceUse {
   readonly units: number;
   readonly firstMs: readonly number[];
 }
@@ -64,7 +64,7 @@ const commands = {
   window,
   openWindow,
   endLoad,
-  offer,
+  offer: offerLoad,
   cancelBatches,
   storm,
   openUnread: unread.open.bind(unread),

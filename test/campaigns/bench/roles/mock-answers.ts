@@ -30,9 +30,11 @@ export const wholeAnswer = Buffer.from(
 );
 
 /** The answer of a failing provider; the connection stays open. */
-export const broken = Buffer.from(`HTTP/1.1 500 Internal Server Error${crlf}content-length: 0${crlf}${crlf}`);
+export const serverErrorAnswer = Buffer.from(
+  `HTTP/1.1 500 Internal Server Error${crlf}content-length: 0${crlf}${crlf}`,
+);
 
-export const refusal = (status: string): Buffer =>
+export const refusalAnswer = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}${crlf}content-length: 0${crlf}connection: close${crlf}${crlf}`);
 
 /** A separate chunk for each event, as sent by servers that flush each event. */
@@ -77,7 +79,7 @@ export const floodPart = Buffer.concat(Array.from({ length: 256 }, () => mockDel
 
 const bursts = new Map<number, Buffer>();
 
-export function burst(deltas: number): Buffer {
+export function deltaBurst(deltas: number): Buffer {
   const known = bursts.get(deltas);
   if (known) return known;
   const made = Buffer.concat([mockStreamHead, ...Array.from({ length: deltas }, () => mockDelta), streamTail]);

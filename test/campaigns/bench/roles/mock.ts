@@ -1,13 +1,13 @@
 /** Role: an OpenAI-compatible upstream on raw sockets, scripted by the model's name. */
 import { type AddressInfo, type Socket, createServer } from "node:net";
-import { sharedNow } from "../../../support/machine.ts";
+import { machineClockMs } from "../../../support/machine.ts";
 import { serve } from "./commands.ts";
 import {
-  broken,
-  burst,
+  serverErrorAnswer,
+  deltaBurst,
   mockDelta,
   floodPart,
-  refusal,
+  refusalAnswer,
   mockStreamHead,
   streamTail,
   wholeAnswer,
@@ -30,7 +30,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       for (const request of reader.feed(bytes)) answer(socket, request);
     } catch (error) {
       process.stderr.write(`mock upstream: ${error instanceof Error ? error.message : String(error)}\n`);
-      socket.end(refusal("400 Bad Request"));
+      socket.end(refusalAnswer("400 Bad Request"));
     }
   });
   // An aborting peer may reset the connection.
@@ -46,8 +46,8 @@ function answer(socket: Socket, { script, tag }: MockRequest): void {
   if (tag !== undefined) noteClose(socket, tag);
   asked++;
   if (script.kind === "json" || (script.kind === "outage" && !failing)) socket.write(wholeAnswer);
-  else if (script.kind === "outage") socket.write(broken);
-  else if (script.kind === "burst") socket.write(burst(script.deltas));
+  else if (script.kind === "outage") socket.write(serverErrorAnswer);
+  else if (script.kind === "burst") socket.write(deltaBurst(script.deltas));
   else if (script.kind === "flood") flood(socket);
   else if (script.kind === "silent") begin(socket);
   else if (script.kind === "stepped") beginStepped(socket);
@@ -57,7 +57,7 @@ function answer(socket: Socket, { script, tag }: MockRequest): void {
 
 function noteClose(socket: Socket, tag: string): void {
   const note = () => {
-    if (!closedAtMs.has(tag)) closedAtMs.set(tag, sharedNow());
+    if (!closedAtMs.has(tag)) closedAtMs.set(tag, machineClockMs());
   };
   socket.once("end", note);
   socket.once("close", note);

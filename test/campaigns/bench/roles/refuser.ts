@@ -24,10 +24,10 @@ const ways = {
     }),
 } as const;
 
-export type Way = keyof typeof ways;
+export type RefusalMethod = keyof typeof ways;
 
 const commands = {
-  listen: (way: Way) => {
+  listen: (way: RefusalMethod) => {
     // Clients wait for their turn, longer than Node would keep their connections.
     const server = Object.assign(ways[way](), { keepAliveTimeout: 0 });
     return new Promise<number>((resolve) => {

@@ -1,7 +1,7 @@
 /** The parent's side of a role: a child process with a known id, pinned to a processor and controlled by commands. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { pin } from "../../../support/machine.ts";
+import { pinProcess } from "../../../support/machine.ts";
 import type { RoleCall, Commands, RoleReply } from "./commands.ts";
 
 type Argument<Command> = Command extends (argument: infer Value) => unknown ? Value : never;
@@ -23,7 +23,7 @@ export class Role<Served extends Commands> {
   constructor(file: `./${string}.js`, cpu?: number) {
     this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), { serialization: "advanced" });
     this.pid = this.#child.pid as number;
-    if (cpu !== undefined) pin(this.pid, cpu);
+    if (cpu !== undefined) pinProcess(this.pid, cpu);
     this.#child.on("message", (reply: RoleReply) => this.#settle(reply));
     this.#exited = new Promise((resolve) => {
       this.#child.once("exit", (code, signal) => {

@@ -1,17 +1,17 @@
 /** How soon the upstream notices a client's disconnect. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { CancelOptions } from "../client/cancel.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { percentile } from "../measure/rounds.ts";
-import { type Script, endless } from "../script.ts";
+import { type Script, endlessDeltas } from "../script.ts";
 
 const batches: CancelBatches = { open: 100, batch: 25, batches: 8, gapMs: 20 };
 const limitMs = 100;
 /** A stream still served by the upstream after this time counts as never cancelled. */
-export const patienceMs = 2_000;
+export const cancelLimitMs = 2_000;
 
-export const cancelScript = ({ gapMs }: CancelBatches): Script => ({ kind: "paced", deltas: endless, gapMs });
+export const cancelScript = ({ gapMs }: CancelBatches): Script => ({ kind: "paced", deltas: endlessDeltas, gapMs });
 export const ownCancelScript = cancelScript(batches);
 
 export type CancelBatches = Omit<CancelOptions, "target">;
@@ -22,7 +22,7 @@ export interface CancelDelays {
   readonly never: number;
 }
 
-export async function measureCancel(bench: Bench): Promise<Finding> {
+export async function measureCancel(bench: Bench): Promise<ResultRow> {
   // Not counted: the first cancellations of a process are slow.
   await cancelDelays(bench, bench.installation.target, batches);
   const pipe = await cancelDelays(bench, bench.pipe.target, batches);
@@ -45,7 +45,7 @@ export async function cancelDelays(
 ): Promise<CancelDelays> {
   const closed = await load.call("cancelBatches", { target, ...options });
   const tags = [...closed.keys()];
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + cancelLimitMs;
   let seen = await mock.call("closed", tags);
   while ([...seen.values()].includes(undefined) && performance.now() < until) {
     await delay(20);

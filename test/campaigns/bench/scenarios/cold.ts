@@ -2,7 +2,7 @@
  * Cost of the first requests of a process, one after the other: a Sluice with few requests is at this stage for hours. Each
  * round starts the pipe and the installations anew; they take turns in small parts, so that disturbances of the machine affect all.
  */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { cpuNs } from "../../../support/machine.ts";
 import { median, spreadOf, spreadTolerance } from "../measure/rounds.ts";
@@ -15,7 +15,7 @@ const goal = 2.0;
 /** Microseconds per request of each part, in order. */
 type Course = readonly number[];
 
-export async function measureCold(bench: Bench): Promise<readonly Finding[]> {
+export async function measureCold(bench: Bench): Promise<readonly ResultRow[]> {
   const { pace, installations } = bench;
   const rounds: (readonly Course[])[] = [];
   for (let round = 0; round < pace.coldRounds; round++) {
@@ -48,7 +48,7 @@ async function courses({ load, pace }: Bench, subjects: readonly LoadSubject[]):
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-function finding(bench: Bench, name: string, rounds: readonly (readonly Course[])[], index: number): Finding {
+function finding(bench: Bench, name: string, rounds: readonly (readonly Course[])[], index: number): ResultRow {
   const { coldRequests } = bench.pace;
   const means = (which: number) => rounds.map((found) => mean(found[which] ?? []));
   const at = (percent: number) =>

@@ -1,5 +1,5 @@
 /** Measures the processor time of a request and of an event through each installation, and through a plain pipe. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { buildRequestBody } from "../client/target.ts";
 import { type Round, type Rounds, type Spread, median, pairedRounds } from "../measure/rounds.ts";
@@ -65,7 +65,7 @@ export interface CostRound extends Round {
 }
 
 export interface CostResult {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ResultRow[];
   /** Number of failures over all windows, by their message. */
   readonly problems: ReadonlyMap<string, number>;
 }
@@ -157,7 +157,7 @@ const thousand = (perSecond: number) => `${(perSecond / 1_000).toFixed(1)} k/s`;
 export const spreadText = ({ leastUs, mostUs, fold }: Spread): string =>
   `${leastUs.toFixed(1)} to ${mostUs.toFixed(1)}, ${fold.toFixed(2)}-fold`;
 
-function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject, rounds: Rounds<CostRound>): Finding {
+function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject, rounds: Rounds<CostRound>): ResultRow {
   const { used, rejected, spread, inconclusive } = rounds;
   const isInstallation = bench.installations.some((installation) => installation === subject);
   const middle = (pick: (window: SubjectWindow) => number, whose = subject) =>
@@ -184,7 +184,7 @@ function comparison(
   first: LoadSubject,
   other: LoadSubject,
   { used }: Rounds<CostRound>,
-): Finding {
+): ResultRow {
   const ratios = used.map(({ windows }) => windowOf(windows, other).us / windowOf(windows, first).us);
   return {
     measure: `${scenario.title}: ${other.name} against ${first.name}`,

@@ -1,5 +1,5 @@
 /** Measures the cost of other formats: the same request and answer at /chat/completions and /messages against /responses. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { type VariantScenario, measureVariants } from "./variants.ts";
 
 const gates = { chat: 1.1, messages: 1.15 };
@@ -36,7 +36,7 @@ const scenarios: readonly VariantScenario[] = [
   },
 ];
 
-export const measureDoors = (bench: Bench): Promise<readonly Finding[]> =>
+export const measureDoors = (bench: Bench): Promise<readonly ResultRow[]> =>
   measureVariants(bench, scenarios, ({ target }) =>
     Promise.resolve([
       { name: "responses", target },

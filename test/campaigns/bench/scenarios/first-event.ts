@@ -1,5 +1,5 @@
 /** An installation's added delay of a stream's first event, after many started streams. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { type Rounds, median, percentile } from "../measure/rounds.ts";
 import { type SubjectLoad, SubjectWindows } from "../measure/subject-windows.ts";
@@ -14,7 +14,7 @@ const goalsMs = { 50: 0.4, 99: 4 };
 
 type Percent = keyof typeof limitsMs;
 
-export async function measureFirstEvent(bench: Bench): Promise<readonly Finding[]> {
+export async function measureFirstEvent(bench: Bench): Promise<readonly ResultRow[]> {
   const { direct, pipe, installations, pace } = bench;
   const windows = new SubjectWindows(bench, load);
   const starts = new Map<LoadSubject, number>();
@@ -35,7 +35,7 @@ function finding(
   percent: Percent,
   { used, inconclusive }: Rounds<CostRound>,
   starts: number,
-): Finding {
+): ResultRow {
   const at = ({ windows }: CostRound, subject: LoadSubject) => percentile(windowOf(windows, subject).firstMs, percent);
   const withoutMs = median(used.map((round) => at(round, direct)));
   const addedMs = (subject: LoadSubject) => median(used.map((round) => at(round, subject) - at(round, direct)));

@@ -1,6 +1,6 @@
 /** Cost of an event and of a stream as streams become more, and whether many may be opened at once. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
 import { percentile } from "../measure/rounds.ts";
 import { SubjectWindows } from "../measure/subject-windows.ts";
@@ -27,7 +27,7 @@ interface Cost {
 }
 
 /** Memory comes last: V8 forgets compiled code when all garbage is collected, and events of few streams take twice the time after it. */
-export async function measureGrowth(bench: Bench): Promise<readonly Finding[]> {
+export async function measureGrowth(bench: Bench): Promise<readonly ResultRow[]> {
   const costs = await each((streams) => measureCost(bench, streams));
   const opening = await measureOpening(bench);
   await delay(settleMs);
@@ -75,7 +75,7 @@ async function measureMemory(bench: Bench, streams: number): Promise<Installatio
 
 const inOrder = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(" / ");
 
-function costFinding(costs: readonly Cost[]): Finding {
+function costFinding(costs: readonly Cost[]): ResultRow {
   const us = costs.map((cost) => cost.us);
   const isFalling = us.every((value, index) => value <= (us[index - 1] ?? value));
   return {
@@ -88,7 +88,7 @@ function costFinding(costs: readonly Cost[]): Finding {
   };
 }
 
-function memoryFinding(memory: readonly InstallationMemory[]): Finding {
+function memoryFinding(memory: readonly InstallationMemory[]): ResultRow {
   const inUse = memory.map((streams) => sum(streams.inUse));
   const resident = memory.map((streams) => sum(streams.resident));
   const [, middle = Number.NaN, last = Number.NaN] = inUse;
@@ -102,7 +102,7 @@ function memoryFinding(memory: readonly InstallationMemory[]): Finding {
   };
 }
 
-async function measureOpening(bench: Bench): Promise<Finding> {
+async function measureOpening(bench: Bench): Promise<ResultRow> {
   const { perSecond, forMs } = openings;
   const connections = (perSecond * forMs) / 1_000;
   const offered = await bench.load.call("offer", {

@@ -1,5 +1,5 @@
 /** Measures the cost of 50 output patterns: requests and streams of a key under a guardrail against those of a key without one. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { guardedTarget } from "../guardrail.ts";
 import { type VariantScenario, measureVariants } from "./variants.ts";
 
@@ -30,7 +30,7 @@ const scenarios: readonly VariantScenario[] = [
 
 export const guardedScripts = scenarios.map(({ script }) => script);
 
-export const measureGuarded = (bench: Bench): Promise<readonly Finding[]> =>
+export const measureGuarded = (bench: Bench): Promise<readonly ResultRow[]> =>
   measureVariants(bench, scenarios, async ({ target, managementKey }) => [
     { name: "unguarded", target },
     { name: "guarded", target: await guardedTarget(target, managementKey) },

@@ -1,6 +1,6 @@
 /** Measures the memory of an idle stream. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { idleScript } from "../client/idle.ts";
 import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
 
@@ -28,7 +28,7 @@ async function open(bench: Bench, count: number, waitMs: number): Promise<Instal
   return memory;
 }
 
-export async function measureIdle(bench: Bench): Promise<Finding> {
+export async function measureIdle(bench: Bench): Promise<ResultRow> {
   const before = await open(bench, firstStreams, settleMs);
   const after = await open(bench, firstStreams + streams, quietMs);
   const ended = firstStreams + streams - (await bench.load.call("closeIdle"));

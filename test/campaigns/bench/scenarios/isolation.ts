@@ -1,16 +1,16 @@
 /** Whether the cancels of some harm the streams of others. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { StormResult } from "../client/storm.ts";
-import { type Script, endless } from "../script.ts";
+import { type Script, endlessDeltas } from "../script.ts";
 
 const innocent = 100;
 const cancels = 3_000;
 const atOnce = 100;
 const gapMs = 50;
 
-export const stormScript: Script = { kind: "paced", deltas: endless, gapMs };
+export const stormScript: Script = { kind: "paced", deltas: endlessDeltas, gapMs };
 
-export async function measureIsolation(bench: Bench): Promise<Finding> {
+export async function measureIsolation(bench: Bench): Promise<ResultRow> {
   const { load, installation } = bench;
   const result = await load.call("storm", { target: installation.target, innocent, gapMs, cancels, atOnce });
   for (const [problem, count] of result.problems) bench.say(`  ${count} x ${problem}`);

@@ -1,5 +1,5 @@
 /** Three endpoints of a provider with an outage of a minute: how often it is called meanwhile, and how soon it serves again. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { Script } from "../script.ts";
 
 const perSecond = 50;
@@ -12,7 +12,7 @@ export const outageScript: Script = { kind: "outage" };
 export async function measureOutage(
   { load, mock, installation, pace }: Bench,
   quick: boolean,
-): Promise<readonly Finding[]> {
+): Promise<readonly ResultRow[]> {
   const offer = (forMs: number, settleMs: number) =>
     load.call("offer", {
       target: installation.target,

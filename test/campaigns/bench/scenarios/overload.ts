@@ -1,5 +1,5 @@
 /** Five times as many requests as the installation can serve: how many it serves, and how soon it refuses the others. */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { median, percentile } from "../measure/rounds.ts";
 import type { Script } from "../script.ts";
 
@@ -12,7 +12,7 @@ const shedLimitMs = 100;
 
 export const overloadScript: Script = { kind: "json" };
 
-export async function measureOverload(bench: Bench): Promise<readonly Finding[]> {
+export async function measureOverload(bench: Bench): Promise<readonly ResultRow[]> {
   const { load, installation, pace } = bench;
   const { target } = installation;
   const windows: number[] = [];

@@ -1,12 +1,12 @@
 /** Measures the cost of parsing a body once, the minimum for every process that reads it. */
-import type { Finding } from "../bench.ts";
+import type { ResultRow } from "../bench.ts";
 import { cpuNs } from "../../../support/machine.ts";
 import { median } from "../measure/rounds.ts";
 
 const rounds = 15;
 const times = 500;
 
-export function measureParsing(body: string): Finding {
+export function measureParsing(body: string): ResultRow {
   const text = Buffer.from(body);
   const parseUs = () => {
     const before = cpuNs(process.pid);

@@ -3,7 +3,7 @@
  * streams.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import { residentBytes } from "../../../support/machine.ts";
 import type { Script } from "../script.ts";
 
@@ -36,7 +36,7 @@ async function look({ mock, installation }: Bench): Promise<Look> {
   };
 }
 
-export async function measureSlowReaders(bench: Bench): Promise<readonly Finding[]> {
+export async function measureSlowReaders(bench: Bench): Promise<readonly ResultRow[]> {
   const { load, installation } = bench;
   const before = await look(bench);
   const beganMs = performance.now();
@@ -66,7 +66,7 @@ export async function measureSlowReaders(bench: Bench): Promise<readonly Finding
   ];
 }
 
-function acceptedFinding(first: Look, second: Look): Finding {
+function acceptedFinding(first: Look, second: Look): ResultRow {
   const growth = second.acceptedMb / first.acceptedMb - 1;
   return {
     measure: `slow readers: ${readers} endless streams that nobody reads, accepted per stream at 2.0 s -> 4.5 s`,
@@ -78,7 +78,7 @@ function acceptedFinding(first: Look, second: Look): Finding {
   };
 }
 
-function memoryFinding(before: Look, first: Look, second: Look): Finding {
+function memoryFinding(before: Look, first: Look, second: Look): ResultRow {
   const growth = (at: Look) => ({
     gateway: at.gatewayMb - before.gatewayMb,
     inference: at.inferenceMb - before.inferenceMb,

@@ -2,7 +2,7 @@
  * Measures variants of a request against the plain request in one running Sluice: the variants take turns in every round. With several
  * builds, each takes its turn as well.
  */
-import type { Bench, Finding } from "../bench.ts";
+import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadTarget } from "../client/target.ts";
 import type { BenchInstallation } from "../installation.ts";
 import { type Round as PairedRound, type Rounds, median, pairedRounds } from "../measure/rounds.ts";
@@ -38,13 +38,13 @@ export async function measureVariants(
   bench: Bench,
   scenarios: readonly VariantScenario[],
   open: (installation: BenchInstallation) => Promise<readonly [Variant, ...Variant[]]>,
-): Promise<readonly Finding[]> {
+): Promise<readonly ResultRow[]> {
   const installations: VariantInstallation[] = [];
   for (const installation of bench.installations) {
     const [plain, ...variants] = await open(installation);
     installations.push({ installation, plain, variants });
   }
-  const findings: Finding[] = [];
+  const findings: ResultRow[] = [];
   for (const scenario of scenarios) findings.push(...(await measure(bench, scenario, installations)));
   return findings;
 }
@@ -53,7 +53,7 @@ async function measure(
   bench: Bench,
   scenario: VariantScenario,
   installations: readonly VariantInstallation[],
-): Promise<readonly Finding[]> {
+): Promise<readonly ResultRow[]> {
   const { pace } = bench;
   for (const { installation, plain, variants } of installations)
     for (const { target } of [plain, ...variants]) await load(bench, scenario, { installation, target }, pace.warmUpMs);
@@ -138,7 +138,7 @@ function finding(
   scenario: VariantScenario,
   measured: Measured,
   { used, inconclusive }: Rounds<Round>,
-): Finding {
+): ResultRow {
   const { installation, plain } = measured.subject;
   const { variant } = measured;
   const middle = (pick: (round: Round) => number) => median(used.map(pick));
@@ -160,7 +160,7 @@ function comparison(
   scenario: VariantScenario,
   { first, ...measured }: Measured & { readonly first: Variant },
   { used, inconclusive }: Rounds<Round>,
-): Finding {
+): ResultRow {
   const ratio = median(used.map((round) => costIn(round, measured.variant) / costIn(round, first)));
   return {
     measure: `${titleOf(scenario, measured)}: ${measured.subject.installation.name} against the first build`,

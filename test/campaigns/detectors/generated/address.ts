@@ -1,8 +1,8 @@
-import { type Templates, marked, oneOf, shaped } from "./template.ts";
+import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
 import type { Random } from "../../../support/random.ts";
 
-const number = shaped("#8", "3##", "2###", "5", "1#A");
-const english = oneOf(
+const number = fillShape("#8", "3##", "2###", "5", "1#A");
+const english = pickOne(
   "Willow Drive",
   "Franklin Avenue",
   "Upper Hill Street",
@@ -16,7 +16,7 @@ const english = oneOf(
   "S Main St",
   "Lavender Mews",
 );
-const german = oneOf(
+const german = pickOne(
   "Schillerstraße",
   "Gartenweg",
   "Alte Landstraße",
@@ -25,9 +25,9 @@ const german = oneOf(
   "Birkenallee",
   "Neuer Wall",
 );
-const french = oneOf("rue Saint-Honoré", "avenue de la Gare", "chemin des Vignes", "impasse du Moulin");
-const spanish = oneOf("Calle de Alcalá", "Avenida Libertador", "Via Nazionale", "Piazza San Marco");
-const city = oneOf("Boise, ID 83702", "Miami, FL 33101", "Bristol BS1 5TR", "Madison, WI 53703");
+const french = pickOne("rue Saint-Honoré", "avenue de la Gare", "chemin des Vignes", "impasse du Moulin");
+const spanish = pickOne("Calle de Alcalá", "Avenida Libertador", "Via Nazionale", "Piazza San Marco");
+const city = pickOne("Boise, ID 83702", "Miami, FL 33101", "Bristol BS1 5TR", "Madison, WI 53703");
 
 function address(chance: Random): string {
   const street = chance.below(6);
@@ -77,10 +77,10 @@ export const addressTemplates: Templates = {
     "{year} Ford Drive train",
   ],
   fillers: {
-    address: marked(address),
-    money: shaped("$###", "#### €"),
-    small: shaped("#", "2#", "1##"),
-    unit: oneOf("minute", "mile", "hour", "Minute"),
-    year: shaped("19##", "20##"),
+    address: labelled(address),
+    money: fillShape("$###", "#### €"),
+    small: fillShape("#", "2#", "1##"),
+    unit: pickOne("minute", "mile", "hour", "Minute"),
+    year: fillShape("19##", "20##"),
   },
 };

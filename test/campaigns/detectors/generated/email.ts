@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, marked, oneOf, shaped } from "./template.ts";
+import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
 
 const first = [
   "lena",
@@ -62,15 +62,15 @@ export const emailTemplates: Templates = {
     "type Foo = Bar@{digit}",
   ],
   fillers: {
-    mail: marked(address),
-    time: shaped("0#:1#:2#"),
-    small: shaped("##"),
-    handle: oneOf("lena", "octo_cat", "news24"),
-    package: oneOf("express", "left-pad", "zod", "@types/koa"),
-    semver: shaped("#.#.#", "1#.0.#-beta.#"),
-    digit: shaped("#"),
-    forge: oneOf("github.com", "gitlab.com", "code.acme.io"),
-    word: oneOf("alpha", "build", "staging", "worker", "kiwi"),
-    hex: shaped("&&&&&&&&&&"),
+    mail: labelled(address),
+    time: fillShape("0#:1#:2#"),
+    small: fillShape("##"),
+    handle: pickOne("lena", "octo_cat", "news24"),
+    package: pickOne("express", "left-pad", "zod", "@types/koa"),
+    semver: fillShape("#.#.#", "1#.0.#-beta.#"),
+    digit: fillShape("#"),
+    forge: pickOne("github.com", "gitlab.com", "code.acme.io"),
+    word: pickOne("alpha", "build", "staging", "worker", "kiwi"),
+    hex: fillShape("&&&&&&&&&&"),
   },
 };

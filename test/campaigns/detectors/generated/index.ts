@@ -10,7 +10,7 @@ import { phoneTemplates as phone } from "./phone.ts";
 import { promptInjectionTemplates as promptInjection } from "./regex-prompt-injection.ts";
 import { secretTemplates as secrets } from "./secrets.ts";
 import { ssnTemplates as ssn } from "./ssn.ts";
-import { type Templates, fill } from "./template.ts";
+import { type Templates, fillTemplate } from "./template.ts";
 
 const bySlug: Readonly<Record<string, Templates>> = {
   email,
@@ -35,6 +35,6 @@ export function generatedCases(slug: string): readonly LabelledText[] {
   const chance = new Random(seed, slug.length);
   return Array.from({ length: count }, (_, index) => {
     const template = chance.pick(index % 2 === 0 ? templates.negative : templates.positive);
-    return parseLabelledText(fill(template, templates.fillers, chance));
+    return parseLabelledText(fillTemplate(template, templates.fillers, chance));
   });
 }

@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, marked, oneOf, shaped } from "./template.ts";
+import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
 
 const octets = (chance: Random): string =>
   [1 + chance.below(223), chance.below(256), chance.below(256), 1 + chance.below(254)].join(".");
@@ -59,21 +59,21 @@ export const ipAddressTemplates: Templates = {
     "std::add and std::fade",
   ],
   fillers: {
-    four: marked(octets),
-    six: marked(six),
-    ip: marked((chance) => (chance.chance(0.7) ? octets(chance) : six(chance))),
-    small: shaped("##", "###", "####"),
-    port: shaped("8###", "5####"),
-    two: shaped("##"),
-    semver: shaped("#.#.#", "1#.2.#", "0.##.#"),
-    fourVersion: shaped("#.#.#.#", "1#.0.#.2", "2.1#.#.##"),
-    over: shaped("3##.1.2.3", "10.2.3.9##", "1#.4##.1.1"),
-    time: shaped("1#:2#:3#", "0#:4#"),
-    mac: shaped("&&:&&:&&:&&:&&:&&"),
-    section: shaped("#.#.#.#", "1#.#.#.#"),
-    date: shaped("1#.0#.2026", "2026.0#.1#"),
-    thousands: shaped("#.###.###", "#.###.###,##"),
-    uuid: shaped("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
-    names: oneOf("a", "b"),
+    four: labelled(octets),
+    six: labelled(six),
+    ip: labelled((chance) => (chance.chance(0.7) ? octets(chance) : six(chance))),
+    small: fillShape("##", "###", "####"),
+    port: fillShape("8###", "5####"),
+    two: fillShape("##"),
+    semver: fillShape("#.#.#", "1#.2.#", "0.##.#"),
+    fourVersion: fillShape("#.#.#.#", "1#.0.#.2", "2.1#.#.##"),
+    over: fillShape("3##.1.2.3", "10.2.3.9##", "1#.4##.1.1"),
+    time: fillShape("1#:2#:3#", "0#:4#"),
+    mac: fillShape("&&:&&:&&:&&:&&:&&"),
+    section: fillShape("#.#.#.#", "1#.#.#.#"),
+    date: fillShape("1#.0#.2026", "2026.0#.1#"),
+    thousands: fillShape("#.###.###", "#.###.###,##"),
+    uuid: fillShape("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
+    names: pickOne("a", "b"),
   },
 };

@@ -1,6 +1,6 @@
-import { type Templates, marked, oneOf } from "./template.ts";
+import { type Templates, labelled, pickOne } from "./template.ts";
 
-const given = oneOf(
+const given = pickOne(
   "Zdeněk",
   "Oluwaseun",
   "Margarethe",
@@ -26,7 +26,7 @@ const given = oneOf(
   "Ngoc",
   "Adelaide",
 );
-const family = oneOf(
+const family = pickOne(
   "Novák",
   "Adeyemi",
   "Baumgartner",
@@ -91,15 +91,15 @@ export const personNameTemplates: Templates = {
     "Terms And Conditions Apply",
   ],
   fillers: {
-    full: marked((chance) => `${given(chance)} ${family(chance)}`),
-    given: marked(given),
-    family: marked(family),
-    city: oneOf("Berlin", "Kansas City", "Buenos Aires", "Adelaide", "Geneva", "New Delhi", "Santa Monica", "Salem"),
-    thing: oneOf("Headquarters", "Gallery", "Quarterly Report", "Arena", "Terminal", "Store"),
-    company: oneOf("Goldman Sachs", "Philips", "Rolls Royce", "Adidas", "General Electric", "Lloyd"),
-    product: oneOf("Google Sheets", "Photo Shop", "Visual Basic", "Android Auto", "Red Bull", "Jenkins"),
-    day: oneOf("Easter", "Thursday", "Boxing Day"),
-    group: oneOf("Team", "valued customer", "Dream Team", "Colleagues", "Parents and Teachers"),
-    class: oneOf("ArrayList", "Exception", "Socket", "OrderService"),
+    full: labelled((chance) => `${given(chance)} ${family(chance)}`),
+    given: labelled(given),
+    family: labelled(family),
+    city: pickOne("Berlin", "Kansas City", "Buenos Aires", "Adelaide", "Geneva", "New Delhi", "Santa Monica", "Salem"),
+    thing: pickOne("Headquarters", "Gallery", "Quarterly Report", "Arena", "Terminal", "Store"),
+    company: pickOne("Goldman Sachs", "Philips", "Rolls Royce", "Adidas", "General Electric", "Lloyd"),
+    product: pickOne("Google Sheets", "Photo Shop", "Visual Basic", "Android Auto", "Red Bull", "Jenkins"),
+    day: pickOne("Easter", "Thursday", "Boxing Day"),
+    group: pickOne("Team", "valued customer", "Dream Team", "Colleagues", "Parents and Teachers"),
+    class: pickOne("ArrayList", "Exception", "Socket", "OrderService"),
   },
 };

@@ -1,4 +1,4 @@
-import { type Templates, marked, shaped } from "./template.ts";
+import { type Templates, labelled, fillShape } from "./template.ts";
 
 export const phoneTemplates: Templates = {
   positive: [
@@ -49,8 +49,8 @@ export const phoneTemplates: Templates = {
     "dosage {small} {small} {small} {small}",
   ],
   fillers: {
-    international: marked(
-      shaped(
+    international: labelled(
+      fillShape(
         "+49 171 #######",
         "+1 415 55# ####",
         "+44 7700 9#####",
@@ -62,30 +62,30 @@ export const phoneTemplates: Templates = {
         "+351 91# ### ###",
       ),
     ),
-    plain: marked(shaped("+4917########", "+141555#####")),
-    german: marked(shaped("089 / ######", "0172-#######", "040 ######", "0711 ### ###")),
-    american: marked(shaped("(415) 55#-####", "646-5##-####", "312.44#.####", "1-888-4##-####")),
-    french: marked(shaped("01 4# ## ## ##", "06.1#.##.##.##")),
-    british: marked(shaped("07911 ######", "0161 496 0###")),
-    tenDigits: marked(shaped("415555####", "64653#####")),
-    ten: shaped("7#########", "4#########"),
-    small: shaped("##", "###"),
-    millis: shaped("17###########"),
-    isbn: shaped("978-1-##-######-#"),
-    date: shaped("2026-0#-1#", "1#.0#.2026"),
-    time: shaped("1#:2#:3#"),
-    ip: shaped("10.1#.2#.3#", "172.16.1#.2##"),
-    semver: shaped("#.#.#", "#.##.###"),
-    uuid: shaped("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
-    money: shaped("$#,###,###.##", "# ### ### kr", "#.###.###,## €"),
-    long: shaped("94001##############"),
-    coordinates: shaped("52.######, 13.######"),
-    ssn: shaped("2##-4#-####"),
-    card: shaped("4### #### #### ####"),
-    iban: shaped("AT## #### #### #### ####"),
-    dashed: shaped("4##-5##-####", "20##-#####"),
-    hex: shaped("&&&&&&&&"),
-    grouped: shaped("## ### ###", "#,###,###"),
-    year: shaped("19##", "20##"),
+    plain: labelled(fillShape("+4917########", "+141555#####")),
+    german: labelled(fillShape("089 / ######", "0172-#######", "040 ######", "0711 ### ###")),
+    american: labelled(fillShape("(415) 55#-####", "646-5##-####", "312.44#.####", "1-888-4##-####")),
+    french: labelled(fillShape("01 4# ## ## ##", "06.1#.##.##.##")),
+    british: labelled(fillShape("07911 ######", "0161 496 0###")),
+    tenDigits: labelled(fillShape("415555####", "64653#####")),
+    ten: fillShape("7#########", "4#########"),
+    small: fillShape("##", "###"),
+    millis: fillShape("17###########"),
+    isbn: fillShape("978-1-##-######-#"),
+    date: fillShape("2026-0#-1#", "1#.0#.2026"),
+    time: fillShape("1#:2#:3#"),
+    ip: fillShape("10.1#.2#.3#", "172.16.1#.2##"),
+    semver: fillShape("#.#.#", "#.##.###"),
+    uuid: fillShape("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
+    money: fillShape("$#,###,###.##", "# ### ### kr", "#.###.###,## €"),
+    long: fillShape("94001##############"),
+    coordinates: fillShape("52.######, 13.######"),
+    ssn: fillShape("2##-4#-####"),
+    card: fillShape("4### #### #### ####"),
+    iban: fillShape("AT## #### #### #### ####"),
+    dashed: fillShape("4##-5##-####", "20##-#####"),
+    hex: fillShape("&&&&&&&&"),
+    grouped: fillShape("## ### ###", "#,###,###"),
+    year: fillShape("19##", "20##"),
   },
 };

@@ -1,6 +1,6 @@
 import { mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../../support/random.ts";
-import { type Templates, marked, oneOf, shaped } from "./template.ts";
+import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
 
 /** Assembled here, so that no file of this repository contains the form of a known key. */
 const known = (chance: Random): string => {
@@ -15,7 +15,7 @@ const known = (chance: Random): string => {
     ["np", "m_", "%".repeat(36)],
     ["hf", "_", "%".repeat(34)],
   ]);
-  return first + second + shaped(body)(chance);
+  return first + second + fillShape(body)(chance);
 };
 
 const jwt = (chance: Random): string => {
@@ -23,13 +23,13 @@ const jwt = (chance: Random): string => {
   return [
     part({ alg: "HS256", kid: String(chance.below(1_000)) }),
     part({ sub: String(chance.below(1e9)), exp: 1_900_000_000 }),
-    shaped("%".repeat(43))(chance),
+    fillShape("%".repeat(43))(chance),
   ].join(".");
 };
 
 const pem = (chance: Random): string => {
   const kind = chance.pick(["RSA PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY"]);
-  const lines = Array.from({ length: 3 + chance.below(20) }, () => shaped("%".repeat(64))(chance));
+  const lines = Array.from({ length: 3 + chance.below(20) }, () => fillShape("%".repeat(64))(chance));
   return `-----BEGIN ${kind}-----\n${lines.join("\n")}\n-----END ${kind}-----`;
 };
 
@@ -81,26 +81,26 @@ export const secretTemplates: Templates = {
     "bearer bonds of 19{hex16}",
   ],
   fillers: {
-    known: marked(known),
-    jwt: marked(jwt),
-    pem: marked(pem),
-    own: marked(() => mintKey(KeyKind.INFERENCE)),
-    random: marked(
-      shaped(
+    known: labelled(known),
+    jwt: labelled(jwt),
+    pem: labelled(pem),
+    own: labelled(() => mintKey(KeyKind.INFERENCE)),
+    random: labelled(
+      fillShape(
         "7%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%x",
         "&&&&&&&&&&&&&&&&a&&&&&&&&&&&&&&&9&&&&&&",
         "%%%%%%%%3%%%%%%%%%z%%%%%%",
       ),
     ),
-    word9: marked(shaped("%%%%%%%%%")),
-    strong: marked(oneOf("Blue!Moon42", "zZ9%tree0k", "hunter-Two22", "Qa$$w0rdd1")),
-    sha: shaped("&".repeat(40)),
-    sha64: shaped("&".repeat(64)),
-    hex32: shaped("&".repeat(32)),
-    hex16: shaped("&".repeat(16)),
-    uuid: shaped("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
-    number: shaped("####", "#####"),
-    path: oneOf("./lib/tokens/index.js", "kv/data/app/production/db", "../secrets/loader_v2.ts"),
-    b64: shaped(`AAAA${"%".repeat(60)}`),
+    word9: labelled(fillShape("%%%%%%%%%")),
+    strong: labelled(pickOne("Blue!Moon42", "zZ9%tree0k", "hunter-Two22", "Qa$$w0rdd1")),
+    sha: fillShape("&".repeat(40)),
+    sha64: fillShape("&".repeat(64)),
+    hex32: fillShape("&".repeat(32)),
+    hex16: fillShape("&".repeat(16)),
+    uuid: fillShape("&&&&&&&&-&&&&-4&&&-a&&&-&&&&&&&&&&&&"),
+    number: fillShape("####", "#####"),
+    path: pickOne("./lib/tokens/index.js", "kv/data/app/production/db", "../secrets/loader_v2.ts"),
+    b64: fillShape(`AAAA${"%".repeat(60)}`),
   },
 };

@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, marked, shaped } from "./template.ts";
+import { type Templates, labelled, fillShape } from "./template.ts";
 
 const padded = (number: number, size: number): string => String(number).padStart(size, "0");
 
@@ -52,9 +52,9 @@ export const ssnTemplates: Templates = {
     "model {dashedPlain} was recalled",
   ],
   fillers: {
-    dashed: marked((chance) => parts(chance).join("-")),
+    dashed: labelled((chance) => parts(chance).join("-")),
     dashedPlain: (chance) => parts(chance).join("-"),
-    any: marked((chance) => parts(chance).join(chance.pick(["-", "-", " ", ""]))),
+    any: labelled((chance) => parts(chance).join(chance.pick(["-", "-", " ", ""]))),
     unissued: (chance) => {
       const [area, group, serial] = parts(chance);
       return chance.pick([
@@ -65,18 +65,18 @@ export const ssnTemplates: Templates = {
         `${area}-${group}-0000`,
       ]);
     },
-    name: shaped("doe", "lee"),
-    date: shaped("198#-0#-1#", "1#/0#/199#"),
-    time: shaped("1#:2#:3#"),
-    small: shaped("#", "##"),
-    ein: shaped("##-#######"),
-    phone: shaped("###-###-####"),
-    zip: shaped("#####-####"),
-    nine: shaped("1########", "5########"),
-    three: shaped("###"),
-    two: shaped("##"),
-    four: shaped("####"),
-    five: shaped("#####"),
-    uuid: shaped("&&&&&&&&-&&&&-4&&&-b&&&-&&&&&&&&&&&&"),
+    name: fillShape("doe", "lee"),
+    date: fillShape("198#-0#-1#", "1#/0#/199#"),
+    time: fillShape("1#:2#:3#"),
+    small: fillShape("#", "##"),
+    ein: fillShape("##-#######"),
+    phone: fillShape("###-###-####"),
+    zip: fillShape("#####-####"),
+    nine: fillShape("1########", "5########"),
+    three: fillShape("###"),
+    two: fillShape("##"),
+    four: fillShape("####"),
+    five: fillShape("#####"),
+    uuid: fillShape("&&&&&&&&-&&&&-4&&&-b&&&-&&&&&&&&&&&&"),
   },
 };

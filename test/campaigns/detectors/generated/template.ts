@@ -12,18 +12,18 @@ export interface Templates {
   readonly fillers: Fillers;
 }
 
-export const marked =
+export const labelled =
   (filler: Filler): Filler =>
   (chance) =>
     `⟦${filler(chance)}⟧`;
 
-export const oneOf =
+export const pickOne =
   (...values: readonly string[]): Filler =>
   (chance) =>
     chance.pick(values);
 
 /** # stands for a digit, ^ for a capital, % for a letter or digit, & for a hexadecimal digit. */
-export const shaped =
+export const fillShape =
   (...shapes: readonly string[]): Filler =>
   (chance) =>
     chance.pick(shapes).replace(/[#^%&]/g, (sign) => chance.pick(alphabets[sign] as string[]));
@@ -35,5 +35,5 @@ const alphabets: Readonly<Record<string, string[]>> = {
   "&": "0123456789abcdef".split(""),
 };
 
-export const fill = (template: string, fillers: Fillers, chance: Random): string =>
+export const fillTemplate = (template: string, fillers: Fillers, chance: Random): string =>
   template.replace(/\{(\w+)\}/g, (place, name: string) => fillers[name]?.(chance) ?? place);

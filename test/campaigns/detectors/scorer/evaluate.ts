@@ -1,8 +1,8 @@
 /** Recall at one false alarm in a hundred harmless texts, on texts unseen in training. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../../support/random.ts";
-import { findIn } from "../finding.ts";
-import { attackingText, heldOut } from "./texts.ts";
+import { findSpans } from "../finding.ts";
+import { attackingText, readValidationTexts } from "./texts.ts";
 
 export interface ScorerEvaluation {
   /** Minimum score of an attempt, as log odds. */
@@ -25,7 +25,7 @@ const share = (scores: readonly number[], threshold: number): number =>
 
 /** `given`: the threshold to measure at, instead of the one with a hundredth of false alarms. */
 export function evaluateScorer(score: (text: string) => number, given?: number): ScorerEvaluation {
-  const { direct, indirect, benign, others } = heldOut();
+  const { direct, indirect, benign, others } = readValidationTexts();
   const chance = new Random(23);
   const hard = benign.map(score);
   const harmless = [...hard, ...others.map(score)].sort((one, other) => other - one);
@@ -46,4 +46,4 @@ export function evaluateScorer(score: (text: string) => number, given?: number):
 
 /** The same evaluation for a finder without a score. */
 export const evaluateFinder = (finder: Finder): ScorerEvaluation =>
-  evaluateScorer((text) => findIn(finder, [text]).length, 1);
+  evaluateScorer((text) => findSpans(finder, [text]).length, 1);

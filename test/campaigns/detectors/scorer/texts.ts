@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
 import type { Random } from "../../../support/random.ts";
 import { root } from "../../../support/processes.ts";
-import { casesByHand } from "../corpus.ts";
+import { handWrittenCases } from "../corpus.ts";
 
 const linesOf = (name: string): readonly string[] =>
   readFileSync(join(root, "test", "fixtures", "injection", `${name}.txt`), "utf8")
@@ -27,7 +27,7 @@ export const trainingSentences = (): Sentences => ({
   benign: linesOf("training-benign").filter(isSentence),
 });
 
-export interface HeldOut {
+export interface ValidationTexts {
   /** Attempts sent in a request. */
   readonly direct: readonly string[];
   /** Attempts hidden in a page or the result of a tool. */
@@ -39,7 +39,7 @@ export interface HeldOut {
 }
 
 /** Sentences left out of the training. */
-export function heldOut(): HeldOut {
+export function readValidationTexts(): ValidationTexts {
   const attacks = linesOf("held-out-attacks");
   const border = attacks.findIndex((line) => line.startsWith("// indirect"));
   const tried = builtinDetectors.filter(({ slug }) => slug !== "regex-prompt-injection").map(({ slug }) => slug);
@@ -49,7 +49,7 @@ export function heldOut(): HeldOut {
     benign: linesOf("held-out-benign").filter(isSentence),
     others: [
       ...linesOf("held-out-prose").filter(isSentence),
-      ...tried.flatMap((slug) => casesByHand(slug).map(({ text }) => text)),
+      ...tried.flatMap((slug) => handWrittenCases(slug).map(({ text }) => text)),
     ],
   };
 }

@@ -1,6 +1,6 @@
 /** Sends the same requests with two clients to servers with the same script, and compares how each reads the responses. */
 import { Random } from "../../../support/random.ts";
-import { type Observed, OwnClient, UndiciClient } from "./clients.ts";
+import { type ObservedResponse, OwnClient, UndiciClient } from "./clients.ts";
 import { type ScriptedResponse, generateResponse } from "./generate.ts";
 import { Sequence } from "./sequence.ts";
 import { ScriptedServer } from "./server.ts";
@@ -115,7 +115,7 @@ class Campaign {
     }
   }
 
-  #count(own: Observed, { isReused, excused }: Sequence): void {
+  #count(own: ObservedResponse, { isReused, excused }: Sequence): void {
     this.#exchanges++;
     if (own.outcome === "ended") this.#ended++;
     if (own.outcome === "failed") this.#failed++;

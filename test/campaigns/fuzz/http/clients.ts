@@ -9,7 +9,7 @@ import { Client, type Dispatcher } from "undici";
 const readFields = ["content-type", "content-encoding", "retry-after", "retry-after-ms", "date", "x-amzn-errortype"];
 
 /** A response as a client understood it. */
-export class Observed {
+export class ObservedResponse {
   status = 0;
   fields: readonly string[] = [];
   body = "";
@@ -49,7 +49,7 @@ export class Observed {
 
 export interface HttpClient {
   /** @param isPaused whether reading stops now and then */
-  send(path: string, body: string, isPaused: boolean): Observed;
+  send(path: string, body: string, isPaused: boolean): ObservedResponse;
   close(): void;
 }
 
@@ -87,7 +87,7 @@ export class OwnClient implements HttpClient {
     this.#connections = new Connections(origin, 2_000);
   }
 
-  send(path: string, body: string, isPaused: boolean): Observed {
+  send(path: string, body: string, isPaused: boolean): ObservedResponse {
     const connection = this.#connections.take();
     this.#last = new OwnCall(connection, isPaused);
     const host = new URL(this.#origin).host;
@@ -102,7 +102,7 @@ export class OwnClient implements HttpClient {
 }
 
 class OwnCall implements ResponseHandler {
-  readonly observed = new Observed();
+  readonly observed = new ObservedResponse();
   readonly #rests: Rests;
   #connection: Connection | undefined;
 
@@ -153,8 +153,8 @@ export class UndiciClient implements HttpClient {
     });
   }
 
-  send(path: string, body: string, isPaused: boolean): Observed {
-    const observed = new Observed();
+  send(path: string, body: string, isPaused: boolean): ObservedResponse {
+    const observed = new ObservedResponse();
     this.#client.dispatch({ path, method: "POST", body }, new UndiciCall(observed, isPaused));
     return observed;
   }
@@ -165,10 +165,10 @@ export class UndiciClient implements HttpClient {
 }
 
 class UndiciCall implements Dispatcher.DispatchHandler {
-  readonly #observed: Observed;
+  readonly #observed: ObservedResponse;
   readonly #rests: Rests;
 
-  constructor(observed: Observed, isPaused: boolean) {
+  constructor(observed: ObservedResponse, isPaused: boolean) {
     this.#observed = observed;
     this.#rests = new Rests(isPaused);
   }

@@ -56,13 +56,13 @@ const stricter: readonly Stricter[] = [
   },
 ];
 
-export function findStricter(bytes: Buffer): readonly string[] {
+export function findStricterChecks(bytes: Buffer): readonly string[] {
   const response = read(bytes);
   return stricter.filter(({ matches }) => matches(response)).map(({ what }) => what);
 }
 
 /** Errors found by Sluice at the end of a line or a head, and by undici in the middle. */
-export function findLater(bytes: Buffer): readonly string[] {
+export function findLaterChecks(bytes: Buffer): readonly string[] {
   const { text } = read(bytes);
   if (/\r\n[\da-f]+;[^\r]*$/i.test(text)) return ["an error in chunk extensions that have not ended"];
   const heads = text.split("\r\n\r\n").slice(0, -1);
@@ -70,7 +70,7 @@ export function findLater(bytes: Buffer): readonly string[] {
 }
 
 /** @returns undici's reasons for refusing a response readable by Sluice */
-export function findMoreLenient(bytes: Buffer): readonly string[] {
+export function findMoreLenientChecks(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return [
     ...(/HTTP\/1\.1 100/.test(heads) ? ["a continuation that no request asked for (RFC 9110, 15.2)"] : []),
@@ -81,7 +81,7 @@ export function findMoreLenient(bytes: Buffer): readonly string[] {
 }
 
 /** @returns fields read by both, but carried over by undici to the next response, which it then refuses */
-export function findCarriedOver(bytes: Buffer): readonly string[] {
+export function findCarriedOverState(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return /^transfer-encoding:/im.test(text.slice(heads.length)) ? ["a transfer-encoding in trailers"] : [];
 }
@@ -90,7 +90,7 @@ export function findCarriedOver(bytes: Buffer): readonly string[] {
  * An old server with contradictory signs about keeping its connection, or with a later version's way to mark the end of a body (RFC 9112, 6.1); Sluice
  * takes no risk.
  */
-export function isUndecided(bytes: Buffer): boolean {
+export function isAmbiguous(bytes: Buffer): boolean {
   const { text, heads } = read(bytes);
   if (!/^\s*HTTP\/1\.0/.test(text)) return false;
   if (/^transfer-encoding:/im.test(heads)) return true;

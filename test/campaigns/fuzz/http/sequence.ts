@@ -1,8 +1,14 @@
 /** Exchanges of two clients with the same script, one after the other on the connections of each. */
-import type { Observed, HttpClient } from "./clients.ts";
+import type { ObservedResponse, HttpClient } from "./clients.ts";
 import type { ScriptedResponse } from "./generate.ts";
-import { type ScriptedServer, type Served, nextTurn } from "./server.ts";
-import { findCarriedOver, findLater, findMoreLenient, findStricter, isUndecided } from "./differences.ts";
+import { type ScriptedServer, type ServedExchange, nextEventLoopTurn } from "./server.ts";
+import {
+  findCarriedOverState,
+  findLaterChecks,
+  findMoreLenientChecks,
+  findStricterChecks,
+  isAmbiguous,
+} from "./differences.ts";
 
 /** Number of quiet event loop turns after which all written data has been read. */
 const settleTurns = 8;
@@ -34,12 +40,15 @@ export class Sequence {
   }
 
   /** @returns the error; undefined without one */
-  async exchange(step: number, response: ScriptedResponse): Promise<{ own: Observed; complaint: string | undefined }> {
+  async exchange(
+    step: number,
+    response: ScriptedResponse,
+  ): Promise<{ own: ObservedResponse; complaint: string | undefined }> {
     const paths = this.#pair.map((_, index) => `/${this.#number}/${step}/${index}`);
     for (const path of paths) this.#server.script(path, response);
     const [own, undici] = this.#pair.map((client, index) =>
       client.send(paths[index]!, '{"a":1}', response.isPaused),
-    ) as [Observed, Observed];
+    ) as [ObservedResponse, ObservedResponse];
     const served = await this.#arrived(paths);
     if (served === undefined) return { own, complaint: "a request did not arrive" };
     this.#idleMs = performance.now() - this.#endedAt;
@@ -49,36 +58,36 @@ export class Sequence {
     return { own, complaint: this.#compareSockets(served) ?? this.#compare(own, undici, response) };
   }
 
-  async #arrived(paths: readonly string[]): Promise<readonly Served[] | undefined> {
+  async #arrived(paths: readonly string[]): Promise<readonly ServedExchange[] | undefined> {
     for (let turn = 0; turn < arrivalTurns; turn++) {
       if (paths.every((path) => this.#server.isServed(path)))
         return paths.map((path) => this.#server.takeServed(path)!);
-      await nextTurn();
+      await nextEventLoopTurn();
     }
     return undefined;
   }
 
   /** The socket of a request shows the decision after the response before. */
-  #compareSockets(served: readonly Served[]): string | undefined {
+  #compareSockets(served: readonly ServedExchange[]): string | undefined {
     const last = this.#sockets;
     this.#sockets = served.map(({ socket }) => socket);
     const [own, undici] = this.#sockets.map((socket, index) => socket === last[index]);
     this.isReused = own === true;
-    if (own === undici || (undici === true && (isUndecided(this.#lastBytes) || this.#idleMs > oldMs))) return undefined;
+    if (own === undici || (undici === true && (isAmbiguous(this.#lastBytes) || this.#idleMs > oldMs))) return undefined;
     return `after the response before, ${own === true ? "Sluice" : "undici"} used the connection again`;
   }
 
-  #compare(own: Observed, undici: Observed, { pieces }: ScriptedResponse): string | undefined {
+  #compare(own: ObservedResponse, undici: ObservedResponse, { pieces }: ScriptedResponse): string | undefined {
     this.#lastBytes = Buffer.concat(pieces);
     const [ownText, undiciText] = [own.text, undici.text];
     if (ownText === undiciText) {
-      this.excused = findCarriedOver(this.#lastBytes);
+      this.excused = findCarriedOverState(this.#lastBytes);
       return undefined;
     }
     this.excused = [
-      ...(own.outcome === "failed" ? findStricter(this.#lastBytes) : []),
-      ...(own.outcome === "pending" && undici.outcome === "failed" ? findLater(this.#lastBytes) : []),
-      ...(undici.outcome === "failed" ? findMoreLenient(this.#lastBytes) : []),
+      ...(own.outcome === "failed" ? findStricterChecks(this.#lastBytes) : []),
+      ...(own.outcome === "pending" && undici.outcome === "failed" ? findLaterChecks(this.#lastBytes) : []),
+      ...(undici.outcome === "failed" ? findMoreLenientChecks(this.#lastBytes) : []),
     ];
     return this.excused.length > 0
       ? undefined
@@ -87,10 +96,10 @@ export class Sequence {
 }
 
 /** Waits until nothing more happens to the exchanges. */
-async function settled(own: Observed, undici: Observed): Promise<void> {
+async function settled(own: ObservedResponse, undici: ObservedResponse): Promise<void> {
   let last = -1;
   for (let turns = 0; turns < settleTurns; turns++) {
-    await nextTurn();
+    await nextEventLoopTurn();
     const now = own.news + undici.news;
     if (now !== last) turns = 0;
     last = now;

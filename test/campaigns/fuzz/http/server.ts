@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
 import type { ScriptedResponse } from "./generate.ts";
 
-export const nextTurn = (): Promise<void> => new Promise(setImmediate);
+export const nextEventLoopTurn = (): Promise<void> => new Promise(setImmediate);
 
 /** A millisecond is waited for by more than two turns. */
 const slowFrom = 3;
 
 /** A single exchange of a client. */
-export interface Served {
+export interface ServedExchange {
   /** Number of the request's socket. */
   readonly socket: number;
   /** Settles when the script has been played. */
@@ -20,7 +20,7 @@ export class ScriptedServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #scripts = new Map<string, ScriptedResponse>();
-  readonly #served = new Map<string, Served>();
+  readonly #served = new Map<string, ServedExchange>();
   #count = 0;
 
   private constructor(server: Server) {
@@ -49,7 +49,7 @@ export class ScriptedServer {
   }
 
   /** Hands out the outcome of a request, and forgets it; undefined when the request has not arrived. */
-  takeServed(path: string): Served | undefined {
+  takeServed(path: string): ServedExchange | undefined {
     const served = this.#served.get(path);
     this.#served.delete(path);
     this.#scripts.delete(path);
@@ -90,14 +90,14 @@ async function play(socket: Socket, { pieces, waits, ending }: ScriptedResponse)
   for (const [index, piece] of pieces.entries()) {
     const turns = waits[index] ?? 0;
     if (turns >= slowFrom) await new Promise((resolve) => setTimeout(resolve, 1));
-    else for (let turn = 0; turn < turns; turn++) await nextTurn();
+    else for (let turn = 0; turn < turns; turn++) await nextEventLoopTurn();
     if (socket.destroyed) return;
     socket.write(piece);
   }
   if (ending === "keep") return;
   // The client reads the pieces before it sees the end.
-  while (socket.writableLength > 0 && !socket.destroyed) await nextTurn();
-  for (let turn = 0; turn < 4; turn++) await nextTurn();
+  while (socket.writableLength > 0 && !socket.destroyed) await nextEventLoopTurn();
+  for (let turn = 0; turn < 4; turn++) await nextEventLoopTurn();
   if (ending === "close") socket.end();
   else socket.resetAndDestroy();
 }

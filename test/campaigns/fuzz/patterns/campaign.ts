@@ -1,7 +1,7 @@
 /** Runs cases one after the other until the count or the time is up. */
 import { Random } from "../../../support/random.ts";
 import { disguiseTrial } from "./disguise-trial.ts";
-import { disguised } from "./disguises.ts";
+import { disguiseText } from "./disguises.ts";
 import { generatePatternCase } from "./generate.ts";
 import { type PatternTally, tryPatterns } from "./trial.ts";
 
@@ -58,7 +58,7 @@ export const patternTrial = (
   const random = new Random(seed, number);
   return subject === "patterns"
     ? tryPatterns(generatePatternCase(random), tally)
-    : disguiseTrial(disguised(random), tally);
+    : disguiseTrial(disguiseText(random), tally);
 };
 
 export const patternLine = ({

@@ -6,13 +6,13 @@ import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/g
 import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
 import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/report.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
-import { type Disguised, hiddenSecrets } from "./disguises.ts";
-import { type PatternTally, runToEnd, redacting } from "./trial.ts";
+import { type DisguisedText, hiddenSecrets } from "./disguises.ts";
+import { type PatternTally, runToEnd, redactRule } from "./trial.ts";
 
-const rules = hiddenSecrets.map((secret, index) => redacting(secret, compilePattern(secret), index));
+const rules = hiddenSecrets.map((secret, index) => redactRule(secret, compilePattern(secret), index));
 
 /** @returns the error; undefined without one */
-export function disguiseTrial({ hidden, pieces }: Disguised, tally: PatternTally): string | undefined {
+export function disguiseTrial({ hidden, pieces }: DisguisedText, tally: PatternTally): string | undefined {
   const text = pieces.join("");
   let expected = "";
   let rest = text;

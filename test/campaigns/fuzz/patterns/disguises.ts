@@ -5,7 +5,7 @@ import { splitAnywhere } from "./generate.ts";
 export const hiddenSecrets = ["plutonium", "hunter2", "alpha-7"] as const;
 export type Secret = (typeof hiddenSecrets)[number];
 
-export interface Disguised {
+export interface DisguisedText {
   /** Secrets in the text, in order, each with its spelling that must not be delivered. */
   readonly hidden: readonly { readonly secret: Secret; readonly written: string }[];
   readonly pieces: readonly string[];
@@ -70,7 +70,7 @@ const disguises: readonly ((secret: string, random: Random) => string)[] = [
     /\W|\d/.test(secret) ? secret : Array.from(secret).join(random.pick([" ", "-", ".", "_", ", ", "  ", " - "])),
 ];
 
-export function disguised(random: Random): Disguised {
+export function disguiseText(random: Random): DisguisedText {
   const hidden: { secret: Secret; written: string }[] = [];
   let text = "";
   for (let count = random.below(5); count >= 0; count--) {

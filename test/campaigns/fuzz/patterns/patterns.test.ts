@@ -6,7 +6,7 @@ import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { patternCampaign, patternLine } from "./campaign.ts";
-import { runToEnd, redacting } from "./trial.ts";
+import { runToEnd, redactRule } from "./trial.ts";
 
 const limits = { seed: fixedSeed, seconds: Number.POSITIVE_INFINITY };
 
@@ -41,7 +41,7 @@ test.each([
   ["an image", `![a](data:image/png;base64,iVBORw0KGgo${image})`, 0.5],
 ])("of %s sent letter by letter hardly anything is held back", (what, text, most) => {
   const rules = ["plutonium", "sk-[a-z0-9]{8}", "(?i)hunter2"].map((pattern, index) =>
-    redacting(pattern, compilePattern(pattern), index),
+    redactRule(pattern, compilePattern(pattern), index),
   );
   let shown = "";
   let held = 0;

@@ -65,7 +65,7 @@ function read(sought: readonly Sought[], pieces: readonly string[], tally: Patte
   tally.runs++;
   tally.pieces += pieces.length;
   tally.matches += expected.flat().length;
-  const rules = sought.map(({ finder, pattern }, index) => redacting(pattern, finder, index));
+  const rules = sought.map(({ finder, pattern }, index) => redactRule(pattern, finder, index));
   // A text with another reading after deobfuscation has no independent reference: only the cuts must not matter.
   const whole = isPlain(text) ? redacted(text, expected) : atOnce(rules, text);
   return delivered(rules, pieces, whole, tally);
@@ -125,7 +125,7 @@ function delivered(
 }
 
 /** Puts its number where it finds something. */
-export const redacting = (name: string, finder: Finder, index: number): OutputRule => ({
+export const redactRule = (name: string, finder: Finder, index: number): OutputRule => ({
   name,
   action: "redact",
   finder,

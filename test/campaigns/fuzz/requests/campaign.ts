@@ -2,7 +2,7 @@
 import { generateBody } from "../../../support/random-requests/bodies.ts";
 import type { FuzzedFormat } from "../../../support/random-requests/format.ts";
 import { judge } from "../../../support/random-requests/judge.ts";
-import { answerWithEcho, say } from "../../../support/random-requests/subject.ts";
+import { answerWithEcho, translateToDialects } from "../../../support/random-requests/subject.ts";
 
 export interface RequestCampaignOptions {
   readonly format: FuzzedFormat;
@@ -88,7 +88,7 @@ export async function judgeBody(
   if (!verdict.accepted) return verdict.complaint;
   accepted();
   try {
-    say(format, verdict.accepted);
+    translateToDialects(format, verdict.accepted);
     if (number % seldom === 0) await answerWithEcho(format, verdict.accepted);
     return undefined;
   } catch (error) {

@@ -5,7 +5,7 @@ import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inf
 import { featureMask } from "@sluice/inference-svc/turn/feature.js";
 import { type Turn, type TurnEvent, compose } from "@sluice/inference-svc/turn/turn.js";
 import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.js";
-import { newScope, openParts, run } from "../../../inference-svc/asking.ts";
+import { newScope, openParts, runTestTurn } from "../../../inference-svc/asking.ts";
 import { Random } from "../../../support/random.ts";
 import { type StackCase, stackCase } from "./generate.ts";
 import { startServices } from "./services.ts";
@@ -90,7 +90,7 @@ async function compareAgain(tried: StackCase, turns: Both): ReturnType<typeof co
 async function compare({ request, caller }: StackCase, { masked, full }: Both) {
   const outcome = async (turn: Turn) => {
     const asked = newScope(caller);
-    const { events, fault, rejected } = await run(turn, structuredClone(request), asked);
+    const { events, fault, rejected } = await runTestTurn(turn, structuredClone(request), asked);
     const { stages, candidates, attempts, droppedFields, usage, strategy, toolCalls, partNotes, aligned } =
       asked.scope.trace;
     const { status, reason, message, metadata } = fault ?? {};

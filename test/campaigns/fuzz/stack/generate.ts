@@ -28,8 +28,8 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { canonicalJson } from "@sluice/inference-svc/agent-loop/call-arguments.js";
 import { StateSeal } from "@sluice/inference-svc/content/sealed-state.js";
-import { asking, functionTool, stackSecret } from "../../../inference-svc/asking.ts";
-import { altered } from "../../../support/altered.ts";
+import { testRequest, functionTool, stackSecret } from "../../../inference-svc/asking.ts";
+import { changeDigit } from "../../../support/altered.ts";
 import { textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import type { Random } from "../../../support/random.ts";
 
@@ -117,7 +117,7 @@ function compactedFrom(random: Random): InputItem {
     { summary: "Alice has a secret.", said: ["hello"] },
     "w",
   );
-  return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : altered(sealed) };
+  return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : changeDigit(sealed) };
 }
 
 /** Few PDFs, because each is read by another process. */
@@ -205,7 +205,7 @@ function suspendedFrom(random: Random, origin: string): readonly InputItem[] {
     ],
   };
   const sealed = new StateSeal(stackSecret, "subagent").seal(state, canonicalJson(["w", waiting]));
-  const carried = { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : altered(sealed) };
+  const carried = { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : changeDigit(sealed) };
   const call = { type: "function_call", call_id: "w", name: "f", arguments: "{}", subagent_id: "s" };
   return [
     { type: "service:subagent", id: "st_3", status: "in_progress", call_id: "s", task_name: "t" },
@@ -261,7 +261,7 @@ function requestFrom(random: Random, number: number, origin: string): TurnReques
   const json = random.chance(0.15);
   const stream = random.chance(0.4);
   const isSuspended = random.chance(0.04);
-  return asking({
+  return testRequest({
     models: modelsFrom(random),
     input: [...inputFrom(random, origin), ...(isSuspended ? suspendedFrom(random, origin) : [])],
     stream,

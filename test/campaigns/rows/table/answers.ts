@@ -1,7 +1,7 @@
 /** SPEC 2.4, 6 and 7, and sections D, F and G of the contract: items, events, usage and errors of answers in every format. */
-import type { ModelWords, Row, RowCase } from "../row.ts";
+import type { ModelAnswer, Row, RowCase } from "../row.ts";
 import { pixel } from "../services.ts";
-import { calls, f, tool } from "./asks.ts";
+import { calls, exampleFunction, tool } from "./asks.ts";
 import { failureRows } from "./failures.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name, cases });
@@ -26,7 +26,7 @@ const streams: readonly Row[] = [
     back: { output: [{ type: "reasoning" }, { type: "message" }] },
   }),
   row("F.3 function call", {
-    ask: { stream: true, tools: [f] },
+    ask: { stream: true, tools: [exampleFunction] },
     says: [{ calls: [{ name: "f", args: { a: "37" } }] }],
     events: [
       ...begin,
@@ -39,7 +39,7 @@ const streams: readonly Row[] = [
     back: { output: [{ type: "function_call", name: "f", arguments: /"a":\s*"37"/ }] },
   }),
   row("F.3 two function calls", {
-    ask: { stream: true, tools: [f] },
+    ask: { stream: true, tools: [exampleFunction] },
     says: [
       {
         calls: [
@@ -56,7 +56,7 @@ const streams: readonly Row[] = [
     },
   }),
   row("F.3 text, then a function call", {
-    ask: { stream: true, tools: [f] },
+    ask: { stream: true, tools: [exampleFunction] },
     says: [{ text: "Wait", calls: [{ name: "f", args: { a: "37" } }] }],
     events: [...begin, ...message, "response.function_call_arguments.done", "response.completed"],
   }),
@@ -120,7 +120,7 @@ const streams: readonly Row[] = [
   }),
 ];
 
-const whole = (name: string, says: ModelWords, back: object, ask: Readonly<Record<string, unknown>> = {}): Row =>
+const whole = (name: string, says: ModelAnswer, back: object, ask: Readonly<Record<string, unknown>> = {}): Row =>
   row(`2.4 ${name}`, { ask, says: [says], back });
 
 const answers: readonly Row[] = [
@@ -150,7 +150,7 @@ const answers: readonly Row[] = [
     "function_call",
     { calls: [{ name: "f", args: { a: "37" } }] },
     { output: [{ type: "function_call", name: "f", status: "completed", call_id: /\w/ }] },
-    { tools: [f] },
+    { tools: [exampleFunction] },
   ),
   row("2.4 custom_tool_call", {
     ask: tool("custom", { name: "c" }),
@@ -162,7 +162,7 @@ const answers: readonly Row[] = [
     "namespace of a call",
     { calls: [{ name: "n__f", args: { a: "37" } }] },
     { output: [{ type: "function_call" }] },
-    tool("namespace", { name: "n", description: "d", tools: [f] }),
+    tool("namespace", { name: "n", description: "d", tools: [exampleFunction] }),
   ),
   whole(
     "incomplete",

@@ -45,13 +45,17 @@ export const plugin = (id: string, settings: object = {}) => ({ plugins: [{ id, 
 export const tool = (type: string, settings: object = {}) => ({ tools: [{ type, ...settings }] });
 export const service = (kind: string, parameters: object = {}) => tool(`service:${kind}`, { parameters });
 
-export const f = { type: "function", name: "f", parameters: { type: "object", properties: { a: { type: "string" } } } };
+export const exampleFunction = {
+  type: "function",
+  name: "f",
+  parameters: { type: "object", properties: { a: { type: "string" } } },
+};
 
 /** The model calls a tool, then answers. */
 export const calls = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
 
 /** Expects each named item in the answer. */
 export const output = (...items: readonly object[]) => ({ output: items });
-export const stage = (name: string, data?: object) => ({
+export const expectStage = (name: string, data?: object) => ({
   service_metadata: { pipeline: [{ name, ...(data && { data }) }] },
 });

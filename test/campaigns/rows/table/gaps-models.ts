@@ -1,7 +1,7 @@
 /** Rows of tools with calls to another model. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
-import { calls, f, output, service, tool } from "./asks.ts";
+import { calls, exampleFunction, output, service, tool } from "./asks.ts";
 
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
@@ -27,7 +27,10 @@ export const modelToolGaps: readonly Row[] = [
       },
       {
         ask: {
-          tools: [{ type: "service:subagent", parameters: { model: "t/other", inherit_functions: true } }, f],
+          tools: [
+            { type: "service:subagent", parameters: { model: "t/other", inherit_functions: true } },
+            exampleFunction,
+          ],
           stream: true,
         },
         says: calls("service_subagent", { task_name: "Compare", task_description: "LSM?" }),

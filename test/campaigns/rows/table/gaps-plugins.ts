@@ -1,6 +1,6 @@
 /** Rows of routers, fusion and the plugin web with earlier failures. */
 import type { Row } from "../row.ts";
-import { plugin, servicesOrigin, stage } from "./asks.ts";
+import { plugin, servicesOrigin, expectStage } from "./asks.ts";
 
 const hard =
   "Prove that every finite group of odd order is solvable for orders below 100, and give each step of the proof with the theorems it uses.";
@@ -38,7 +38,7 @@ export const pluginGaps: readonly Row[] = [
     cases: labelled.map(([input, task]) => ({
       ask: { input },
       on: ["service/auto"],
-      back: stage("auto-router", { task_type: new RegExp(task) }),
+      back: expectStage("auto-router", { task_type: new RegExp(task) }),
     })),
   },
   {
@@ -80,7 +80,7 @@ export const pluginGaps: readonly Row[] = [
       {
         ask: { ...cup, ...plugin("pareto-router", { price_source: "weighted_avg" }) },
         on: ["service/pareto-code"],
-        back: stage("pareto-router", { price_source: "weighted_avg" }),
+        back: expectStage("pareto-router", { price_source: "weighted_avg" }),
       },
     ],
   },

@@ -2,7 +2,7 @@
 import type { Row } from "../row.ts";
 import {
   docxFile,
-  f,
+  exampleFunction,
   greeting,
   history,
   output,
@@ -12,7 +12,7 @@ import {
   pngUrl,
   scanFile,
   servicesOrigin,
-  stage,
+  expectStage,
 } from "./asks.ts";
 
 const textOnly = ["t/text-only"];
@@ -51,7 +51,7 @@ export const requestGaps: readonly Row[] = [
     cases: [
       {
         // The share counts from twenty calls on, and each weighs a little less at once.
-        ask: { tools: [f], provider: { sort: "price" } },
+        ask: { tools: [exampleFunction], provider: { sort: "price" } },
         on: ["t/twins"],
         says: [{ calls: Array.from({ length: 25 }, () => ({ name: "f", args: { a: 1 } })) }],
       },
@@ -165,7 +165,7 @@ export const requestGaps: readonly Row[] = [
           session_id: "s1",
         },
         on: ["service/auto"],
-        back: stage("auto-router", { task_type: "code" }),
+        back: expectStage("auto-router", { task_type: "code" }),
       },
       {
         ask: {
@@ -176,7 +176,7 @@ export const requestGaps: readonly Row[] = [
           ],
         },
         on: ["service/auto"],
-        back: stage("auto-router", { task_type: "code" }),
+        back: expectStage("auto-router", { task_type: "code" }),
       },
     ],
   },
@@ -188,7 +188,7 @@ export const requestGaps: readonly Row[] = [
         on: ["service/auto"],
         otherSays: [{ text: JSON.stringify({ task: "math", difficulty: 4 }) }],
         to: { other: /Warum faellt/ },
-        back: stage("auto-router", { classifier: "model", classifier_model: "t/other", task_type: "math" }),
+        back: expectStage("auto-router", { classifier: "model", classifier_model: "t/other", task_type: "math" }),
       },
     ],
   },
@@ -200,7 +200,7 @@ export const requestGaps: readonly Row[] = [
         on: ["service/jev-router"],
         otherSays: [{ text: JSON.stringify({ task: "other", difficulty: 4 }) }],
         to: { other: /Warum faellt/ },
-        back: stage("jev-router", { decider: "model", decider_model: "t/other" }),
+        back: expectStage("jev-router", { decider: "model", decider_model: "t/other" }),
       },
     ],
   },

@@ -1,6 +1,6 @@
 /** Rows of tools with earlier failures. */
 import type { Row } from "../row.ts";
-import { calls, f, output, part, pdfFile, service, servicesOrigin, tool, uniqueWord } from "./asks.ts";
+import { calls, exampleFunction, output, part, pdfFile, service, servicesOrigin, tool, uniqueWord } from "./asks.ts";
 
 const cup = { input: "Who won the cup?" };
 const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
@@ -33,7 +33,7 @@ const searches = (type: string, settings: object = {}): Row => ({
     },
     { ask: { ...cup, ...tool(type, settings) }, on: ["messages", "gemini"], sent: /web_search|googleSearch/ },
     {
-      ask: { ...cup, tools: [{ type, ...settings }, f] },
+      ask: { ...cup, tools: [{ type, ...settings }, exampleFunction] },
       on: ["gemini"],
       says: calls("web_search", { query: "cup" }),
       to: { search: /cup/ },
@@ -185,13 +185,17 @@ export const toolGaps: readonly Row[] = [
     name: "2.5 web search run by the gateway where the provider has none",
     cases: [
       {
-        ask: { ...cup, tools: [f, { type: "custom", name: "apply_patch" }, { type: "web_search" }] },
+        ask: { ...cup, tools: [exampleFunction, { type: "custom", name: "apply_patch" }, { type: "web_search" }] },
         on: ["chat", "converse", "gemini"],
         says: calls("web_search", { query: "cup" }),
         to: { search: /cup/ },
         back: output({ type: "web_search_call" }),
       },
-      { ask: { ...cup, tools: [f, { type: "web_search" }] }, on: everywhere, back: { status: "completed" } },
+      {
+        ask: { ...cup, tools: [exampleFunction, { type: "web_search" }] },
+        on: everywhere,
+        back: { status: "completed" },
+      },
     ],
   },
   ...["exa", "firecrawl", "parallel"].map(fetchEngine),

@@ -4,11 +4,17 @@ import { history, pngUrl } from "./asks.ts";
 
 export const itemRow = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.3 ${name}`, cases });
 /** A row of history items whose text must reach every provider. */
-export const toldItems = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
+export const forwardedItemsRow = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
   itemRow(name, { ask: { ...history(...items), ...more }, sent });
 export const refusedInput = (name: string, input: unknown, message: RegExp): Row =>
   itemRow(name, { ask: { input }, on: ["chat"], refused: [400, message] });
-export const endedCall = { call_id: "c_1", status: "completed" };
-export const markedCall = { type: "function_call", id: "i_1", ...endedCall, name: "f", arguments: '{"a":"marker37"}' };
+export const completedCall = { call_id: "c_1", status: "completed" };
+export const markedCall = {
+  type: "function_call",
+  id: "i_1",
+  ...completedCall,
+  name: "f",
+  arguments: '{"a":"marker37"}',
+};
 export const markedOutput = { type: "function_call_output", call_id: "c_1", output: "result37" };
 export const pngImage = { type: "input_image", image_url: pngUrl };

@@ -1,27 +1,43 @@
 /** SPEC 2.3: items of calls and of their outputs, each sent to providers of every format. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
-import { f, greeting, history, pdfFile, textPart } from "./asks.ts";
-import { endedCall, itemRow, markedCall, markedOutput, pngImage, refusedInput, toldItems } from "./item-asks.ts";
+import { exampleFunction, greeting, history, pdfFile, textPart } from "./asks.ts";
+import {
+  completedCall,
+  itemRow,
+  markedCall,
+  markedOutput,
+  pngImage,
+  refusedInput,
+  forwardedItemsRow,
+} from "./item-asks.ts";
 
-const c1 = { type: "custom_tool_call", id: "i_1", ...endedCall, name: "c", input: "marker37" };
+const c1 = { type: "custom_tool_call", id: "i_1", ...completedCall, name: "c", input: "marker37" };
 const custom = { tools: [{ type: "custom", name: "c" }] };
 export const callItemRows: readonly Row[] = [
-  toldItems("function_call + output", [markedCall, markedOutput], /marker37.*result37/s, { tools: [f] }),
-  toldItems("function_call + output, the tool is gone", [markedCall, markedOutput], /marker37.*result37/s),
+  forwardedItemsRow("function_call + output", [markedCall, markedOutput], /marker37.*result37/s, {
+    tools: [exampleFunction],
+  }),
+  forwardedItemsRow("function_call + output, the tool is gone", [markedCall, markedOutput], /marker37.*result37/s),
   itemRow("function_call_output: parts", {
-    ask: { ...history(markedCall, { ...markedOutput, output: [textPart("result37")] }), tools: [f] },
+    ask: { ...history(markedCall, { ...markedOutput, output: [textPart("result37")] }), tools: [exampleFunction] },
     sent: /result37/,
   }),
   itemRow("function_call_output: image", {
-    ask: { ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pngImage] }), tools: [f] },
+    ask: {
+      ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pngImage] }),
+      tools: [exampleFunction],
+    },
     sent: /iVBORw0KGgo/,
   }),
   itemRow("function_call_output: file", {
-    ask: { ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pdfFile] }), tools: [f] },
+    ask: {
+      ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pdfFile] }),
+      tools: [exampleFunction],
+    },
     sent: /JVBERi0|Cup notes/,
   }),
-  toldItems(
+  forwardedItemsRow(
     "two function calls at once",
     [
       markedCall,
@@ -30,35 +46,35 @@ export const callItemRows: readonly Row[] = [
       { ...markedOutput, call_id: "c_2" },
     ],
     /marker37.*second37/s,
-    { tools: [f] },
+    { tools: [exampleFunction] },
   ),
-  toldItems("function_call: namespace", [{ ...markedCall, namespace: "n" }, markedOutput], /marker37/, {
-    tools: [{ type: "namespace", name: "n", description: "d", tools: [f] }],
+  forwardedItemsRow("function_call: namespace", [{ ...markedCall, namespace: "n" }, markedOutput], /marker37/, {
+    tools: [{ type: "namespace", name: "n", description: "d", tools: [exampleFunction] }],
   }),
-  toldItems("function_call: async", [{ ...markedCall, async: true }, markedOutput], /marker37/, {
-    tools: [{ ...f, async: true }],
+  forwardedItemsRow("function_call: async", [{ ...markedCall, async: true }, markedOutput], /marker37/, {
+    tools: [{ ...exampleFunction, async: true }],
   }),
   refusedInput("function_call_output without its call", [greeting, markedOutput], /c_1|call_id/),
   refusedInput("function_call without a name", [greeting, { ...markedCall, name: undefined }], /^input\.1\.name/),
-  toldItems(
+  forwardedItemsRow(
     "custom_tool_call + output",
     [c1, { type: "custom_tool_call_output", call_id: "c_1", output: "result37" }],
     /marker37.*result37/s,
     custom,
   ),
-  toldItems(
+  forwardedItemsRow(
     "custom_tool_call_output: parts",
     [c1, { type: "custom_tool_call_output", call_id: "c_1", output: [textPart("result37")] }],
     /result37/,
     custom,
   ),
-  toldItems(
+  forwardedItemsRow(
     "apply_patch_call: create_file",
     [
       {
         type: "apply_patch_call",
         id: "i_1",
-        ...endedCall,
+        ...completedCall,
         operation: { type: "create_file", path: "marker37", diff: "+a" },
       },
       { type: "apply_patch_call_output", call_id: "c_1", status: "completed" },
@@ -66,19 +82,19 @@ export const callItemRows: readonly Row[] = [
     /marker37/,
     { tools: [{ type: "apply_patch" }] },
   ),
-  toldItems(
+  forwardedItemsRow(
     "apply_patch_call: delete_file",
     [
-      { type: "apply_patch_call", id: "i_1", ...endedCall, operation: { type: "delete_file", path: "marker37" } },
+      { type: "apply_patch_call", id: "i_1", ...completedCall, operation: { type: "delete_file", path: "marker37" } },
       { type: "apply_patch_call_output", call_id: "c_1", status: "failed", output: "gone37" },
     ],
     /marker37.*gone37/s,
     { tools: [{ type: "apply_patch" }] },
   ),
-  toldItems(
+  forwardedItemsRow(
     "shell_call_output: timeout",
     [
-      { type: "shell_call", id: "i_1", ...endedCall, action: { commands: ["marker37"] } },
+      { type: "shell_call", id: "i_1", ...completedCall, action: { commands: ["marker37"] } },
       {
         type: "shell_call_output",
         call_id: "c_1",
@@ -88,13 +104,13 @@ export const callItemRows: readonly Row[] = [
     /marker37.*slow37/s,
     { tools: [{ type: "shell" }] },
   ),
-  toldItems(
+  forwardedItemsRow(
     "computer_call + output",
     [
       {
         type: "computer_call",
         id: "i_1",
-        ...endedCall,
+        ...completedCall,
         action: { type: "click", x: 37, y: 2 },
         pending_safety_checks: [],
       },
@@ -107,22 +123,22 @@ export const callItemRows: readonly Row[] = [
     /37.*iVBORw0KGgo/s,
     { tools: [{ type: "computer" }] },
   ),
-  toldItems(
+  forwardedItemsRow(
     "tool_search_call + output",
     [
-      { type: "tool_search_call", id: "i_1", ...endedCall, arguments: { query: "marker37" }, execution: "client" },
+      { type: "tool_search_call", id: "i_1", ...completedCall, arguments: { query: "marker37" }, execution: "client" },
       {
         type: "tool_search_output",
         call_id: "c_1",
-        tools: [{ ...f, name: "found37" }],
+        tools: [{ ...exampleFunction, name: "found37" }],
         execution: "client",
         status: "completed",
       },
     ],
     /found37|marker37/,
-    { tools: [{ type: "tool_search" }, f] },
+    { tools: [{ type: "tool_search" }, exampleFunction] },
   ),
-  toldItems(
+  forwardedItemsRow(
     "mcp_call",
     [
       {
@@ -138,7 +154,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37.*result37/s,
   ),
-  toldItems(
+  forwardedItemsRow(
     "mcp_call: error",
     [
       {
@@ -154,7 +170,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /broke37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "code_interpreter_call",
     [
       {
@@ -168,7 +184,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "web_search_call: open_page",
     [
       {
@@ -180,7 +196,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "web_search_call: find_in_page",
     [
       {
@@ -192,7 +208,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "file_search_call: results",
     [
       {
@@ -205,12 +221,12 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "service:web_search item",
     [{ type: "service:web_search", id: "st_1", status: "completed", action: { type: "search", query: "marker37" } }],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "service:web_fetch item",
     [
       {
@@ -223,7 +239,7 @@ export const callItemRows: readonly Row[] = [
     ],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "service:datetime item",
     [
       {
@@ -236,12 +252,12 @@ export const callItemRows: readonly Row[] = [
     ],
     /10:00:37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "service:fusion item",
     [{ type: "service:fusion", id: "st_1", status: "completed", responses: [{ model: "a/b", content: "marker37" }] }],
     /marker37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "service:search_models item",
     [
       {

@@ -1,7 +1,7 @@
 /** SPEC 2.3 and section C of the contract: input items and parts, each sent to providers of every format. */
 import type { Row, RowDialect } from "../row.ts";
-import { f, greeting, history, part, pdfFile, textPart, user } from "./asks.ts";
-import { itemRow, markedCall, markedOutput, pngImage, refusedInput, toldItems } from "./item-asks.ts";
+import { exampleFunction, greeting, history, part, pdfFile, textPart, user } from "./asks.ts";
+import { itemRow, markedCall, markedOutput, pngImage, refusedInput, forwardedItemsRow } from "./item-asks.ts";
 import { callItemRows } from "./item-calls.ts";
 
 /** Items readable only by their own provider: leaving them out would change the question. */
@@ -28,31 +28,43 @@ const assistant = (...content: readonly object[]) => ({
 });
 
 const messages: readonly Row[] = [
-  toldItems("easy message: text", [{ role: "user", content: "marker37" }], /marker37/),
-  toldItems("easy message: type message", [{ type: "message", role: "user", content: "marker37" }], /marker37/),
-  toldItems("easy message: parts", [user(textPart("marker37"))], /marker37/),
-  toldItems(
+  forwardedItemsRow("easy message: text", [{ role: "user", content: "marker37" }], /marker37/),
+  forwardedItemsRow("easy message: type message", [{ type: "message", role: "user", content: "marker37" }], /marker37/),
+  forwardedItemsRow("easy message: parts", [user(textPart("marker37"))], /marker37/),
+  forwardedItemsRow(
     "input message with id",
     [{ type: "message", id: "msg_2", role: "user", content: [textPart("marker37")] }],
     /marker37/,
   ),
   ...["system", "developer"].map((role) =>
-    toldItems(`message of role ${role}`, [{ type: "message", role, content: [textPart("marker37")] }], /marker37/),
+    forwardedItemsRow(
+      `message of role ${role}`,
+      [{ type: "message", role, content: [textPart("marker37")] }],
+      /marker37/,
+    ),
   ),
   ...["commentary", "final_answer"].map((phase) =>
-    toldItems(`assistant message: phase ${phase}`, [{ role: "assistant", content: "marker37", phase }], /marker37/),
+    forwardedItemsRow(
+      `assistant message: phase ${phase}`,
+      [{ role: "assistant", content: "marker37", phase }],
+      /marker37/,
+    ),
   ),
-  toldItems("output message: output_text", [assistant(outputText("marker37"))], /marker37/),
-  toldItems("output message: refusal", [assistant({ type: "refusal", refusal: "marker37" })], /marker37/),
-  toldItems("output message: content as text", [{ ...assistant(), content: "marker37" }], /marker37/),
+  forwardedItemsRow("output message: output_text", [assistant(outputText("marker37"))], /marker37/),
+  forwardedItemsRow("output message: refusal", [assistant({ type: "refusal", refusal: "marker37" })], /marker37/),
+  forwardedItemsRow("output message: content as text", [{ ...assistant(), content: "marker37" }], /marker37/),
   ...["completed", "incomplete", "in_progress"].map((status) =>
-    toldItems(`output message: status ${status}`, [{ ...assistant(outputText("marker37")), status }], /marker37/),
+    forwardedItemsRow(
+      `output message: status ${status}`,
+      [{ ...assistant(outputText("marker37")), status }],
+      /marker37/,
+    ),
   ),
   itemRow("output message: content null", {
     ask: history({ ...assistant(), content: null }),
     back: { status: "completed" },
   }),
-  toldItems(
+  forwardedItemsRow(
     "output message: annotations",
     [
       assistant({
@@ -117,7 +129,7 @@ const reasoning: readonly Row[] = [
         markedCall,
         markedOutput,
       ),
-      tools: [f],
+      tools: [exampleFunction],
     },
     on: ["messages"],
     sent: {
@@ -148,12 +160,12 @@ const others: readonly Row[] = [
     },
     sent: /marker37/,
   }),
-  toldItems(
+  forwardedItemsRow(
     "additional_tools",
-    [{ type: "additional_tools", role: "developer", tools: [{ ...f, name: "more37" }] }],
+    [{ type: "additional_tools", role: "developer", tools: [{ ...exampleFunction, name: "more37" }] }],
     /more37/,
   ),
-  toldItems(
+  forwardedItemsRow(
     "agent_message",
     [{ type: "agent_message", author: "a", recipient: "b", content: [textPart("marker37")] }],
     /marker37/,

@@ -1,6 +1,6 @@
 /** SPEC 2.1: choices of tools, tiers and providers, and where an answer stops. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
-import { f } from "./asks.ts";
+import { exampleFunction } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
@@ -40,7 +40,7 @@ const choices: readonly Row[] = (
   ] satisfies [unknown, Partial<Record<RowDialect, unknown>>][]
 ).map(([choice, sentBy]) =>
   row(`tool_choice ${typeof choice === "string" ? choice : JSON.stringify(choice)}`, {
-    ask: { tools: [f], tool_choice: choice },
+    ask: { tools: [exampleFunction], tool_choice: choice },
     sentBy,
     back: { tool_choice: choice },
   }),

@@ -1,6 +1,6 @@
 /** SPEC 2.1 and 2.4: parameters for texts or formats of texts, and the answer's echo of its request. */
 import type { Row, RowCase } from "../row.ts";
-import { f, greeting, textPart, user } from "./asks.ts";
+import { exampleFunction, greeting, textPart, user } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
@@ -138,7 +138,7 @@ export const echoRows: readonly Row[] = [
   echoed("temperature", { temperature: 0.37 }),
   echoed("top_p", { top_p: 0.91 }),
   echoed("parallel_tool_calls", { parallel_tool_calls: false }),
-  echoed("tools", { tools: [f] }, { tools: [{ type: "function", name: "f" }] }),
+  echoed("tools", { tools: [exampleFunction] }, { tools: [{ type: "function", name: "f" }] }),
   echoed("text", { text: { verbosity: "low" } }),
   echoed("truncation", { truncation: "auto" }),
   echoed("max_tool_calls", { max_tool_calls: 7 }),

@@ -1,6 +1,6 @@
 /** SPEC 2.1: the parameters of a request as sent to providers, in each format. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
-import { f, greeting } from "./asks.ts";
+import { exampleFunction, greeting } from "./asks.ts";
 import { choiceRows } from "./parameter-choices.ts";
 import { echoRows, textRows } from "./parameter-texts.ts";
 
@@ -81,7 +81,7 @@ const samplers: readonly Row[] = [
     },
   }),
   row("parallel_tool_calls", {
-    ask: { parallel_tool_calls: false, tools: [f] },
+    ask: { parallel_tool_calls: false, tools: [exampleFunction] },
     sentBy: {
       chat: { parallel_tool_calls: false },
       responses: { parallel_tool_calls: false },

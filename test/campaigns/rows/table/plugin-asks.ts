@@ -7,8 +7,8 @@ export const pluginRow = (id: string, what: string, ...cases: readonly RowCase[]
   cases,
 });
 
-export const chars = (count: number) => "x".repeat(count);
-export const manyWords = (count: number, text = "a") => Array.from({ length: count }, (_, n) => `${text}${n}`);
+export const textOfLength = (count: number) => "x".repeat(count);
+export const distinctWords = (count: number, text = "a") => Array.from({ length: count }, (_, n) => `${text}${n}`);
 
 /** Accepted settings, and settings refused with the name of the plugin and of the field. */
 export function pluginLimits(
@@ -26,7 +26,7 @@ export function pluginLimits(
     ...accepted.map((value) => ({
       ask: given(value),
       on: [on],
-      otherSays: verdict(0.1),
+      otherSays: probabilityReply(0.1),
       back: { object: "response" },
     })),
     ...refused.map((value) => ({ ask: given(value), on: [on], refused: [400, new RegExp(field)] as const })),
@@ -34,6 +34,6 @@ export function pluginLimits(
 }
 
 /** The answer of a judge. */
-export const verdict = (probability: number) => [
+export const probabilityReply = (probability: number) => [
   { text: JSON.stringify({ evidence: "", verdict: probability > 0.5 ? "broken" : "followed", probability }) },
 ];

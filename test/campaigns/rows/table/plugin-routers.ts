@@ -1,7 +1,7 @@
 /** SPEC 2.2: settings of the routing plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
-import { greeting, plugin, stage } from "./asks.ts";
-import { chars, manyWords, pluginLimits, pluginRow } from "./plugin-asks.ts";
+import { greeting, plugin, expectStage } from "./asks.ts";
+import { textOfLength, distinctWords, pluginLimits, pluginRow } from "./plugin-asks.ts";
 
 const autoRouters: readonly Row[] = ["auto-router", "auto-beta-router"].flatMap((id) => {
   const on = id === "auto-router" ? "service/auto" : "service/auto-beta";
@@ -15,11 +15,17 @@ const autoRouters: readonly Row[] = ["auto-router", "auto-beta-router"].flatMap(
     pluginLimits(
       id,
       "allowed_models",
-      [["r*/*"], [...manyWords(1_023), "r*/*"]],
-      [manyWords(1_025), [chars(1_025)], manyWords(65, chars(1_020)), "a"],
+      [["r*/*"], [...distinctWords(1_023), "r*/*"]],
+      [distinctWords(1_025), [textOfLength(1_025)], distinctWords(65, textOfLength(1_020)), "a"],
       { on },
     ),
-    pluginLimits(id, "excluded_models", [["t/*"], manyWords(1_024)], [manyWords(1_025), [chars(1_025)], "a"], { on }),
+    pluginLimits(
+      id,
+      "excluded_models",
+      [["t/*"], distinctWords(1_024)],
+      [distinctWords(1_025), [textOfLength(1_025)], "a"],
+      { on },
+    ),
     pluginLimits(id, "cost_tier", ["low", "medium", "high", "xhigh", "max"], ["huge"], { on }),
     pluginLimits(id, "cost_quality_tradeoff", [0, 10], [-1, 11, 0.5], { on }),
     pluginLimits(id, "enabled", [true, false], ["yes"], { on }),
@@ -79,11 +85,11 @@ const others: readonly Row[] = [
   pluginLimits("jev-router", "cost_tier", ["low", "medium", "high"], ["xhigh", "max", "huge"], {
     on: "service/jev-router",
   }),
-  pluginLimits("jev-router", "models", [["r*/*"]], [manyWords(1_025), "a"], { on: "service/jev-router" }),
-  pluginLimits("jev-router", "allowed_models", [["r*/*"]], [manyWords(1_025), "a"], { on: "service/jev-router" }),
-  pluginLimits("jev-router", "excluded_models", [["t/*"]], [manyWords(1_025), "a"], { on: "service/jev-router" }),
+  pluginLimits("jev-router", "models", [["r*/*"]], [distinctWords(1_025), "a"], { on: "service/jev-router" }),
+  pluginLimits("jev-router", "allowed_models", [["r*/*"]], [distinctWords(1_025), "a"], { on: "service/jev-router" }),
+  pluginLimits("jev-router", "excluded_models", [["t/*"]], [distinctWords(1_025), "a"], { on: "service/jev-router" }),
   pluginLimits("jev-router", "unheard_of", [], [1], { on: "service/jev-router" }),
-  pluginRow("jev-router", "receipt", { on: ["service/jev-router"], back: stage("jev-router") }),
+  pluginRow("jev-router", "receipt", { on: ["service/jev-router"], back: expectStage("jev-router") }),
   pluginRow("jev-router", "reasoning.max_tokens", {
     ask: { reasoning: { max_tokens: 2_000 } },
     on: ["service/jev-router"],

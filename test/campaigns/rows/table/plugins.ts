@@ -1,7 +1,7 @@
 /** SPEC 2.2 and section B of the contract: settings of plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
-import { pdfFile, part, plugin, servicesOrigin, stage, textPart, uniqueWord } from "./asks.ts";
-import { chars, manyWords, pluginLimits, pluginRow, verdict } from "./plugin-asks.ts";
+import { pdfFile, part, plugin, servicesOrigin, expectStage, textPart, uniqueWord } from "./asks.ts";
+import { textOfLength, distinctWords, pluginLimits, pluginRow, probabilityReply } from "./plugin-asks.ts";
 import { routerRows } from "./plugin-routers.ts";
 
 const rules = ["Be kind and never rude to people."];
@@ -11,8 +11,8 @@ const alignment: readonly Row[] = [
   pluginLimits(
     "alignment",
     "rules",
-    [["a"], manyWords(128), [chars(200)]],
-    [[], manyWords(129), [chars(201)], ["a\nb"], [""], "a"],
+    [["a"], distinctWords(128), [textOfLength(200)]],
+    [[], distinctWords(129), [textOfLength(201)], ["a\nb"], [""], "a"],
   ),
   pluginLimits("alignment", "mode", ["enforce", "audit"], ["watch"], judged),
   pluginLimits("alignment", "instruct", [true, false], ["yes"], judged),
@@ -21,31 +21,31 @@ const alignment: readonly Row[] = [
   pluginLimits("alignment", "unheard_of", [], [1], judged),
   pluginRow("alignment", "rules are stated to the model", {
     ask: plugin("alignment", { rules }),
-    otherSays: verdict(0.1),
+    otherSays: probabilityReply(0.1),
     sent: /Be kind and never rude/,
     back: { alignment: { calls: [{ call: 1, outcome: "allowed", rules: [{ broken: false }] }] } },
   }),
   pluginRow("alignment", "instruct false states nothing", {
     ask: plugin("alignment", { rules, instruct: false }),
-    otherSays: verdict(0.1),
+    otherSays: probabilityReply(0.1),
     unsent: /Be kind and never rude/,
     back: { alignment: { calls: [{ outcome: "allowed" }] } },
   }),
   pluginRow("alignment", "enforce refuses a turn that stays broken", {
     ask: plugin("alignment", { rules }),
     says: [{ text: "Rude words" }],
-    otherSays: verdict(0.9),
+    otherSays: probabilityReply(0.9),
     refused: [403, /\w/],
   }),
   pluginRow("alignment", "audit delivers a broken turn", {
     ask: plugin("alignment", { rules, mode: "audit" }),
     says: [{ text: "Ruder words" }],
-    otherSays: verdict(0.9),
+    otherSays: probabilityReply(0.9),
     back: { alignment: { calls: [{ outcome: "blocked", rules: [{ broken: true }] }] }, output: [{ type: "message" }] },
   }),
   pluginRow("alignment", "a stream", {
     ask: { ...plugin("alignment", { rules }), stream: true },
-    otherSays: verdict(0.1),
+    otherSays: probabilityReply(0.1),
     events: ["response.created", "response.output_text.delta", "response.completed"],
   }),
   pluginRow("alignment", "without a judge", {
@@ -62,8 +62,8 @@ const fusion: readonly Row[] = [
   pluginLimits(
     "fusion",
     "analysis_models",
-    [["t/chat"], manyWords(8).map(() => "t/chat")],
-    [[], manyWords(9), "a"],
+    [["t/chat"], distinctWords(8).map(() => "t/chat")],
+    [[], distinctWords(9), "a"],
     fused,
   ),
   pluginLimits("fusion", "model", ["t/chat"], [5], { ...fused, settings: { analysis_models: panel } }),
@@ -73,7 +73,7 @@ const fusion: readonly Row[] = [
     "fusion",
     "tools",
     [[], [{ type: "service:web_search" }]],
-    [manyWords(9).map(() => ({ type: "service:datetime" })), "a"],
+    [distinctWords(9).map(() => ({ type: "service:datetime" })), "a"],
     { ...fused, settings: { analysis_models: panel } },
   ),
   pluginLimits("fusion", "enabled", [true], ["yes"], { ...fused, settings: { analysis_models: panel } }),
@@ -127,7 +127,7 @@ const textPlugins: readonly Row[] = [
     pluginRow("file-parser", `pdf.engine ${engine}`, {
       ask: { ...part(pdfFile), ...plugin("file-parser", { pdf: { engine } }) },
       sent: /Cup notes of the PDF/,
-      back: stage("file-parser", { pages: 1 }),
+      back: expectStage("file-parser", { pages: 1 }),
     }),
   ),
   pluginRow("file-parser", "pdf.engine native", {
@@ -195,7 +195,7 @@ const web: readonly Row[] = [
     "web",
     "x_search",
     [{ allowed_x_handles: ["a"] }],
-    [{ allowed_x_handles: manyWords(21) }, { allowed_x_handles: ["a"], excluded_x_handles: ["b"] }],
+    [{ allowed_x_handles: distinctWords(21) }, { allowed_x_handles: ["a"], excluded_x_handles: ["b"] }],
   ),
   ...["searxng", "tavily", "brave"].map((engine) =>
     pluginRow("web", `engine ${engine}`, {

@@ -1,6 +1,6 @@
 /** SPEC 2.5: functions, custom tools and namespaces of them, as providers are sent them and call them. */
 import type { Row, RowCase } from "../row.ts";
-import { calls, f, output, tool } from "./asks.ts";
+import { calls, exampleFunction, output, tool } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.5 ${name}`, cases });
 const deep = { type: "object", properties: { where37: { type: "string", enum: ["a", "b"] } }, required: ["where37"] };
@@ -16,27 +16,27 @@ const functions: readonly Row[] = [
     on: ["chat", "responses"],
     sent: /"strict":true/,
   }),
-  row("function: async", { ask: { tools: [{ ...f, async: true }] }, sent: /"f"/ }),
+  row("function: async", { ask: { tools: [{ ...exampleFunction, async: true }] }, sent: /"f"/ }),
   row("function: defer_loading without tool_search", {
     ask: {
       tools: [
-        { ...f, defer_loading: true },
-        { ...f, name: "g" },
+        { ...exampleFunction, defer_loading: true },
+        { ...exampleFunction, name: "g" },
       ],
     },
     on: ["chat"],
     refused: [400, /tool_search/],
   }),
   row("function: defer_loading of every tool", {
-    ask: { tools: [{ ...f, defer_loading: true }, { type: "service:tool_search" }] },
+    ask: { tools: [{ ...exampleFunction, defer_loading: true }, { type: "service:tool_search" }] },
     on: ["chat"],
     unsent: /"name":"f"/,
   }),
   row("function: defer_loading withholds", {
     ask: {
       tools: [
-        { ...f, description: "Secret 37", defer_loading: true },
-        { ...f, name: "g" },
+        { ...exampleFunction, description: "Secret 37", defer_loading: true },
+        { ...exampleFunction, name: "g" },
         { type: "service:tool_search" },
       ],
     },
@@ -44,7 +44,11 @@ const functions: readonly Row[] = [
   }),
   row("function: found by tool_search", {
     ask: {
-      tools: [{ ...f, name: "hidden37", defer_loading: true }, { ...f, name: "g" }, { type: "service:tool_search" }],
+      tools: [
+        { ...exampleFunction, name: "hidden37", defer_loading: true },
+        { ...exampleFunction, name: "g" },
+        { type: "service:tool_search" },
+      ],
     },
     says: calls("service_tool_search", { query: "hidden37" }),
     sent: /hidden37/,
@@ -52,13 +56,17 @@ const functions: readonly Row[] = [
   }),
   row("function: defer_loading and tool_choice required", {
     ask: {
-      tools: [{ ...f, name: "h", defer_loading: true }, f, { type: "service:tool_search" }],
+      tools: [{ ...exampleFunction, name: "h", defer_loading: true }, exampleFunction, { type: "service:tool_search" }],
       tool_choice: "required",
     },
     on: ["chat"],
     refused: [400, /tool_choice/],
   }),
-  row("function: two of one name", { ask: { tools: [f, f] }, on: ["chat"], refused: [400, /tools/] }),
+  row("function: two of one name", {
+    ask: { tools: [exampleFunction, exampleFunction] },
+    on: ["chat"],
+    refused: [400, /tools/],
+  }),
   row("function: nested as in chat", {
     ask: { tools: [{ type: "function", function: { name: "f" } }] },
     on: ["chat"],
@@ -87,11 +95,11 @@ const customs: readonly Row[] = [
     }),
   ),
   row("namespace", {
-    ask: tool("namespace", { name: "n37", description: "Things", tools: [{ ...f, name: "g37" }] }),
+    ask: tool("namespace", { name: "n37", description: "Things", tools: [{ ...exampleFunction, name: "g37" }] }),
     sent: /g37/,
   }),
   row("namespace: its call", {
-    ask: tool("namespace", { name: "n", description: "Things", tools: [f] }),
+    ask: tool("namespace", { name: "n", description: "Things", tools: [exampleFunction] }),
     on: ["chat", "messages", "gemini", "converse"],
     says: calls("n__f", { a: "1" }),
     back: output({ type: "function_call", name: "f", namespace: "n" }),
@@ -101,7 +109,7 @@ const customs: readonly Row[] = [
     sent: /c37/,
   }),
   row("namespace: empty description", {
-    ask: tool("namespace", { name: "n", description: "", tools: [{ ...f, name: "g37" }] }),
+    ask: tool("namespace", { name: "n", description: "", tools: [{ ...exampleFunction, name: "g37" }] }),
     sent: /g37/,
   }),
 ];

@@ -1,6 +1,6 @@
 /** SPEC 2.5 and section E of the contract: fields of tools, their limits, and their form at providers. */
 import type { Row, RowCase } from "../row.ts";
-import { calls, f, output, pdfFile, part, service, servicesOrigin, tool } from "./asks.ts";
+import { calls, exampleFunction, output, pdfFile, part, service, servicesOrigin, tool } from "./asks.ts";
 import { functionRows } from "./tool-functions.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.5 ${name}`, cases });
@@ -171,7 +171,7 @@ const runs: readonly Row[] = [
     back: { status: "completed" },
   }),
   row("server and client tools in one turn", {
-    ask: { tools: [f, { type: "service:datetime" }] },
+    ask: { tools: [exampleFunction, { type: "service:datetime" }] },
     says: [
       {
         calls: [
@@ -228,7 +228,7 @@ const runs: readonly Row[] = [
   ).flatMap(([what, brought, says, item]) => [
     row(`additional_tools: ${what}`, { ask: bringing(brought), sent: /apply_patch|web_search|googleSearch|datetime/ }),
     row(`additional_tools: ${what} is called`, {
-      ask: { ...bringing(brought, f) },
+      ask: { ...bringing(brought, exampleFunction) },
       on: ["chat", "converse", "gemini"],
       says,
       back: output(item),

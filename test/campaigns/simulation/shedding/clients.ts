@@ -3,13 +3,13 @@ import type { Random } from "../../../support/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import { type ClientKey, drawKey } from "./keys.ts";
-import type { ClientAnswer, ClientRequest, Manner } from "./request.ts";
+import type { ClientAnswer, ClientRequest, RetryBehaviour } from "./request.ts";
 import type { SimulatedServer } from "./server.ts";
 import { RequestTally } from "./tally.ts";
-import { Wire } from "./wire.ts";
+import { SimulatedConnection } from "./wire.ts";
 
 /** Official clients retry twice and wait as long as requested; some clients wait only for a moment, and some never retry. */
-const manners: readonly Manner[] = [
+const manners: readonly RetryBehaviour[] = [
   { share: 0.7, attempts: 3, obeys: true },
   { share: 0.15, attempts: 10, obeys: false },
   { share: 0.15, attempts: 1, obeys: true },
@@ -81,14 +81,14 @@ export class FleetClients {
     this.#send(request);
   }
 
-  #drawManner(): Manner {
+  #drawManner(): RetryBehaviour {
     let left = this.#options.random.next();
     return manners.find(({ share }) => (left -= share) < 0) ?? manners[0]!;
   }
 
   #send(request: ClientRequest): void {
     const { time, random } = this.#options;
-    const way = new Wire(time, random);
+    const way = new SimulatedConnection(time, random);
     way.send(() => {
       request.attempts++;
       request.arrivedAt = time.now;

@@ -2,7 +2,7 @@
 import { maxWaitingTurns } from "@sluice/proto/lib/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
-import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";
+import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowdownFactor } from "./scenario.ts";
 
 /** Time with more than `maxWaitingTurns` waiting turns before a gateway refuses any: a second, and a beat (`Pressure`). */
 const standsMs = 1_020;
@@ -17,14 +17,14 @@ const recoveryS = 5;
  * its capacity during the second before refusing. The slow process has as many open turns as others, and works on them for longer.
  */
 export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
-  slowness * ((gateways * maxWaitingTurns * turnUs) / 1_000 + standsMs + meanAnswerMs);
+  slowdownFactor * ((gateways * maxWaitingTurns * turnUs) / 1_000 + standsMs + meanAnswerMs);
 
 /**
  * Seconds of continued overload at gateways after the load has fallen. The slow process finishes its waiting turns, and then
  * a second must pass without waiting turns. Gateways refuse nothing meanwhile.
  */
 const allowedCalmS = ({ gateways, turnUs }: SheddingSize): number =>
-  Math.max(recoveryS, 1 + Math.ceil((slowness * gateways * maxWaitingTurns * turnUs) / 1_000_000));
+  Math.max(recoveryS, 1 + Math.ceil((slowdownFactor * gateways * maxWaitingTurns * turnUs) / 1_000_000));
 
 export const goodputOf = ({ counts, capacity }: PhaseFigures): number => counts.sum("served") / capacity;
 

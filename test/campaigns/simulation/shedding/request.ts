@@ -16,7 +16,7 @@ export interface GatewayRequest {
   readonly answered: (answer: ClientAnswer) => void;
 }
 
-export interface Manner {
+export interface RetryBehaviour {
   readonly share: number;
   readonly attempts: number;
   /** Whether it waits for as long as the refusal asks for. */
@@ -27,7 +27,7 @@ export interface ClientRequest {
   readonly id: string;
   /** Place of its key; the greedy one has place 0. */
   readonly key: number;
-  readonly manner: Manner;
+  readonly manner: RetryBehaviour;
   readonly session: string | undefined;
   /** Whether it is sent to an inference process, without a gateway. */
   readonly isDirect: boolean;

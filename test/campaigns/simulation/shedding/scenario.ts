@@ -19,7 +19,7 @@ export interface SheddingSize {
 }
 
 /** Slowness factor of the first process. */
-export const slowness = 3;
+export const slowdownFactor = 3;
 /** Time until the last client has given up: two pauses of 5 s, and a wait. */
 const drainS = 30;
 
@@ -83,7 +83,7 @@ class SheddingRun {
         random,
         address,
         turnMs: size.turnUs / 1_000,
-        slowness: isSlow ? slowness : 1,
+        slowness: isSlow ? slowdownFactor : 1,
         begun,
       });
     });

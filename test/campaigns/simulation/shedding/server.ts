@@ -16,7 +16,7 @@ import type { Random } from "../../../support/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import { SimulatedProcess } from "./process.ts";
 import type { ClientAnswer } from "./request.ts";
-import { Wire } from "./wire.ts";
+import { SimulatedConnection } from "./wire.ts";
 
 /** Part of a turn's work before the provider call. */
 const beginShare = 0.6;
@@ -152,8 +152,8 @@ class Session implements Link {
   readonly #server: SimulatedServer;
   readonly #gateway: SimulatedProcess;
   readonly #listener: LinkListener;
-  readonly #up: Wire;
-  readonly #down: Wire;
+  readonly #up: SimulatedConnection;
+  readonly #down: SimulatedConnection;
   #process: SimulatedProcess | undefined;
   #lane: ServerLane | undefined;
   #isClosed = false;
@@ -163,8 +163,8 @@ class Session implements Link {
     this.#server = server;
     this.#gateway = gateway;
     this.#listener = listener;
-    this.#up = new Wire(time, random);
-    this.#down = new Wire(time, random);
+    this.#up = new SimulatedConnection(time, random);
+    this.#down = new SimulatedConnection(time, random);
     this.#up.send(() => this.#arrive());
   }
 

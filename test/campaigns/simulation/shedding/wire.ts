@@ -5,7 +5,7 @@ import type { VirtualTime } from "../virtual-time.ts";
 const leastMs = 0.1;
 const furtherMs = 0.2;
 
-export class Wire {
+export class SimulatedConnection {
   readonly #time: VirtualTime;
   readonly #random: Random;
   #arrivedAt = 0;

@@ -1,9 +1,9 @@
 /** Blocks of Anthropic's format. */
 import {
   textBlock,
-  said,
-  answered,
-  called,
+  userMessage,
+  assistantMessage,
+  toolResultTurn,
   base64,
   image,
   pdf,
@@ -17,53 +17,57 @@ import {
 } from "./rows.ts";
 
 export const blockFieldRows: readonly FieldRow[] = [
-  ["text", said(textBlock("Hello there")), carried("Hello there")],
-  ["image in base64", said(image), carried(base64.data)],
+  ["text", userMessage(textBlock("Hello there")), carried("Hello there")],
+  ["image in base64", userMessage(image), carried(base64.data)],
   [
     "image by URL",
-    said({ type: "image", source: { type: "url", url: "https://a.example/a.png" } }),
+    userMessage({ type: "image", source: { type: "url", url: "https://a.example/a.png" } }),
     carried("https://a.example/a.png"),
   ],
   [
     "image by file",
-    said({ type: "image", source: { type: "file", file_id: "file_1" } }),
+    userMessage({ type: "image", source: { type: "file", file_id: "file_1" } }),
     carried('"file_id":"file_1"'),
     refused("messages.0.content.0"),
   ],
-  ["image.transformations", said({ ...image, transformations: {} }), noted("messages.0.content.0.transformations")],
-  ["document in base64", said(documentBlock(pdf, { title: "T" })), carried(pdf.data)],
+  [
+    "image.transformations",
+    userMessage({ ...image, transformations: {} }),
+    noted("messages.0.content.0.transformations"),
+  ],
+  ["document in base64", userMessage(documentBlock(pdf, { title: "T" })), carried(pdf.data)],
   [
     "document of text",
-    said(documentBlock({ type: "text", media_type: "text/plain", data: "Words" })),
+    userMessage(documentBlock({ type: "text", media_type: "text/plain", data: "Words" })),
     carried("Words"),
     carried(Buffer.from("Words").toString("base64")),
   ],
   [
     "document of blocks",
-    said(documentBlock({ type: "content", content: [textBlock("Words")] }, { title: "T" })),
+    userMessage(documentBlock({ type: "content", content: [textBlock("Words")] }, { title: "T" })),
     carried("Words"),
   ],
   [
     "document by URL",
-    said(documentBlock({ type: "url", url: "https://a.example/a.pdf" })),
+    userMessage(documentBlock({ type: "url", url: "https://a.example/a.pdf" })),
     carried("https://a.example/a.pdf"),
     refused("messages.0.content.0"),
   ],
-  ["document.context", said(documentBlock(pdf, { context: "Of old" })), carried("Of old")],
+  ["document.context", userMessage(documentBlock(pdf, { context: "Of old" })), carried("Of old")],
   [
     "document.citations",
-    said(documentBlock(pdf, { citations: { enabled: true } })),
+    userMessage(documentBlock(pdf, { citations: { enabled: true } })),
     noted("messages.0.content.0.citations"),
   ],
-  ["search_result", said(search), carried("Phobos")],
+  ["search_result", userMessage(search), carried("Phobos")],
   [
     "search_result.citations",
-    said({ ...search, citations: { enabled: true } }),
+    userMessage({ ...search, citations: { enabled: true } }),
     noted("messages.0.content.0.citations"),
   ],
-  ["container_upload", said({ type: "container_upload", file_id: "f" }), refused("messages.0.content.0.type")],
-  ["compaction", answered({ type: "compaction", content: "c" }), refused("messages.1.content.0.type")],
-  ["fallback", answered({ type: "fallback", from: {}, to: {} }), refused("messages.1.content.0.type")],
+  ["container_upload", userMessage({ type: "container_upload", file_id: "f" }), refused("messages.0.content.0.type")],
+  ["compaction", assistantMessage({ type: "compaction", content: "c" }), refused("messages.1.content.0.type")],
+  ["fallback", assistantMessage({ type: "fallback", from: {}, to: {} }), refused("messages.1.content.0.type")],
   [
     "system inside",
     {
@@ -86,19 +90,19 @@ export const blockFieldRows: readonly FieldRow[] = [
   ],
   [
     "thinking",
-    answered({ type: "thinking", thinking: "Hm.", signature: "c2ln" }, textBlock("Yes")),
+    assistantMessage({ type: "thinking", thinking: "Hm.", signature: "c2ln" }, textBlock("Yes")),
     carried('"signature":"c2ln"'),
     noted("messages.1.content.0"),
   ],
   [
     "redacted_thinking",
-    answered({ type: "redacted_thinking", data: "aGlk" }, textBlock("Yes")),
+    assistantMessage({ type: "redacted_thinking", data: "aGlk" }, textBlock("Yes")),
     carried('"data":"aGlk"'),
     noted("messages.1.content.0"),
   ],
   [
     "citations of the web",
-    answered(
+    assistantMessage(
       textBlock("Yes", {
         citations: [
           {
@@ -115,28 +119,37 @@ export const blockFieldRows: readonly FieldRow[] = [
   ],
   [
     "citations of a document",
-    answered(textBlock("Yes", { citations: [{ type: "char_location", document_index: 0 }] })),
+    assistantMessage(textBlock("Yes", { citations: [{ type: "char_location", document_index: 0 }] })),
     noted("messages.1.content.0.citations"),
   ],
-  ["tool_use", called({ content: "1" }), carried('"input":{"b":1}'), carried(innerJson(JSON.stringify({ b: 1 })))],
-  ["tool_result of blocks", called({ content: [textBlock("one"), image] }), carried(base64.data)],
-  ["tool_result of a document", called({ content: [documentBlock(pdf)] }), carried(pdf.data)],
-  ["tool_result of a search_result", called({ content: [search] }), carried("Phobos")],
+  [
+    "tool_use",
+    toolResultTurn({ content: "1" }),
+    carried('"input":{"b":1}'),
+    carried(innerJson(JSON.stringify({ b: 1 }))),
+  ],
+  ["tool_result of blocks", toolResultTurn({ content: [textBlock("one"), image] }), carried(base64.data)],
+  ["tool_result of a document", toolResultTurn({ content: [documentBlock(pdf)] }), carried(pdf.data)],
+  ["tool_result of a search_result", toolResultTurn({ content: [search] }), carried("Phobos")],
   [
     "tool_result of a tool_reference",
-    called({ content: [{ type: "tool_reference", tool_name: "a" }] }),
+    toolResultTurn({ content: [{ type: "tool_reference", tool_name: "a" }] }),
     carried("Tool found: a"),
   ],
   [
     "tool_result.is_error",
-    called({ content: "no", is_error: true }),
+    toolResultTurn({ content: "no", is_error: true }),
     carried('"is_error":true'),
     noted("messages.2.content.0.is_error"),
   ],
-  ["tool_result.toolset_name", called({ content: "1", toolset_name: "t" }), noted("messages.2.content.0.toolset_name")],
+  [
+    "tool_result.toolset_name",
+    toolResultTurn({ content: "1", toolset_name: "t" }),
+    noted("messages.2.content.0.toolset_name"),
+  ],
   [
     "server_tool_use",
-    answered(
+    assistantMessage(
       { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Mars" } },
       {
         type: "web_search_tool_result",
@@ -148,7 +161,7 @@ export const blockFieldRows: readonly FieldRow[] = [
   ],
   [
     "mcp_tool_use",
-    answered(
+    assistantMessage(
       { type: "mcp_tool_use", id: "mcptoolu_1", name: "find", server_name: "m", input: { q: "Mars" } },
       { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", content: [textBlock("Phobos")] },
     ),
@@ -156,7 +169,7 @@ export const blockFieldRows: readonly FieldRow[] = [
   ],
   [
     "advisor_tool_result",
-    answered(
+    assistantMessage(
       { type: "server_tool_use", id: "srvtoolu_1", name: "advisor", input: {} },
       { type: "advisor_tool_result", tool_use_id: "srvtoolu_1", content: "Wait." },
     ),

@@ -1,7 +1,7 @@
 /** Parts of requests in Anthropic's format, and the fate of a field. */
 export const textBlock = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });
-export const said = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
-export const answered = (...content: readonly object[]) => ({
+export const userMessage = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+export const assistantMessage = (...content: readonly object[]) => ({
   messages: [
     { role: "user", content: "Hi" },
     { role: "assistant", content },
@@ -9,8 +9,8 @@ export const answered = (...content: readonly object[]) => ({
   ],
 });
 export const declaredTool = (more: object = {}) => ({ name: "a", input_schema: { type: "object" }, ...more });
-export const typed = (type: string, more: object = {}) => ({ tools: [{ type, name: "a", ...more }] });
-export const called = (result: object) => ({
+export const typedTool = (type: string, more: object = {}) => ({ tools: [{ type, name: "a", ...more }] });
+export const toolResultTurn = (result: object) => ({
   tools: [declaredTool()],
   messages: [
     { role: "user", content: "Hi" },
@@ -29,7 +29,7 @@ export const search = {
   title: "Moons",
   content: [textBlock("Phobos")],
 };
-export const edits = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
+export const contextEdits = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
 export const schema = {
   type: "object",
   properties: { a: { type: "string" } },
@@ -39,10 +39,10 @@ export const schema = {
 export const format = { type: "json_schema", schema };
 
 /** A field's fate: a part of the body sent to the provider, or its path in a warning or a refusal. */
-export type Fate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
-export type FieldRow = readonly [field: string, body: object, atClaude: Fate, elsewhere?: Fate];
+export type FieldFate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
+export type FieldRow = readonly [field: string, body: object, atClaude: FieldFate, elsewhere?: FieldFate];
 
-export const carried = (words: string): Fate => ({ carried: words });
-export const noted = (path: string): Fate => ({ noted: path });
-export const refused = (path: string): Fate => ({ refused: path });
+export const carried = (words: string): FieldFate => ({ carried: words });
+export const noted = (path: string): FieldFate => ({ noted: path });
+export const refused = (path: string): FieldFate => ({ refused: path });
 export const innerJson = (value: unknown): string => JSON.stringify(value).slice(1, -1);

@@ -2,7 +2,7 @@
 import {
   textBlock,
   declaredTool,
-  edits,
+  contextEdits,
   schema,
   format,
   type FieldRow,
@@ -62,7 +62,12 @@ export const settingFieldRows: readonly FieldRow[] = [
     carried('"cache_control":{"type":"ephemeral"}'),
     noted("cache_control"),
   ],
-  ["context_management", { context_management: edits }, carried(innerJson(edits)), noted("context_management")],
+  [
+    "context_management",
+    { context_management: contextEdits },
+    carried(innerJson(contextEdits)),
+    noted("context_management"),
+  ],
   [
     "mcp_servers that are not allowed",
     { mcp_servers: [{ type: "url", name: "m", url: "https://m.example/" }] },

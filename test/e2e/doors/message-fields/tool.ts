@@ -1,5 +1,5 @@
 /** Tools of Anthropic's format. */
-import { declaredTool, typed, type FieldRow, carried, noted, refused } from "./rows.ts";
+import { declaredTool, typedTool, type FieldRow, carried, noted, refused } from "./rows.ts";
 
 export const toolFieldRows: readonly FieldRow[] = [
   ["a function", { tools: [declaredTool({ description: "Reads." })] }, carried('"description":"Reads."')],
@@ -18,33 +18,33 @@ export const toolFieldRows: readonly FieldRow[] = [
   ...["allowed_callers", "eager_input_streaming", "input_examples"].map(
     (name): FieldRow => [name, { tools: [declaredTool({ [name]: [] })] }, noted(`tools.0.${name}`)],
   ),
-  ["bash", typed("bash_20250124"), carried('"type":"bash_20250124"'), noted("tools.0.type")],
+  ["bash", typedTool("bash_20250124"), carried('"type":"bash_20250124"'), noted("tools.0.type")],
   [
     "text_editor",
-    typed("text_editor_20250728", { max_characters: 9 }),
+    typedTool("text_editor_20250728", { max_characters: 9 }),
     carried('"max_characters":9'),
     noted("tools.0.type"),
   ],
   [
     "computer",
-    typed("computer_20251124", { display_width_px: 1, display_height_px: 1, enable_zoom: true }),
+    typedTool("computer_20251124", { display_width_px: 1, display_height_px: 1, enable_zoom: true }),
     carried('"enable_zoom":true'),
     noted("tools.0.type"),
   ],
-  ["memory", typed("memory_20250818"), carried('"type":"memory_20250818"'), noted("tools.0.type")],
+  ["memory", typedTool("memory_20250818"), carried('"type":"memory_20250818"'), noted("tools.0.type")],
   [
     "web_search",
-    typed("web_search_20260209", { max_uses: 3, allowed_domains: ["a.example"] }),
+    typedTool("web_search_20260209", { max_uses: 3, allowed_domains: ["a.example"] }),
     carried('"type":"web_search_20260209"'),
     carried('"name":"web_search"'),
   ],
   [
     "web_search, other",
-    typed("web_search_20260209", { allowed_callers: ["direct"] }),
+    typedTool("web_search_20260209", { allowed_callers: ["direct"] }),
     noted("tools.0.allowed_callers"),
   ],
-  ["web_fetch", typed("web_fetch_20260309", { use_cache: false }), noted("tools.0.use_cache")],
-  ["code_execution", typed("code_execution_20250825"), carried("code_interpreter")],
+  ["web_fetch", typedTool("web_fetch_20260309", { use_cache: false }), noted("tools.0.use_cache")],
+  ["code_execution", typedTool("code_execution_20250825"), carried("code_interpreter")],
   [
     "tool_search",
     {
@@ -56,7 +56,7 @@ export const toolFieldRows: readonly FieldRow[] = [
     },
     carried("tool_search"),
   ],
-  ["mcp_toolset.configs", typed("mcp_toolset", { mcp_server_name: "m", configs: {} }), noted("tools.0.configs")],
-  ["advisor", typed("advisor_20260301", { model: "m" }), refused("tools.0.type")],
-  ["browser_toolset", typed("browser_toolset_20260801"), refused("tools.0.type")],
+  ["mcp_toolset.configs", typedTool("mcp_toolset", { mcp_server_name: "m", configs: {} }), noted("tools.0.configs")],
+  ["advisor", typedTool("advisor_20260301", { model: "m" }), refused("tools.0.type")],
+  ["browser_toolset", typedTool("browser_toolset_20260801"), refused("tools.0.type")],
 ];

@@ -55,7 +55,7 @@ interface Unprobed {
 }
 
 /** Fields without effect at a provider, with the reason. */
-export const unprobed: readonly Unprobed[] = [
+export const fieldsWithoutEffect: readonly Unprobed[] = [
   {
     fields: /^(model|models|provider|plugins|service_tier|transforms|truncation|modalities)(\.(?!zz)|<|$)/,
     reason: "They choose the endpoint, or what is done beside asking it.",

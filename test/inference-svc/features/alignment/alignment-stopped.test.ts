@@ -5,7 +5,7 @@ import { compileRule } from "@sluice/inference-svc/features/alignment/rules/comp
 import fc from "fast-check";
 import { type Reply, chatChunk, chatStream } from "../../../support/providers/upstream.ts";
 import { functionTool, itemsOf, newScope } from "../../asking.ts";
-import { type Aligning, aligned, startAligning } from "./alignment.ts";
+import { type AlignmentTest, runAlignedTurn, startAlignmentTest } from "./alignment.ts";
 
 /** An answer without an end. */
 const begun = (...deltas: readonly object[]): Reply => ({
@@ -17,9 +17,9 @@ const call = (name: string): Reply =>
   begun({ tool_calls: [{ index: 0, id: "call_1", function: { name, arguments: '{"a' } }] });
 
 describe("an answer stopped over sockets", () => {
-  let installation: Aligning;
+  let installation: AlignmentTest;
   beforeEach(async () => {
-    installation = await startAligning();
+    installation = await startAlignmentTest();
   });
   afterEach(() => installation.stop());
 
@@ -27,7 +27,12 @@ describe("an answer stopped over sockets", () => {
     installation.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
     const asked = newScope();
     const closed = installation.acme.nextClose();
-    const ending = await aligned(installation, ["At most 9 words.", "No exclamation marks"], { stream: true }, asked);
+    const ending = await runAlignedTurn(
+      installation,
+      ["At most 9 words.", "No exclamation marks"],
+      { stream: true },
+      asked,
+    );
     await closed;
     expect(itemsOf(ending.events)).toMatchObject([{ content: [{ text: "Prices are fixed." }] }]);
     expect(ending.events).not.toContainEqual(expect.objectContaining({ delta: "Ten off! " }));
@@ -63,7 +68,7 @@ describe("an answer stopped over sockets", () => {
     installation.acme.script([reply]);
     const asked = newScope();
     const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
-    const { fault, events } = await aligned(installation, [rule], fields, asked);
+    const { fault, events } = await runAlignedTurn(installation, [rule], fields, asked);
     expect([fault?.status, events.map(({ type }) => type)]).toEqual([403, ["start"]]);
     expect(fault?.metadata).toMatchObject({ alignment: { rejected: [{ ...item, status: "incomplete" }] } });
     expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
@@ -73,7 +78,7 @@ describe("an answer stopped over sockets", () => {
     installation.acme.script([words("a".repeat(10_000), "b")]);
     const closed = installation.acme.nextClose();
     const asked = newScope();
-    const { fault } = await aligned(installation, ["At least 2 words."], { stream: true }, asked);
+    const { fault } = await runAlignedTurn(installation, ["At least 2 words."], { stream: true }, asked);
     await closed;
     expect(fault?.status).toBe(503);
     expect(fault?.metadata).toMatchObject({ alignment: { calls: [{ outcome: "unavailable", reason: "cut" }] } });
@@ -85,7 +90,7 @@ describe("an answer stopped over sockets", () => {
     installation.acme.script([words("Ten off")]);
     const asked = newScope();
     const arrived = installation.acme.nextRequest();
-    const ending = aligned(installation, ["No exclamation marks"], { stream: true }, asked);
+    const ending = runAlignedTurn(installation, ["No exclamation marks"], { stream: true }, asked);
     await arrived;
     const closed = installation.acme.nextClose();
     asked.abort.abort(new Error("left"));

@@ -3,9 +3,17 @@ import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, type Ending, asking, newScope, openEngine, run } from "../../asking.ts";
+import {
+  type TestScope,
+  type Engine,
+  type TurnResult,
+  testRequest,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 
-export interface Aligning {
+export interface AlignmentTest {
   readonly acme: Upstream;
   /** A dearer endpoint of the same model. */
   readonly backup: Upstream;
@@ -15,7 +23,7 @@ export interface Aligning {
 }
 
 /** @param settings of the configuration file, instead of those here */
-export async function startAligning(settings: object = {}): Promise<Aligning> {
+export async function startAlignmentTest(settings: object = {}): Promise<AlignmentTest> {
   const acme = await startUpstream();
   const backup = await startUpstream();
   const judge = await startUpstream();
@@ -53,7 +61,7 @@ export async function startAligning(settings: object = {}): Promise<Aligning> {
 }
 
 /** The answer of a judge with this probability. */
-export const says = (probability: number): Reply =>
+export const judgeReply = (probability: number): Reply =>
   chatAnswer({
     content: JSON.stringify({ evidence: "x", verdict: probability >= 0.5 ? "broken" : "followed", probability }),
   });
@@ -61,18 +69,18 @@ export const says = (probability: number): Reply =>
 export const textAnswer = (content: string): Reply => chatAnswer({ role: "assistant", content });
 
 type Settings = Exclude<MessageInitShape<typeof AlignmentPluginSchema>, { $typeName: string }>;
-type Fields = Parameters<typeof asking>[0] & { readonly alignment?: Settings };
+type Fields = Parameters<typeof testRequest>[0] & { readonly alignment?: Settings };
 
 /** A turn under the plugin, without a stream unless the fields say otherwise. */
-export const aligned = (
-  { engine }: Pick<Aligning, "engine">,
+export const runAlignedTurn = (
+  { engine }: Pick<AlignmentTest, "engine">,
   rules: readonly string[],
   { alignment = {}, ...fields }: Fields = {},
-  asked: Asked = newScope(),
-): Promise<Ending> =>
-  run(
+  asked: TestScope = newScope(),
+): Promise<TurnResult> =>
+  runTestTurn(
     engine.turn,
-    asking({
+    testRequest({
       stream: false,
       plugins: { alignment: create(AlignmentPluginSchema, { ...alignment, rules: [...rules] }) },
       ...fields,

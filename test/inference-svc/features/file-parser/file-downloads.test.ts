@@ -7,7 +7,7 @@ import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/tu
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { textPdf } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";
+import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { block, guardrailOf } from "../guardrails/gating.js";
 
 let provider: Upstream;
@@ -57,9 +57,9 @@ const naming = (url: string, fields: object = {}): Partial<TurnRequest> => ({
 
 const plugin = (settings: object) => ({ fileParser: create(FileParserPluginSchema, settings) });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: Asked = newScope()) {
+async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope()) {
   const before = provider.requests.length;
-  const { fault } = await run(engine.turn, asking({ models: [model], ...request }), asked);
+  const { fault } = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), asked);
   const sent = provider.requests.length > before ? provider.requests.at(-1)?.json : undefined;
   const content = (sent?.["messages"] as { readonly content: unknown }[] | undefined)?.[0]?.content;
   return { fault: fault?.message, status: fault?.status, content, stages: asked.scope.trace.stages };
@@ -119,7 +119,7 @@ test("guardrails scan a fetched file", async () => {
 
 test("a dry run fetches nothing and notes it", async () => {
   const { scope } = newScope();
-  await engine.planDryRun(asking({ models: ["acme/text"], ...naming(`${site.url}/a.pdf`) }), scope);
+  await engine.planDryRun(testRequest({ models: ["acme/text"], ...naming(`${site.url}/a.pdf`) }), scope);
   expect(scope.trace.stages[0]).toMatchObject({ data: { engine: "fetch", action: "not_run" } });
   expect(site.requests).toHaveLength(0);
 });

@@ -17,7 +17,7 @@ import {
 } from "../../../support/documents/office.ts";
 import { toDataUrl, pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { type Filter, type GuardrailFields, block, flag, guardrailOf, redact } from "../guardrails/gating.js";
 
 const fileParser = (pdfEngine = "") => ({ fileParser: create(FileParserPluginSchema, { pdfEngine }) });
@@ -79,7 +79,7 @@ interface Sent {
 async function sent(request: Partial<TurnRequest>, caller: Partial<Caller> = {}): Promise<Sent> {
   const asked = newScope(caller);
   const before = upstream.requests.length;
-  const { fault } = await run(engine.turn, asking(structuredClone(request)), asked);
+  const { fault } = await runTestTurn(engine.turn, testRequest(structuredClone(request)), asked);
   const body = upstream.requests.length > before ? upstream.requests.at(-1)?.json : undefined;
   const messages = body?.["messages"] as { readonly content: unknown }[] | undefined;
   return {
@@ -153,7 +153,7 @@ describe("the plugin", () => {
       ],
     });
     const request = { models: ["acme/files", "acme/text"], plugins: fileParser(), ...sending({ file_data: pdf }) };
-    const { fault } = await run(openEngine(file).turn, asking(request));
+    const { fault } = await runTestTurn(openEngine(file).turn, testRequest(request));
     const types = failing.requests.map(
       ({ json }) => (json["messages"] as { readonly content: { readonly type: string }[] }[])[0]?.content[1]?.type,
     );
@@ -168,7 +168,8 @@ describe("the plugin", () => {
     );
     const fault = async (text: string) => {
       const files = { filename: "b.csv", file_data: csv(text) };
-      return (await run(turn, asking({ models: ["acme/text"], plugins: fileParser(), ...sending(files) }))).fault;
+      return (await runTestTurn(turn, testRequest({ models: ["acme/text"], plugins: fileParser(), ...sending(files) })))
+        .fault;
     };
     const [short, longest, long] = [
       await fault("x,y"),
@@ -281,7 +282,7 @@ describe("the plugin", () => {
   test("shows the text in a dry run", async () => {
     const asked = newScope();
     const { scope } = asked;
-    const request = asking({
+    const request = testRequest({
       models: ["acme/text"],
       plugins: fileParser(),
       ...sending({ filename: "a.pdf", file_data: pdf }),
@@ -466,8 +467,8 @@ describe("a guardrail", () => {
   });
 
   test("leaves no redacted text in the request itself", async () => {
-    const request = structuredClone(asking({ models, plugins: fileParser(), ...sending({ file_data: pdf }) }));
-    await run(engine.turn, request, newScope(under([redact("secret-\\d", "[M]")])));
+    const request = structuredClone(testRequest({ models, plugins: fileParser(), ...sending({ file_data: pdf }) }));
+    await runTestTurn(engine.turn, request, newScope(under([redact("secret-\\d", "[M]")])));
     const parts = request.input[0]?.["content"] as { readonly file_data?: string }[] | undefined;
     expect(parts?.[1]?.file_data).toBe(
       `data:text/markdown;base64,${Buffer.from("The [M] of a PDF").toString("base64")}`,

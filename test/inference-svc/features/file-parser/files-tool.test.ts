@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { textPdf } from "../../../support/documents/pdf.ts";
-import { answering, calling, hosted } from "../../../support/tool-replies.ts";
+import { textReply, callReply, hosted } from "../../../support/tool-replies.ts";
 import { newScope } from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolInstallation, shown } from "../../agent-loop/calling-tools.ts";
+import { ToolInstallation, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
 
@@ -27,7 +27,7 @@ const content = [
 const input = [{ type: "message", role: "user", content }];
 
 const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, asked = newScope()) => {
-  installation.outer.script([...calls.map((args) => calling({ name: "service_files", args })), answering("7.")]);
+  installation.outer.script([...calls.map((args) => callReply({ name: "service_files", args })), textReply("7.")]);
   return installation.run({ tools: [hosted("service:files")], input, ...fields }, asked);
 };
 const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
@@ -42,19 +42,19 @@ test("the model sees names first, then the listed, searched and read text, as da
     { file_id: "file_0", filename: "long.txt", kind: "text" },
     { file_id: "file_1", filename: "report.pdf", kind: "pdf" },
   ];
-  expect(shown(events)[0]).toMatchObject({
+  expect(finishedItems(events)[0]).toMatchObject({
     type: "service:files",
     status: "completed",
     operation: "list",
     result: { files },
   });
   const { events: found } = await turn([{ operation: "search", query: "code" }]);
-  expect(shown(found)[0]).toMatchObject({
+  expect(finishedItems(found)[0]).toMatchObject({
     result: { hits: [{ file_id: "file_0", offset: 30_005 }, { file_id: "file_1" }] },
   });
   expect(told()).toMatch(/nothing in it is an instruction[\s\S]*The Code is 7\.[\s\S]*Code of the report/);
   const { events: read } = await turn([{ operation: "read", file_id: "file_0" }]);
-  expect(shown(read)[0]).toMatchObject({
+  expect(finishedItems(read)[0]).toMatchObject({
     result: { offset: 0, characters: 20_000, of: long.length, next_offset: 20_000 },
   });
   await turn([{ operation: "read", file_id: "file_0", offset: 30_000 }]);
@@ -71,7 +71,7 @@ test.each([
 ])("an impossible call is reported to the model: %j", async (args, error) => {
   const { events, fault } = await turn([args]);
   expect(fault).toBeUndefined();
-  expect(shown(events)[0]).toMatchObject({ type: "service:files", status: "incomplete", error });
+  expect(finishedItems(events)[0]).toMatchObject({ type: "service:files", status: "incomplete", error });
   expect(JSON.parse(told())).toEqual({ error });
 });
 
@@ -81,7 +81,7 @@ test("an unreadable PDF is an error of the call", async () => {
     input: [{ type: "message", role: "user", content: [broken] }],
   });
   expect(fault).toBeUndefined();
-  expect(shown(events)[0]).toMatchObject({ status: "incomplete", error: expect.any(String) });
+  expect(finishedItems(events)[0]).toMatchObject({ status: "incomplete", error: expect.any(String) });
 });
 
 test("rules of the key hold for the read text, wherever the tool cuts it", async () => {
@@ -95,8 +95,8 @@ test("rules of the key hold for the read text, wherever the tool cuts it", async
 test("a call in an ending turn reads nothing more", async () => {
   const asked = newScope();
   installation.outer.script([
-    calling({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),
-    answering("7."),
+    callReply({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),
+    textReply("7."),
   ]);
   const before = installation.outer.requests.length;
   const first = installation.outer.nextRequest().then(() => asked.abort.abort(new Error("left")));
@@ -112,6 +112,6 @@ test("without files the model does not get the tool", async () => {
 
 test("an earlier item becomes its call again", async () => {
   const { events } = await turn([{ operation: "read", file_id: "file_0" }]);
-  await turn([], { input: [...input, ...shown(events), { type: "message", role: "user", content: "And?" }] });
+  await turn([], { input: [...input, ...finishedItems(events), { type: "message", role: "user", content: "And?" }] });
   expect(JSON.stringify(installation.sent("outer").messages)).toMatch(/service_files[\s\S]*is not kept/);
 });

@@ -7,7 +7,16 @@ import { noPackages } from "@sluice/inference-svc/models/upstream/ai-sdk/load.js
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { pdfPages, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, itemsOf, newScope, noHold, openEngine, run } from "../../asking.js";
+import {
+  type TestScope,
+  type Engine,
+  testRequest,
+  itemsOf,
+  newScope,
+  unlimitedBudget,
+  openEngine,
+  runTestTurn,
+} from "../../asking.js";
 
 let provider: Upstream;
 let reader: Upstream;
@@ -23,7 +32,7 @@ function open(role: object = {}): void {
   held = [];
   const reserve: Budgets["reserve"] = (_, pico) => {
     held.push(pico);
-    return Promise.resolve(noHold);
+    return Promise.resolve(unlimitedBudget);
   };
   const file = configSchema.parse({
     providers: [
@@ -68,8 +77,8 @@ const sending = (file_data: string): Partial<TurnRequest> => ({
   input: [{ type: "message", role: "user", content: [{ type: "input_file", file_data }] }],
 });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: Asked = newScope({ hasBudget: true })) {
-  const ending = await run(engine.turn, asking({ models: [model], ...request }), asked);
+async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope({ hasBudget: true })) {
+  const ending = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), asked);
   return { ...ending, stages: asked.scope.trace.stages };
 }
 const sentToAcme = () =>

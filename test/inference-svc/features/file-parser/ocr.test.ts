@@ -8,7 +8,7 @@ import { configSchema } from "@sluice/proto/config/config-file.js";
 import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";
+import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { guardrailOf, redact } from "../guardrails/gating.js";
 
 const transcript = "## Page 1\n\nThe secret-1 of a scan";
@@ -51,9 +51,13 @@ const sending = (file_data: string): Partial<TurnRequest> => ({
 });
 const withEngine = (pdfEngine: string) => ({ fileParser: create(FileParserPluginSchema, { pdfEngine }) });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: Asked = newScope()) {
+async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope()) {
   const before = provider.requests.length;
-  const { fault } = await run(engine.turn, asking({ models: [model], ...structuredClone(request) }), asked);
+  const { fault } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: [model], ...structuredClone(request) }),
+    asked,
+  );
   const sent = provider.requests.length > before ? provider.requests.at(-1)?.json : undefined;
   const content = (sent?.["messages"] as { readonly content: unknown }[] | undefined)?.[0]?.content;
   return { fault: fault?.message, status: fault?.status, content, stages: asked.scope.trace.stages };
@@ -117,7 +121,7 @@ test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s"
 
 test("a dry run calls no model", async () => {
   const { scope } = newScope();
-  await engine.planDryRun(asking({ models: ["acme/text"], ...sending(scan) }), scope);
+  await engine.planDryRun(testRequest({ models: ["acme/text"], ...sending(scan) }), scope);
   expect([scope.trace.stages[0], reader.requests.length]).toMatchObject([{ data: { action: "not_run" } }, 0]);
 });
 

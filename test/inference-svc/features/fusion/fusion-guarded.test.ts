@@ -9,7 +9,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../../asking.ts";
+import { type Engine, testRequest, testConfig, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.ts";
 import { type Filter, block, flag, guardrailOf, redact } from "../guardrails/gating.ts";
 
 let panel: Upstream;
@@ -45,7 +45,7 @@ beforeEach(() => {
 async function asked(deltas: readonly object[], filter: Filter) {
   panel.script([{ chunks: [{ sse: [...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "stop"), "[DONE]"] }] }]);
   const asker = newScope({ guardrail: guardrailOf([filter]) });
-  const { events, fault } = await run(engine.turn, asking({ models: ["service/fusion"] }), asker);
+  const { events, fault } = await runTestTurn(engine.turn, testRequest({ models: ["service/fusion"] }), asker);
   const told = (step: string) =>
     events.flatMap((event) =>
       event.type === "native" && event.name === `response.fusion_call.${step}`
@@ -88,7 +88,11 @@ test("an answer blocked after a tool call is not shown, with the reason", async 
   ]);
   const fusion = create(FusionPluginSchema, { toolsJson: Buffer.from('[{"type":"service:datetime"}]') });
   const asker = newScope({ guardrail: guardrailOf([block("plutonium", "<m>")]) });
-  const { events } = await run(engine.turn, asking({ models: ["service/fusion"], plugins: { fusion } }), asker);
+  const { events } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: ["service/fusion"], plugins: { fusion } }),
+    asker,
+  );
   expect(itemsOf(events)[0]).toMatchObject({
     failed_models: [{ model: "acme/a", error: "Blocked by a guardrail: <m>", status_code: 403 }],
   });

@@ -1,11 +1,11 @@
 /** The catalogue's panels of fusion. */
 import { expect, test } from "@jest/globals";
 import { defaultPresets } from "@sluice/inference-svc/features/fusion/default-presets.js";
-import { openDecider, priced } from "../routers/deciding.ts";
+import { openDecider, pricedEndpoint } from "../routers/deciding.ts";
 
 const model = (id: string, price: number | undefined, general?: number, more: object = {}) => ({
   id,
-  endpoints: [priced(id, price)],
+  endpoints: [pricedEndpoint(id, price)],
   ...(general !== undefined && { scores: { general } }),
   ...more,
 });

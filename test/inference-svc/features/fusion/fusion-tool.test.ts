@@ -6,7 +6,7 @@ import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AlignmentPluginSchema, FusionPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { answering, calling, callingStream, datetime, hosted } from "../../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream, datetime, hosted } from "../../../support/tool-replies.ts";
 import {
   type Reply,
   type Upstream,
@@ -15,7 +15,16 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, itemsOf, newScope, noHold, openEngine, run } from "../../asking.ts";
+import {
+  type Engine,
+  testRequest,
+  testConfig,
+  itemsOf,
+  newScope,
+  unlimitedBudget,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
 
 const names = ["a", "b", "lead", "outer"] as const;
@@ -46,7 +55,8 @@ beforeAll(async () => {
     },
   };
   engine = openEngine(file, undefined, undefined, {
-    reserve: () => (spent ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent")) : Promise.resolve(noHold)),
+    reserve: () =>
+      spent ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent")) : Promise.resolve(unlimitedBudget),
   });
 });
 afterAll(async () => {
@@ -61,20 +71,20 @@ const analysis = {
   unique_insights: [],
   blind_spots: [],
 };
-const compares = answering(JSON.stringify(analysis));
+const compares = textReply(JSON.stringify(analysis));
 const call = (args: unknown = {}, id?: string) => ({ name: "service_fusion", args, ...(id !== undefined && { id }) });
 
 beforeEach(() => {
   spent = false;
-  upstreams.a.script([answering("A says LSM.")]);
-  upstreams.b.script([answering("B says B-tree.")]);
+  upstreams.a.script([textReply("A says LSM.")]);
+  upstreams.b.script([textReply("B says B-tree.")]);
   upstreams.lead.script([compares]);
-  upstreams.outer.script([calling(call()), answering("Both.")]);
+  upstreams.outer.script([callReply(call()), textReply("Both.")]);
 });
 
 const tool = (parameters: object = {}, spelling?: string) => hosted("service:fusion", parameters, spelling);
 const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  run(engine.turn, asking({ models: ["acme/outer"], stream: false, tools: [tool()], ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ models: ["acme/outer"], stream: false, tools: [tool()], ...fields }), asked);
 const plugin = (fields: Parameters<typeof create<typeof FusionPluginSchema>>[1]) => ({
   plugins: { fusion: create(FusionPluginSchema, fields) },
 });
@@ -141,7 +151,7 @@ describe("a call", () => {
   test("in a stream each step is sent when it happens, and parallel calls keep their places", async () => {
     upstreams.a.script([chatStream("A says ", "LSM.")]);
     upstreams.b.script([{ status: 429 }]);
-    upstreams.outer.script([callingStream("Let me ask. ", {}, call()), chatStream("Both", ".")]);
+    upstreams.outer.script([callReplyStream("Let me ask. ", {}, call()), chatStream("Both", ".")]);
     const { events, fault } = await turn({ stream: true, tools: [datetime(), tool({}, "vendor:fusion")] });
     expect(fault).toBeUndefined();
     expect(itemsOf(events)).toMatchObject([
@@ -176,7 +186,7 @@ describe("a call", () => {
     upstreams.a.script([{ status: 429 }]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.outer.script(
-      stream ? [callingStream("", call()), chatStream("Alone.")] : [calling(call()), answering("Alone.")],
+      stream ? [callReplyStream("", call()), chatStream("Alone.")] : [callReply(call()), textReply("Alone.")],
     );
     const { events, fault } = await turn({ stream });
     expect(fault).toBeUndefined();
@@ -189,7 +199,7 @@ describe("a call", () => {
   });
 
   test("a prompt replaces the conversation, for the panel and the analyst", async () => {
-    upstreams.outer.script([calling(call({ prompt: "LSM or B-tree?" })), answering("Both.")]);
+    upstreams.outer.script([callReply(call({ prompt: "LSM or B-tree?" })), textReply("Both.")]);
     await turn({ text: "Something private first." });
     expect(sent("a").messages.slice(1)).toEqual([{ role: "user", content: "LSM or B-tree?" }]);
     const analyst = JSON.stringify(sent("lead").messages);
@@ -204,8 +214,8 @@ describe("a call", () => {
     const page = { url: "https://a.example/lsm", title: "On LSM", start_index: 0, end_index: 1 };
     const annotations = [{ type: "url_citation", url_citation: page }];
     upstreams.a.script([chatAnswer({ role: "assistant", content: "A.", annotations })]);
-    const ends = answering("See https://a.example/lsm.");
-    upstreams[writer].script([writer === "lead" ? compares : calling(call()), ends]);
+    const ends = textReply("See https://a.example/lsm.");
+    upstreams[writer].script([writer === "lead" ? compares : callReply(call()), ends]);
     const { events } = await turn(fields);
     expect(shown(events)).toMatchObject([
       { sources: [{ title: "On LSM", url: page.url }] },
@@ -215,7 +225,7 @@ describe("a call", () => {
 
   test("an unreadable call reaches no panel", async () => {
     const before = asked();
-    upstreams.outer.script([calling(call({ question: "?" })), answering("Alone.")]);
+    upstreams.outer.script([callReply(call({ question: "?" })), textReply("Alone.")]);
     const { events } = await turn();
     expect(shown(events)[0]).toMatchObject({ status: "incomplete", error: "question: unknown field" });
     expect(askedSince(before)).toEqual([0, 0, 0, 2]);
@@ -229,9 +239,9 @@ describe("once a turn", () => {
     const before = asked();
     const second = { name: "service_fusion__1", args: {} };
     upstreams.outer.script([
-      calling(call({}, "c1"), { ...second, id: "c2" }),
-      calling(call({ prompt: "And?" }, "c3")),
-      answering("Both."),
+      callReply(call({}, "c1"), { ...second, id: "c2" }),
+      callReply(call({ prompt: "And?" }, "c3")),
+      textReply("Both."),
     ]);
     const { events, fault } = await turn({ tools: [tool(), tool({ analysis_models: ["acme/b"] })] });
     expect(fault).toBeUndefined();
@@ -241,7 +251,7 @@ describe("once a turn", () => {
 
   test("a panel of the slug is the one of the turn", async () => {
     const before = asked();
-    upstreams.lead.script([compares, calling(call()), answering("Both.")]);
+    upstreams.lead.script([compares, callReply(call()), textReply("Both.")]);
     const { events } = await turn({ models: ["service/fusion"] });
     expect(shown(events)).toMatchObject([{ status: "completed" }, once, { type: "message" }]);
     expect(askedSince(before)).toEqual([1, 1, 3, 0]);
@@ -265,7 +275,7 @@ describe("settings", () => {
       "outer",
     ],
   ])("%s", async (_, parameters, fields, panel, analyst) => {
-    upstreams.outer.script([calling(call()), ...(analyst === "outer" ? [compares] : []), answering("Both.")]);
+    upstreams.outer.script([callReply(call()), ...(analyst === "outer" ? [compares] : []), textReply("Both.")]);
     const before = asked();
     const { events } = await turn({ tools: [tool(parameters)], ...plugin(fields) });
     expect(panelOf(events)).toEqual(panel);
@@ -301,8 +311,8 @@ describe("settings", () => {
       }),
     });
     const ask = (parameters: object) =>
-      run(bare.turn, asking({ models: ["acme/outer"], stream: false, tools: [tool(parameters)] }));
-    upstreams.outer.script([calling(call()), compares, answering("Both.")]);
+      runTestTurn(bare.turn, testRequest({ models: ["acme/outer"], stream: false, tools: [tool(parameters)] }));
+    upstreams.outer.script([callReply(call()), compares, textReply("Both.")]);
     const { events } = await ask({ analysis_models: ["acme/a"] });
     expect(shown(events)).toMatchObject([{ analysis }, { content: [{ text: "Both." }] }]);
     const { fault } = await ask({});
@@ -316,9 +326,9 @@ describe("policies", () => {
     upstreams.a.script([chatStream("It is SEC", "RET-2.")]);
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([
-      answering(JSON.stringify({ ...analysis, consensus: ["SECRE\u0054-3"] }).replace("T-3", "\\u0054-3")),
+      textReply(JSON.stringify({ ...analysis, consensus: ["SECRE\u0054-3"] }).replace("T-3", "\\u0054-3")),
     ]);
-    upstreams.outer.script([callingStream("", call({ prompt: "Is it SECRET-1?" })), chatStream("Both.")]);
+    upstreams.outer.script([callReplyStream("", call({ prompt: "Is it SECRET-1?" })), chatStream("Both.")]);
     const guardrail = guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH });
     const { events, fault } = await turn({ stream: true }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
@@ -334,8 +344,8 @@ describe("policies", () => {
   test("a match found only in the comparison is redacted, in the events and in the item", async () => {
     upstreams.a.script([chatStream("A.")]);
     upstreams.b.script([chatStream("B.")]);
-    upstreams.lead.script([answering(JSON.stringify({ ...analysis, blind_spots: ["a fork"] }))]);
-    upstreams.outer.script([callingStream("", call()), chatStream("Both.")]);
+    upstreams.lead.script([textReply(JSON.stringify({ ...analysis, blind_spots: ["a fork"] }))]);
+    upstreams.outer.script([callReplyStream("", call()), chatStream("Both.")]);
     const guardrail = guardrailOf([redact("^a fork$", "[GONE]")], { appliesTo: AppliesTo.OUTPUT });
     const { events, fault } = await turn({ stream: true }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
@@ -347,7 +357,7 @@ describe("policies", () => {
   test("a panel of an answer withheld for evaluation is not shown before the verdict", async () => {
     upstreams.a.script([chatStream("A says LSM.")]);
     upstreams.b.script([chatStream("B says B-tree.")]);
-    upstreams.outer.script([callingStream("", call()), chatStream("Both.")]);
+    upstreams.outer.script([callReplyStream("", call()), chatStream("Both.")]);
     const alignment = create(AlignmentPluginSchema, { rules: ['Never mention "LSM".'] });
     const { events, fault } = await turn({ stream: true, plugins: { alignment } });
     expect(fault).toBeUndefined();
@@ -358,7 +368,7 @@ describe("policies", () => {
 
   test("a budget too small for the panel is the reason of its failure", async () => {
     const first = upstreams.outer.nextRequest().then(() => (spent = true));
-    upstreams.outer.script([callingStream("", call())]);
+    upstreams.outer.script([callReplyStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
     await first;
     expect([fault?.status, fault?.shouldRetry]).toEqual([402, false]);
@@ -366,9 +376,9 @@ describe("policies", () => {
   });
 
   test.each([false, true])("a failing model after the panel is not called again, stream: %s", async (stream) => {
-    upstreams.a.script([stream ? chatStream("A.") : answering("A.")]);
-    upstreams.b.script([stream ? chatStream("B.") : answering("B.")]);
-    upstreams.outer.script([stream ? callingStream("", call()) : calling(call()), { status: 503 }]);
+    upstreams.a.script([stream ? chatStream("A.") : textReply("A.")]);
+    upstreams.b.script([stream ? chatStream("B.") : textReply("B.")]);
+    upstreams.outer.script([stream ? callReplyStream("", call()) : callReply(call()), { status: 503 }]);
     const { fault, rejected } = await turn({ stream });
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([502, false, !stream]);
   });
@@ -383,7 +393,7 @@ describe("an end", () => {
   ] as [string, Partial<Record<Name, Reply[]>>, Name][])("while %s stops every call", async (_, replies, at) => {
     upstreams.a.script([chatStream("A.")]);
     upstreams.b.script([chatStream("B.")]);
-    upstreams.outer.script([callingStream("", call()), chatStream("Never.")]);
+    upstreams.outer.script([callReplyStream("", call()), chatStream("Never.")]);
     for (const [name, script] of Object.entries(replies)) upstreams[name as Name].script(script);
     const scope = newScope();
     const before = [asked(), engine.closed.length] as const;
@@ -412,7 +422,7 @@ describe("a later request", () => {
     ];
     for (const tools of [[tool()], []]) {
       const before = asked();
-      upstreams.outer.script([answering("Still both.")]);
+      upstreams.outer.script([textReply("Still both.")]);
       const { fault } = await turn({ input, tools });
       expect(fault).toBeUndefined();
       expect(sent("outer").messages.slice(1, 4)).toMatchObject([
@@ -432,7 +442,7 @@ describe("a later request", () => {
     ],
     [{ status: "completed" }, /"responses":\[\]/],
   ])("an item of any form is read: %j", async (fields, says) => {
-    upstreams.outer.script([answering("Fine.")]);
+    upstreams.outer.script([textReply("Fine.")]);
     const item = { type: "service:fusion", id: "st_1", ...fields };
     const { fault } = await turn({ input: [item, { type: "message", role: "user", content: "And?" }], tools: [] });
     expect(fault).toBeUndefined();
@@ -443,7 +453,7 @@ describe("a later request", () => {
     const { events } = await turn();
     const before = asked();
     upstreams.lead.script([compares]);
-    upstreams.outer.script([calling(call()), answering("Both.")]);
+    upstreams.outer.script([callReply(call()), textReply("Both.")]);
     const input = [...shown(events), { type: "message", role: "user", content: "Again?" }];
     expect(shown((await turn({ input })).events)[0]).toMatchObject({ status: "completed" });
     expect(askedSince(before)).toEqual([1, 1, 1, 2]);

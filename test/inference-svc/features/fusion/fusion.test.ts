@@ -18,7 +18,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../../asking.ts";
+import { type Engine, testRequest, testConfig, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.ts";
 
 const names = ["a", "b", "lead"] as const;
 type Name = (typeof names)[number];
@@ -71,7 +71,7 @@ beforeEach(() => {
 });
 
 const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  run(engine.turn, asking({ models: ["service/fusion"], stream: false, ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ models: ["service/fusion"], stream: false, ...fields }), asked);
 const plugin = (fields: Parameters<typeof create<typeof FusionPluginSchema>>[1] = {}) => ({
   plugins: { fusion: create(FusionPluginSchema, fields) },
 });
@@ -265,7 +265,7 @@ describe("the panel's models", () => {
 
   test("without presets it is refused with the configuration key", async () => {
     const bare = openEngine(fileFor({ fusion: { presets: {} } }));
-    const { fault } = await run(bare.turn, asking({ models: ["service/fusion"] }));
+    const { fault } = await runTestTurn(bare.turn, testRequest({ models: ["service/fusion"] }));
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(/fusion\.presets\.general-high/)]);
     await bare.upstreams.close();
   });
@@ -273,7 +273,7 @@ describe("the panel's models", () => {
   test("a dry run calls no model", async () => {
     const before = asked();
     const scope = newScope();
-    await engine.planDryRun(asking({ models: ["service/fusion"] }), scope.scope);
+    await engine.planDryRun(testRequest({ models: ["service/fusion"] }), scope.scope);
     expect(scope.scope.trace.stages).toMatchObject([{ name: "fusion", data: { analyst: { outcome: "not_run" } } }]);
     expect(asked()).toEqual(before);
   });
@@ -356,7 +356,7 @@ describe("an end", () => {
   test("half of the panel is enough once the others are late", async () => {
     upstreams.b.script([{ hang: true }]);
     const { scope } = newScope();
-    const request = asking({ stream: false });
+    const request = testRequest({ stream: false });
     const outcomes = await collectAnswers(
       { request, scope },
       {

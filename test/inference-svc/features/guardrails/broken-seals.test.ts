@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { breakSeals, withBrokenSeal } from "@sluice/inference-svc/turn/parse/broken-seals.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 import { otherChat, translateChat } from "../../models/dialects/chat-translation.js";
 import { translateToConverse } from "../../models/dialects/converse-translation.js";
 import { translateToGemini } from "../../models/dialects/gemini-translation.js";
@@ -39,7 +39,7 @@ const routes: readonly (readonly [string, string, (input: readonly InputItem[]) 
     (input) => {
       const losses: [string, string][] = [];
       const target = { ...otherChat, reasoningFormat: "openai-responses-v1" };
-      const text = responsesBody(asking({ input }), target, (path, reason) => void losses.push([path, reason]));
+      const text = responsesBody(testRequest({ input }), target, (path, reason) => void losses.push([path, reason]));
       return outcomeOf({ text, losses });
     },
   ],

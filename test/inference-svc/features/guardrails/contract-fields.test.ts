@@ -22,7 +22,7 @@ import { configSchema } from "@sluice/proto/config/config-file.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { block, guardrailOf } from "./gating.js";
 
 const word = "plutonium";
@@ -212,7 +212,7 @@ async function leaks(door: string, dialect: string, variant: Variant): Promise<"
   }
   const before = provider.requests.length;
   const scope = newScope({ guardrail: guardrailOf([block(word)], { appliesTo: AppliesTo.INPUT }) });
-  await run(turn(), request, scope);
+  await runTestTurn(turn(), request, scope);
   const sent = provider.requests.slice(before);
   if (sent.some(({ path, headers, body: said }) => `${path}${JSON.stringify(headers)}${said}`.includes(word)))
     return "leaked";

@@ -10,8 +10,8 @@ import { type Detectors, openDetectors } from "@sluice/inference-svc/services/de
 import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type DetectorService, startClassifier, startRecognizer } from "../../../support/providers/detector.ts";
-import { asking, itemsOf, newScope, run } from "../../asking.js";
-import { end, itemAt, message, over, joinDeltas, spoken, start, text } from "./gating.js";
+import { testRequest, itemsOf, newScope, runTestTurn } from "../../asking.js";
+import { itemEnd, itemAt, message, turnEnd, joinDeltas, streamedMessage, itemStart, textDeltaEvent } from "./gating.js";
 
 const known = {
   "Anna Berg": "PERSON",
@@ -72,7 +72,7 @@ async function guarded(
     detectors: [{ detector, category, action }],
   });
   const asked = newScope({ guardrail });
-  const ending = await run(detectedOutput(detectors.byId)(turn), asking(), asked);
+  const ending = await runTestTurn(detectedOutput(detectors.byId)(turn), testRequest(), asked);
   return { ...ending, stages: asked.scope.trace.stages };
 }
 
@@ -80,7 +80,7 @@ const deltasOf = (events: readonly TurnEvent[]) => events.flatMap((event) => ("d
 
 test("an answer is delivered sentence by sentence, without the findings", async () => {
   const { events, stages } = await guarded(
-    spoken("I met An", "na Berg. She ", "knows J", ". R. Ewi", "ng. Good", "bye."),
+    streamedMessage("I met An", "na Berg. She ", "knows J", ". R. Ewi", "ng. Good", "bye."),
   );
   expect(deltasOf(events)).toEqual(["I met [PERSON_NAME]. ", "She knows [PERSON_NAME]. ", "Goodbye."]);
   itemsOf(events);
@@ -90,7 +90,7 @@ test("an answer is delivered sentence by sentence, without the findings", async 
 });
 
 test("text awaited by another rule is sent to the detector before the end", async () => {
-  const { events, fault } = await guarded(spoken("Anna Berg, J", " J"));
+  const { events, fault } = await guarded(streamedMessage("Anna Berg, J", " J"));
   expect([fault, joinDeltas(events)]).toEqual([undefined, "[PERSON_NAME], J J"]);
 });
 
@@ -120,7 +120,7 @@ test.each([
     deltas.push(text1.slice(at, at + length));
     at += length;
   }
-  const { events, fault } = await guarded(spoken(...deltas));
+  const { events, fault } = await guarded(streamedMessage(...deltas));
   expect(fault).toBeUndefined();
   const whole = names
     .toSorted((a, b) => b.length - a.length)
@@ -137,7 +137,7 @@ test("no text passes without a scan", () => {
 });
 
 test("an answer without sentence ends is held for at most some lines", async () => {
-  const { events } = await guarded(spoken(...Array.from({ length: 300 }, () => "word ")));
+  const { events } = await guarded(streamedMessage(...Array.from({ length: 300 }, () => "word ")));
   const deltas = deltasOf(events);
   expect(deltas.join("")).toBe("word ".repeat(300));
   expect(deltas.length).toBeGreaterThan(3);
@@ -146,7 +146,7 @@ test("an answer without sentence ends is held for at most some lines", async () 
 test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4=", "I met Anna Berg. \u0421 x\u0301"])(
   "an answer is redacted to its end, even while the end is held for normalization: %s",
   async (whole) => {
-    const { events, fault } = await guarded(spoken(...Array.from(whole)));
+    const { events, fault } = await guarded(streamedMessage(...Array.from(whole)));
     expect([fault, joinDeltas(events)]).toEqual([undefined, whole.replace("Anna Berg", "[PERSON_NAME]")]);
     itemsOf(events);
   },
@@ -155,9 +155,9 @@ test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4="
 test("an answer is redacted over the parts of a message", async () => {
   const parts = message("I met Anna", " Berg today.");
   const batches: Batch[] = [
-    [start(0, message())],
-    [text("I met Anna"), text(" Berg today.", 1)],
-    [end(0, parts), over],
+    [itemStart(0, message())],
+    [textDeltaEvent("I met Anna"), textDeltaEvent(" Berg today.", 1)],
+    [itemEnd(0, parts), turnEnd],
   ];
   const { events } = await guarded(batches);
   expect(itemAt(events)?.["content"]).toMatchObject([{ text: "I met [PERSON_NAME]" }, { text: " today." }]);
@@ -174,9 +174,9 @@ test("calls are redacted, stay JSON and keep the tool's name", async () => {
   };
   const json = String.raw`{"to":"\u0041nna Berg","copies":2,"list":["J. R. Ewing"]}`;
   const batches: Batch[] = [
-    [start(0, call)],
+    [itemStart(0, call)],
     [{ type: "arguments.delta", index: 0, delta: json }],
-    [end(0, { ...call, arguments: json, status: "completed" }), over],
+    [itemEnd(0, { ...call, arguments: json, status: "completed" }), turnEnd],
   ];
   const { events } = await guarded(batches);
   const redacted = '{"to":"[PERSON_NAME]","copies":2,"list":["[PERSON_NAME]"]}';
@@ -188,13 +188,13 @@ test("calls are redacted, stay JSON and keep the tool's name", async () => {
 
 test("a classifier removes its sentence, and later sentences are scanned separately", async () => {
   const rule = { detector: "guard", category: "injection" };
-  const { events } = await guarded(spoken("All is well. ", "Now obey me. ", "All is well again."), rule);
+  const { events } = await guarded(streamedMessage("All is well. ", "Now obey me. ", "All is well again."), rule);
   expect(joinDeltas(events)).toBe("All is well. [INJECTION]All is well again.");
   itemsOf(events);
 });
 
 test("a block ends the answer before any part of the match is delivered", async () => {
-  const { events, stages } = await guarded(spoken("Hello there. ", "I met Anna Berg. ", "Bye."), {
+  const { events, stages } = await guarded(streamedMessage("Hello there. ", "I met Anna Berg. ", "Bye."), {
     action: FilterAction.BLOCK,
   });
   expect(deltasOf(events)).toEqual(["Hello there. ", "I met "]);
@@ -204,7 +204,7 @@ test("a block ends the answer before any part of the match is delivered", async 
 });
 
 test("a reporting rule delays nothing", async () => {
-  const { events, stages } = await guarded(spoken("I met An", "na Berg", "."), { action: FilterAction.FLAG });
+  const { events, stages } = await guarded(streamedMessage("I met An", "na Berg", "."), { action: FilterAction.FLAG });
   expect(deltasOf(events)).toEqual(["I met An", "na Berg", "."]);
   expect(stages).toMatchObject([{ data: { action: "flagged", counts: { "person-name": 1 } } }]);
 });

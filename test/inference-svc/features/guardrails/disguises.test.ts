@@ -9,8 +9,8 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { readPage } from "../../../support/pages.js";
 import { type Disguise, disguises } from "../../../support/providers/disguises.js";
-import { asking, newScope, run } from "../../asking.js";
-import { type Filter, gated, guardrailOf, redact, joinDeltas, spoken } from "./gating.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
+import { type Filter, runGuarded, guardrailOf, redact, joinDeltas, streamedMessage } from "./gating.js";
 
 /** The text of a request after the guardrails. */
 async function asked(text: string, filters: readonly Filter[]): Promise<unknown> {
@@ -20,12 +20,16 @@ async function asked(text: string, filters: readonly Filter[]): Promise<unknown>
     return new WholeAnswer([]);
   });
   const guardrail = guardrailOf(filters, { appliesTo: AppliesTo.INPUT });
-  await run(turn, asking({ input: [{ type: "message", role: "user", content: text }] }), newScope({ guardrail }));
+  await runTestTurn(
+    turn,
+    testRequest({ input: [{ type: "message", role: "user", content: text }] }),
+    newScope({ guardrail }),
+  );
   return sent?.input[0]?.["content"];
 }
 
 const answered = async (pieces: readonly string[], filters: readonly Filter[]): Promise<string> =>
-  joinDeltas((await gated(spoken(...pieces), filters)).events);
+  joinDeltas((await runGuarded(streamedMessage(...pieces), filters)).events);
 
 const rows = disguises.flatMap((disguise) =>
   disguise.written.map((written) => [disguise.name, written, disguise] as const),
@@ -94,7 +98,9 @@ test("a long text read in pieces keeps its markup whole", async () => {
 
 test("markup holds an answer back no longer than the maximum length of a match", async () => {
   const junk = `pass${"<b></b>".repeat(20_000)}`;
-  const { events } = await gated(spoken(...(junk.match(/.{1,500}/gs) ?? []), "word", " after"), [redact("password")]);
+  const { events } = await runGuarded(streamedMessage(...(junk.match(/.{1,500}/gs) ?? []), "word", " after"), [
+    redact("password"),
+  ]);
   const first = events.findIndex(({ type }) => type === "text.delta");
   expect([joinDeltas(events), first < 10]).toEqual([`${junk}word after`, true]);
 });

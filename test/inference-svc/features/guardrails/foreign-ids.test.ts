@@ -12,7 +12,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { block, guardrailOf } from "./gating.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere"];
@@ -126,7 +126,7 @@ async function sent(dialect: string, input: unknown[]): Promise<string> {
   const request = parseTurn(
     create(RunTurnRequestSchema, { model: `${dialect}/m`, inputJson: json([...input, asked]) }),
   );
-  await run(engine.turn, request, newScope());
+  await runTestTurn(engine.turn, request, newScope());
   return provider.requests
     .slice(before)
     .map(({ body }) => body)
@@ -250,8 +250,8 @@ const answers: Readonly<Record<string, (id: string) => Reply>> = {
 async function answered(format: string, id: string) {
   const [dialect = "", kind] = format.split(", ");
   provider.script([answers[format]!(id)]);
-  const request = asking({ models: [`${dialect}/m`], stream: kind === "streamed" });
-  const { events, fault } = await run(engine.turn, request, newScope());
+  const request = testRequest({ models: [`${dialect}/m`], stream: kind === "streamed" });
+  const { events, fault } = await runTestTurn(engine.turn, request, newScope());
   expect(fault).toBeUndefined();
   return events;
 }
@@ -283,7 +283,7 @@ describe("a guardrail reads", () => {
     const request = parseTurn(
       create(RunTurnRequestSchema, { model: "responses/m", inputJson: json([...input, asked]) }),
     );
-    return run(engine.turn, request, scope).then(({ fault }) => fault?.status);
+    return runTestTurn(engine.turn, request, scope).then(({ fault }) => fault?.status);
   };
   const check = (id: string) => [
     {

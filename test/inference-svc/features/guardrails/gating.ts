@@ -10,7 +10,7 @@ import {
   GuardrailMode,
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { asking, newScope, run } from "../../asking.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
 
 export interface Filter {
   readonly pattern: string;
@@ -47,25 +47,30 @@ export const message = (...texts: readonly string[]): OutputItem => ({
   content: texts.map((text) => ({ type: "output_text", text, annotations: [], logprobs: [] })),
 });
 
-export const start = (index: number, item: OutputItem): TurnEvent => ({ type: "item.start", index, item });
-export const end = (index: number, item: OutputItem): TurnEvent => ({ type: "item.end", index, item });
-export const text = (delta: string, part = 0, index = 0): TurnEvent => ({ type: "text.delta", index, part, delta });
-export const over: TurnEvent = {
+export const itemStart = (index: number, item: OutputItem): TurnEvent => ({ type: "item.start", index, item });
+export const itemEnd = (index: number, item: OutputItem): TurnEvent => ({ type: "item.end", index, item });
+export const textDeltaEvent = (delta: string, part = 0, index = 0): TurnEvent => ({
+  type: "text.delta",
+  index,
+  part,
+  delta,
+});
+export const turnEnd: TurnEvent = {
   type: "end",
   outcome: { status: "completed", serviceTier: "default" },
 };
 
 /** A message streamed in these deltas. */
-export const spoken = (...deltas: readonly string[]): Batch[] => [
+export const streamedMessage = (...deltas: readonly string[]): Batch[] => [
   [{ type: "start", model: "acme/large-2" }],
-  [start(0, { ...message(), status: "in_progress" })],
-  ...deltas.map((delta) => [text(delta)]),
-  [end(0, message(deltas.join(""))), over],
+  [itemStart(0, { ...message(), status: "in_progress" })],
+  ...deltas.map((delta) => [textDeltaEvent(delta)]),
+  [itemEnd(0, message(deltas.join(""))), turnEnd],
 ];
 
 export interface Outcome {
   readonly events: readonly TurnEvent[];
-  readonly fault: Awaited<ReturnType<typeof run>>["fault"];
+  readonly fault: Awaited<ReturnType<typeof runTestTurn>>["fault"];
   readonly rejected: boolean;
   readonly stages: readonly object[];
   /** Whether the provider was stopped before its end. */
@@ -73,7 +78,7 @@ export interface Outcome {
 }
 
 /** The events and the receipt of a turn under a guardrail. */
-export async function gated(
+export async function runGuarded(
   batches: readonly Batch[],
   filters: readonly Filter[],
   fields: GuardrailFields = {},
@@ -86,18 +91,18 @@ export async function gated(
         stopped = false;
       })(),
     );
-  return { ...(await gatedTurn(turn, filters, fields)), stopped };
+  return { ...(await guardedTurn(turn, filters, fields)), stopped };
 }
 
 /** Runs the given turn, for example a failing one, under a guardrail. */
-export async function gatedTurn(
+export async function guardedTurn(
   turn: Turn,
   filters: readonly Filter[],
   fields: GuardrailFields = {},
 ): Promise<Omit<Outcome, "stopped">> {
   const asked = newScope({ guardrail: guardrailOf(filters, fields) });
   const { scope } = asked;
-  const { events, fault, rejected } = await run(outputGuardrails(turn), asking(), asked);
+  const { events, fault, rejected } = await runTestTurn(outputGuardrails(turn), testRequest(), asked);
   return { events, fault, rejected, stages: scope.trace.stages };
 }
 

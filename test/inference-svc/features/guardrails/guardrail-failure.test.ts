@@ -15,7 +15,7 @@ import {
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Found, Scan } from "@sluice/proto/lib/pattern/finder.js";
-import { asking, newScope, run } from "../../asking.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
 
 const nothing: Found = { spans: [], decided: 0 };
 const breaks = (): never => {
@@ -54,7 +54,7 @@ async function passed(slug: string, more: object) {
     sent = request;
     return new WholeAnswer([]);
   });
-  const { fault } = await run(turn, asking({ text: "alpha beta" }), asked);
+  const { fault } = await runTestTurn(turn, testRequest({ text: "alpha beta" }), asked);
   return { text: sent?.input[0]?.["content"], fault, stages: asked.scope.trace.stages };
 }
 

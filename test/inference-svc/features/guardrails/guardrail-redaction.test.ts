@@ -17,7 +17,7 @@ import {
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import { parseTurnRequest } from "../../../support/answers/parse-turn-request.js";
-import { asking, functionTool, newScope, run } from "../../asking.js";
+import { testRequest, functionTool, newScope, runTestTurn } from "../../asking.js";
 import { translateToMessages } from "../../models/dialects/messages-translation.js";
 
 const id = "550e8400-e29b-41d4-a716-446655440000";
@@ -31,7 +31,7 @@ const redacting = (...contentFilters: ReturnType<typeof rule>[]): Partial<Caller
 
 /** The forwarded text, or the refusal. */
 const passed = (request: Partial<TurnRequest> & { text?: string }, caller: Partial<Caller>) =>
-  pass(structuredClone(asking(request)), caller);
+  pass(structuredClone(testRequest(request)), caller);
 
 async function pass(request: TurnRequest, caller: Partial<Caller>) {
   const asked = newScope(caller);
@@ -40,7 +40,7 @@ async function pass(request: TurnRequest, caller: Partial<Caller>) {
     sent = request_;
     return new WholeAnswer([]);
   });
-  const { fault } = await run(turn, request, asked);
+  const { fault } = await runTestTurn(turn, request, asked);
   return { sent, fault, stages: asked.scope.trace.stages };
 }
 

@@ -7,8 +7,8 @@ import { tokenizeJson, decodeToken } from "@sluice/inference-svc/features/guardr
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { findMinCpuMs, measureLongestBlockMs } from "../../../support/clock.js";
-import { asking, newScope, run } from "../../asking.js";
-import { type Filter, end, flag, gated, guardrailOf, message, over, redact } from "./gating.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
+import { type Filter, itemEnd, flag, runGuarded, guardrailOf, message, turnEnd, redact } from "./gating.js";
 
 const limitMs = 50;
 
@@ -22,7 +22,7 @@ async function expectShort(what: string, attempt: () => Promise<unknown>): Promi
 async function asked(items: readonly InputItem[], filters: readonly Filter[]): Promise<void> {
   const scope = newScope({ guardrail: guardrailOf(filters, { appliesTo: AppliesTo.INPUT }) });
   const turn = inputGuardrails([])(() => new WholeAnswer([]));
-  await run(turn, asking({ input: items }), scope);
+  await runTestTurn(turn, testRequest({ input: items }), scope);
 }
 
 const says = (text: string): InputItem => ({ type: "message", role: "user", content: text });
@@ -74,7 +74,7 @@ describe("a scanned answer", () => {
     ["a text full of markup", message("<b>a</b>**b**`c`[d](e) &amp;#112; ".repeat(5_000))],
     ["a text of links that end nowhere", message("](<a [b](c \"d [e](f 'g ".repeat(5_000))],
     ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
-  ])("%s", async (what, item) => expectShort(what, () => gated([[end(0, item), over]], filters)), 120_000);
+  ])("%s", async (what, item) => expectShort(what, () => runGuarded([[itemEnd(0, item), turnEnd]], filters)), 120_000);
 });
 
 /** Runs sliced work to its end without a pause, and returns its result. */

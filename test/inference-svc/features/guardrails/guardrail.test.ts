@@ -14,7 +14,7 @@ import {
 import { FusionPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isLinear } from "../../../support/clock.js";
-import { asking, functionTool, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { testRequest, functionTool, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 type Filter = { pattern: string; label?: string; action?: FilterAction };
 
@@ -25,14 +25,14 @@ const guardrail = (...filters: readonly Filter[]) =>
     contentFilters: filters.map((filter) => ({ label: "", action: FilterAction.BLOCK, ...filter })) as ContentFilter[],
   });
 
-async function verdict(request: Parameters<typeof asking>[0], ...filters: readonly Filter[]) {
+async function verdict(request: Parameters<typeof testRequest>[0], ...filters: readonly Filter[]) {
   const asked = newScope({ guardrail: guardrail(...filters) });
   let passed = false;
   const turn = inputGuardrails(pluginTexts)(() => {
     passed = true;
     return new WholeAnswer([]);
   });
-  const { fault } = await run(turn, asking(request), asked);
+  const { fault } = await runTestTurn(turn, testRequest(request), asked);
   return { fault, passed, stages: asked.scope.trace.stages };
 }
 
@@ -205,7 +205,7 @@ describe("a refusal names", () => {
   test("the possible endpoints in its receipt, without a call", async () => {
     const engine = openEngine(testConfig({ url: "http://127.0.0.1:1" }));
     const asked = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
-    const { fault, rejected } = await run(engine.turn, asking(), asked);
+    const { fault, rejected } = await runTestTurn(engine.turn, testRequest(), asked);
     expect([fault?.reason, rejected]).toEqual([FaultReason.GUARDRAIL_BLOCKED, true]);
     expect(serviceMetadata(asked.scope.trace, { requested: "acme/large-2", region: "local" })).toMatchObject({
       attempt: 0,

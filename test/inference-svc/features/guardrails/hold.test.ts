@@ -7,7 +7,7 @@ import {
   chatChunk,
   startUpstream,
 } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, newScope, openEngine } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine } from "../../asking.js";
 
 let acme: Upstream;
 let engine: Engine;
@@ -74,7 +74,7 @@ function begin(stream: boolean, more: object = {}): { readonly ended: () => bool
   const { scope } = newScope({ hasBudget: true });
   let ended = false;
   const over = (async () => {
-    for await (const batch of engine.turn(asking({ stream, ...more }), scope))
+    for await (const batch of engine.turn(testRequest({ stream, ...more }), scope))
       ended ||= batch.some(({ type }) => type === "end");
   })();
   return { ended: () => ended, over };

@@ -5,7 +5,7 @@ import { JudgeUnavailable } from "@sluice/inference-svc/models/internal-calls/ju
 import { Judge } from "@sluice/inference-svc/models/internal-calls/judge.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, testConfig, newScope, openEngine } from "../../asking.ts";
+import { type TestScope, type Engine, testRequest, testConfig, newScope, openEngine } from "../../asking.ts";
 
 let upstream: Upstream;
 let engine: Engine;
@@ -43,8 +43,8 @@ const letters = (choices: Readonly<Record<string, number>>): Reply => {
   return { chunks: [{ json: { id: "1", object: "chat.completion", choices: [choice] } }] };
 };
 
-const about = (asked: Asked = newScope(), request: Parameters<typeof asking>[0] = {}): CallContext => ({
-  request: asking(request),
+const about = (asked: TestScope = newScope(), request: Parameters<typeof testRequest>[0] = {}): CallContext => ({
+  request: testRequest(request),
   scope: asked.scope,
 });
 const rule = "Never promise a refund.";

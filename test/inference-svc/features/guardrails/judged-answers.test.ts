@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo, FilterAction, JudgeRuleSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, itemsOf, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.js";
 import { guardrailOf } from "./gating.js";
-import { type Kind, streamOf } from "../../models/dialects/item-stories.js";
+import { type ItemKind, streamOf } from "../../models/dialects/item-stories.js";
 
 let provider: Upstream;
 let judge: Upstream;
@@ -34,15 +34,18 @@ afterAll(async () => {
   await Promise.all([provider?.stop(), judge?.stop()]);
 });
 
-const call = (type: string, fields: object): Kind => ({ type, story: { item: { status: "completed", ...fields } } });
+const call = (type: string, fields: object): ItemKind => ({
+  type,
+  story: { item: { status: "completed", ...fields } },
+});
 
-const calls: readonly Kind[] = [
+const calls: readonly ItemKind[] = [
   call("shell_call", { call_id: "c", action: { commands: ["ls", "rm -rf /home"] } }),
   call("web_search_call", { action: { type: "search", query: "rm -rf /home", sources: [{ type: "url", url: "u" }] } }),
   call("mcp_approval_request", { name: "run", server_label: "s", arguments: '{"command":"rm -rf /home"}' }),
 ];
 
-async function judged(kind: Kind, stream: boolean, probability: number) {
+async function judged(kind: ItemKind, stream: boolean, probability: number) {
   const item = { type: kind.type, id: "item_0", ...kind.story.item };
   provider.script([stream ? { chunks: [{ sse: streamOf([kind]) }] } : responsesAnswer(item)]);
   const verdict = { evidence: "x", verdict: probability > 0.5 ? "broken" : "followed", probability };
@@ -50,7 +53,7 @@ async function judged(kind: Kind, stream: boolean, probability: number) {
   const rule = create(JudgeRuleSchema, { rule: "Deletes nothing.", action: FilterAction.BLOCK, threshold: 0.7 });
   const guardrail = guardrailOf([], { appliesTo: AppliesTo.OUTPUT });
   guardrail.judgeRules = [rule];
-  return run(engine.turn, asking({ models: ["acme/a"], stream }), newScope({ guardrail }));
+  return runTestTurn(engine.turn, testRequest({ models: ["acme/a"], stream }), newScope({ guardrail }));
 }
 
 describe.each([true, false])("stream: %s", (stream) => {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { block, end, flag, gated, message, over, redact, start, text } from "./gating.js";
-import { added, completed, read } from "./reading.js";
+import { block, itemEnd, flag, runGuarded, message, turnEnd, redact, itemStart, textDeltaEvent } from "./gating.js";
+import { itemAddedEvent, completed, read } from "./reading.js";
 
 const item = { type: "later", id: "l" };
 
@@ -15,15 +15,15 @@ const native = (payload: object, name = "response.x.delta", index?: number): Tur
 });
 
 const inItem = (payloads: readonly object[]): Batch[] => [
-  [start(0, item)],
+  [itemStart(0, item)],
   ...payloads.map((payload) => [native(payload, "response.x.delta", 0)]),
-  [end(0, item), over],
+  [itemEnd(0, item), turnEnd],
 ];
 const inNone = (payloads: readonly object[]): Batch[] => [
-  [start(0, message())],
+  [itemStart(0, message())],
   ...payloads.map((payload) => [native(payload)]),
-  [text("well")],
-  [end(0, message("well")), over],
+  [textDeltaEvent("well")],
+  [itemEnd(0, message("well")), turnEnd],
 ];
 
 const payloadsOf = (events: readonly TurnEvent[]): unknown[] =>
@@ -43,12 +43,12 @@ describe.each([
     ["beside a time", (delta, at) => ({ delta, at: 1_700_000_000 + Math.floor(at / 2) })],
   ])("%s", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
-    const { events, stages } = await gated(batches(payloads), [redact("secret")]);
+    const { events, stages } = await runGuarded(batches(payloads), [redact("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
-    expect(events.at(-1)).toEqual(over);
+    expect(events.at(-1)).toEqual(turnEnd);
     expect(stages).toMatchObject([{ data: { action: "redacted", counts: { secret: 1 } } }]);
-    const { events: given } = await gated(batches(payloads), [block("secret")]);
-    expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...over, outcome: cut }]);
+    const { events: given } = await runGuarded(batches(payloads), [block("secret")]);
+    expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
   test("adjacent texts are read separately", async () => {
@@ -56,12 +56,12 @@ describe.each([
       { model: "a", delta },
       { model: "b", delta: "se" },
     ]);
-    const { events } = await gated(batches(payloads), [redact("secret")]);
+    const { events } = await runGuarded(batches(payloads), [redact("secret")]);
     expect(payloadsOf(events)).toEqual(payloads.filter(({ delta }) => !/ec|re|t or/.test(delta)));
   });
 
   test("a match within a single text is redacted in it", async () => {
-    const { events } = await gated(batches([{ delta: "a secret" }, { delta: " b" }]), [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches([{ delta: "a secret" }, { delta: " b" }]), [redact("secret", "<s>")]);
     expect(payloadsOf(events)).toEqual([{ delta: "a <s>" }, { delta: " b" }]);
   });
 });
@@ -79,38 +79,38 @@ describe.each([
     ["without a name", (text) => ({ list: [text] })],
   ])("%s", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
-    const { events } = await gated(batches(payloads), [redact("secret")]);
+    const { events } = await runGuarded(batches(payloads), [redact("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
-    const { events: given } = await gated(batches(payloads), [block("secret")]);
-    expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...over, outcome: cut }]);
+    const { events: given } = await runGuarded(batches(payloads), [block("secret")]);
+    expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
   test("repeated in every event is no text in pieces", async () => {
     const payloads = pieces.map((delta) => ({ delta, voice: "ab" }));
-    const { events } = await gated(batches(payloads), [redact("baba", "<s>")]);
+    const { events } = await runGuarded(batches(payloads), [redact("baba", "<s>")]);
     expect(payloadsOf(events)).toEqual(payloads);
   });
 });
 
 describe.each([0, undefined])("the name of an event, of item %s", (index) => {
   const named = (...names: readonly string[]): Batch[] => [
-    [start(0, message())],
-    [...names.map((name) => native({}, name, index)), text("well")],
-    [end(0, message("well")), over],
+    [itemStart(0, message())],
+    [...names.map((name) => native({}, name, index)), textDeltaEvent("well")],
+    [itemEnd(0, message("well")), turnEnd],
   ];
 
   test("is dropped with a match of a rule", async () => {
     const names = ["response.x.begun", "response.secret.delta", "response.x.a_secret_step", "response.x.over"];
-    const { events } = await gated(named(...names), [redact("secret")]);
+    const { events } = await runGuarded(named(...names), [redact("secret")]);
     expect(events.flatMap((event) => (event.type === "native" ? [event.name] : []))).toEqual([names[0], names[3]]);
-    const { fault, events: given } = await gated(named(...names), [block("secret")]);
+    const { fault, events: given } = await runGuarded(named(...names), [block("secret")]);
     expect(JSON.stringify(given)).not.toContain("secret");
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
   test("keeps its meaning if it is the contract's", async () => {
-    const { events } = await gated(named("response.web_search_call.searching"), [block("search")]);
-    expect([events.length, events.at(-1)]).toEqual([5, over]);
+    const { events } = await runGuarded(named("response.web_search_call.searching"), [block("search")]);
+    expect([events.length, events.at(-1)]).toEqual([5, turnEnd]);
   });
 });
 
@@ -123,10 +123,10 @@ describe("images", () => {
     async (image) => {
       const partial = native({ partial_image_b64: image }, "response.image_generation_call.partial_image", 0);
       const batches = [
-        [start(0, drawn(null)), partial, partial],
-        [end(0, drawn(image)), over],
+        [itemStart(0, drawn(null)), partial, partial],
+        [itemEnd(0, drawn(image)), turnEnd],
       ];
-      const { events, fault } = await gated(batches, [block("secret")]);
+      const { events, fault } = await runGuarded(batches, [block("secret")]);
       expect([events, fault]).toEqual([batches.flat(), undefined]);
     },
   );
@@ -136,13 +136,13 @@ describe("images", () => {
     async (result) => {
       const partial = native({ partial_image_b64: result }, "response.image_generation_call.partial_image", 0);
       for (const batch of [
-        [start(0, drawn(null)), end(0, drawn(result)), over],
-        [start(0, drawn(null)), partial, end(0, drawn(null)), over],
+        [itemStart(0, drawn(null)), itemEnd(0, drawn(result)), turnEnd],
+        [itemStart(0, drawn(null)), partial, itemEnd(0, drawn(null)), turnEnd],
       ]) {
-        const { events } = await gated([batch], [redact("secret", "<s>")]);
+        const { events } = await runGuarded([batch], [redact("secret", "<s>")]);
         expect(JSON.stringify(events)).toContain("<s>");
         expect(JSON.stringify(events)).not.toContain("secret");
-        const { events: given } = await gated([batch], [block("secret")]);
+        const { events: given } = await runGuarded([batch], [block("secret")]);
         expect(JSON.stringify(given)).not.toContain("secret");
       }
     },
@@ -150,8 +150,16 @@ describe("images", () => {
 });
 
 test("events after a text in pieces stay after it", async () => {
-  const { events } = await gated(
-    [[start(0, message()), native({ delta: "a" }), native({ all: "ab" }, "response.x.done"), text("well")], [over]],
+  const { events } = await runGuarded(
+    [
+      [
+        itemStart(0, message()),
+        native({ delta: "a" }),
+        native({ all: "ab" }, "response.x.done"),
+        textDeltaEvent("well"),
+      ],
+      [turnEnd],
+    ],
     [redact("secret")],
   );
   expect(events.map(({ type }) => type)).toEqual(["item.start", "text.delta", "native", "native", "end"]);
@@ -162,34 +170,34 @@ describe("the sent body, as a request may show it", () => {
   const told = { messages: [{ role: "user", content: "a secret" }], n: 1 };
   const turn: Batch[] = [
     [{ type: "debug", bodyJson: JSON.stringify(told) }],
-    [start(0, message())],
-    [text("well"), end(0, message("well")), over],
+    [itemStart(0, message())],
+    [textDeltaEvent("well"), itemEnd(0, message("well")), turnEnd],
   ];
   const echoes = (events: readonly TurnEvent[]) =>
     events.flatMap((event) => (event.type === "debug" ? [JSON.parse(event.bodyJson) as unknown] : []));
 
   test("is shown redacted", async () => {
-    const { events, stages } = await gated(turn, [redact("secret", "<s>")]);
+    const { events, stages } = await runGuarded(turn, [redact("secret", "<s>")]);
     expect(echoes(events)).toEqual([{ messages: [{ role: "user", content: "a <s>" }], n: 1 }]);
     // The receipt only reports matches in the answer.
     expect(stages).toEqual([]);
   });
 
   test("is hidden with a blocked match, and blocks nothing", async () => {
-    const { events, fault, stages } = await gated(turn, [block("secret")]);
+    const { events, fault, stages } = await runGuarded(turn, [block("secret")]);
     expect([echoes(events), fault, stages]).toEqual([[], undefined, []]);
-    expect(events.at(-1)).toEqual(over);
+    expect(events.at(-1)).toEqual(turnEnd);
   });
 
   test("is shown unchanged without a match, or if rules only report", async () => {
-    expect(echoes((await gated(turn, [block("other")])).events)).toEqual([told]);
-    expect(echoes((await gated(turn, [flag("secret")])).events)).toEqual([told]);
+    expect(echoes((await runGuarded(turn, [block("other")])).events)).toEqual([told]);
+    expect(echoes((await runGuarded(turn, [flag("secret")])).events)).toEqual([told]);
   });
 });
 
 test("padding against guessing the length of deltas does not pass", () => {
   const { events } = read([
-    added(0, item),
+    itemAddedEvent(0, item),
     { type: "response.x.delta", output_index: 0, item_id: "l", delta: "a", obfuscation: "k3" },
     completed([]),
   ]);
@@ -202,13 +210,13 @@ test("undelivered tokens block nothing", async () => {
     ...message("a"),
     content: [{ ...part, logprobs: [{ token: "a", top_logprobs: [{ token: "secret" }] }] }],
   };
-  const { events, stages } = await gated(
+  const { events, stages } = await runGuarded(
     [
-      [start(0, message()), text("a")],
-      [end(0, said), over],
+      [itemStart(0, message()), textDeltaEvent("a")],
+      [itemEnd(0, said), turnEnd],
     ],
     [block("secret")],
   );
-  expect([events.at(-1), stages]).toEqual([over, []]);
+  expect([events.at(-1), stages]).toEqual([turnEnd, []]);
   expect(JSON.stringify(events)).not.toContain("secret");
 });

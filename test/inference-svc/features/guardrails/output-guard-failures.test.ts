@@ -14,7 +14,18 @@ import { ErrorPolicy, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sl
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { newScope } from "../../asking.js";
-import { block, end, gated, guardrailOf, message, over, joinDeltas, spoken, start, text } from "./gating.js";
+import {
+  block,
+  itemEnd,
+  runGuarded,
+  guardrailOf,
+  message,
+  turnEnd,
+  joinDeltas,
+  streamedMessage,
+  itemStart,
+  textDeltaEvent,
+} from "./gating.js";
 
 /** A finder without matches that fails at a given place. */
 function failing(point: "open" | "push" | "end", after = 0): Finder {
@@ -83,7 +94,7 @@ const points = [
 ] as const;
 
 describe.each(points)("failing %s", (_, finder, decided) => {
-  const batches = spoken("All is ", "well.", " Yes");
+  const batches = streamedMessage("All is ", "well.", " Yes");
 
   test("closed: unscanned text does not go out", async () => {
     const { given, fault, stages } = await guarded(ruleOf(finder, closed), batches);
@@ -108,7 +119,7 @@ describe.each(points)("failing %s", (_, finder, decided) => {
 test("unscanned arguments and other texts do not go out either", async () => {
   const call = { type: "function_call", id: "f", call_id: "c", name: "", arguments: '{"a":1}' };
   for (const item of [call, { type: "later", id: "l", deep: ["text"] }]) {
-    const { given, fault, stages } = await guarded(ruleOf(failing("push"), closed), [[end(0, item), over]]);
+    const { given, fault, stages } = await guarded(ruleOf(failing("push"), closed), [[itemEnd(0, item), turnEnd]]);
     expect([given, (fault as Fault).reason, stages]).toEqual([[], FaultReason.UNAVAILABLE, record]);
   }
 });
@@ -117,16 +128,19 @@ test("unreadable text is not passed", async () => {
   let deep: unknown = "text";
   for (let depth = 0; depth < 200; depth++) deep = [deep];
   const native = { type: "native", name: "response.x.y", payloadJson: "{", index: 0 } as const;
-  for (const events of [[end(0, { type: "later", id: "l", deep })], [start(0, message()), text("a"), native]]) {
-    const { fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [[...events, over]]);
+  for (const events of [
+    [itemEnd(0, { type: "later", id: "l", deep })],
+    [itemStart(0, message()), textDeltaEvent("a"), native],
+  ]) {
+    const { fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [[...events, turnEnd]]);
     expect([(fault as Fault).reason, stages]).toEqual([FaultReason.UNAVAILABLE, record]);
   }
 });
 
 test("a part going on after the beginning of another is not passed", async () => {
-  const deltas = [text("sec"), text("a", 1), text("ret")];
+  const deltas = [textDeltaEvent("sec"), textDeltaEvent("a", 1), textDeltaEvent("ret")];
   const { given, fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [
-    [start(0, message()), ...deltas, end(0, message("secret", "a")), over],
+    [itemStart(0, message()), ...deltas, itemEnd(0, message("secret", "a")), turnEnd],
   ]);
   expect([joinDeltas(given), (fault as Fault).reason, stages]).toEqual(["", FaultReason.UNAVAILABLE, record]);
 });
@@ -135,7 +149,7 @@ test("a provider's failure stays the provider's", async () => {
   const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
   const { scope } = newScope();
   const source = (async function* () {
-    yield [start(0, message()), text("All is well")];
+    yield [itemStart(0, message()), textDeltaEvent("All is well")];
     throw lost;
   })();
   const gate = guardOf([ruleOf(failing("push", 1_000), closed)], scope, source)[Symbol.asyncIterator]();
@@ -172,14 +186,14 @@ describe("an uncompilable pattern", () => {
   const broken = [block("(", "broken")];
 
   test("is refused before any call", async () => {
-    const { events, fault, stopped } = await gated(spoken("well"), broken);
+    const { events, fault, stopped } = await runGuarded(streamedMessage("well"), broken);
     expect([events, fault?.reason, stopped]).toEqual([[], FaultReason.UNAVAILABLE, true]);
   });
 
   test.each([{ onError: ErrorPolicy.OPEN }, { mode: GuardrailMode.AUDIT }])(
     "passes on record with %j",
     async (fields) => {
-      const { events, stages } = await gated(spoken("well"), broken, fields);
+      const { events, stages } = await runGuarded(streamedMessage("well"), broken, fields);
       expect(joinDeltas(events)).toBe("well");
       expect(stages).toMatchObject([{ data: { action: "error", fail_mode: "open", applies_to: "output" } }]);
     },

@@ -7,18 +7,18 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { itemsOf } from "../../asking.js";
 import {
   block,
-  end,
+  itemEnd,
   flag,
-  gated,
-  gatedTurn,
+  runGuarded,
+  guardedTurn,
   itemAt,
   message,
-  over,
+  turnEnd,
   redact,
   joinDeltas,
-  spoken,
-  start,
-  text,
+  streamedMessage,
+  itemStart,
+  textDeltaEvent,
 } from "./gating.js";
 
 const textOf = (item: OutputItem | undefined): unknown =>
@@ -30,44 +30,47 @@ describe("redaction", () => {
     [["hunter2"], "[REDACTED]"],
     [["h", "u", "n", "t", "e", "r", "2", "hunter", "3"], "[REDACTED]hunter3"],
   ])("works over deltas %j", async (deltas, expected) => {
-    const { events, fault } = await gated(spoken(...deltas), [redact("hunter2")]);
+    const { events, fault } = await runGuarded(streamedMessage(...deltas), [redact("hunter2")]);
     expect(fault).toBeUndefined();
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual([expected, [expected]]);
     itemsOf(events);
   });
 
   test("holds back no more than it must", async () => {
-    const { events } = await gated(spoken("one hunt", "ing hunter", "2 t"), [redact("hunter2", "<pw>")]);
+    const { events } = await runGuarded(streamedMessage("one hunt", "ing hunter", "2 t"), [redact("hunter2", "<pw>")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
     expect(deltas).toEqual(["one ", "hunting ", "<pw> t"]);
   });
 
   test("leaves nothing of overlapping matches, with the placeholder of the longest", async () => {
-    const { events } = await gated(spoken("a 1234-5678 b"), [redact("1234", "<short>"), redact("\\d+-5678", "<long>")]);
+    const { events } = await runGuarded(streamedMessage("a 1234-5678 b"), [
+      redact("1234", "<short>"),
+      redact("\\d+-5678", "<long>"),
+    ]);
     expect(joinDeltas(events)).toBe("a <long> b");
   });
 
   test("works over two parts of a message, and at the beginning of a part", async () => {
     const parts = message("say plu", "tonium now", "key: a");
     const batches: Batch[] = [
-      [start(0, message())],
-      [text("say plu"), text("tonium", 1), text(" now", 1), text("key: a", 2)],
-      [end(0, parts), over],
+      [itemStart(0, message())],
+      [textDeltaEvent("say plu"), textDeltaEvent("tonium", 1), textDeltaEvent(" now", 1), textDeltaEvent("key: a", 2)],
+      [itemEnd(0, parts), turnEnd],
     ];
-    const { events } = await gated(batches, [redact("plutonium", "<p>"), redact("^key", "<k>")]);
+    const { events } = await runGuarded(batches, [redact("plutonium", "<p>"), redact("^key", "<k>")]);
     expect(textOf(itemAt(events))).toEqual(["say <p>", " now", "<k>: a"]);
     itemsOf(events);
   });
 
   test("never sends half a character", async () => {
-    const { events } = await gated(spoken("a\ud83d", "\ude00k", "\ud83d"), [redact("x")]);
+    const { events } = await runGuarded(streamedMessage("a\ud83d", "\ude00k", "\ud83d"), [redact("x")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
     expect(deltas).toEqual(["a", "\u{1f600}k", "\ud83d"]);
   });
 
   test("covers an overlong match, to its final character", async () => {
     const long = "x".repeat(10_000);
-    const { events } = await gated(spoken("a secret:", long.slice(0, 5_000), long.slice(5_000), "x\nb"), [
+    const { events } = await runGuarded(streamedMessage("a secret:", long.slice(0, 5_000), long.slice(5_000), "x\nb"), [
       redact("secret:.*", "<s>"),
     ]);
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual(["a <s>\nb", ["a <s>\nb"]]);
@@ -77,7 +80,7 @@ describe("redaction", () => {
 
   test("covers a stretch longer than the hold limit, before its end is known", async () => {
     const deltas = Array.from({ length: 300 }, () => "ab".repeat(50));
-    const { events } = await gated(spoken("x", ...deltas, "x"), [
+    const { events } = await runGuarded(streamedMessage("x", ...deltas, "x"), [
       redact("a"),
       redact("(?:a|b)+c"),
       redact("[ab]{0,200}c"),
@@ -132,9 +135,12 @@ describe("redaction", () => {
     ],
   ])("works in %s, streamed and whole", async (_, type, item, deltas) => {
     const begun = { type: item.type, id: item.id, ...(item["call_id"] !== undefined && { call_id: item["call_id"] }) };
-    const streamed = await gated([[start(0, begun)], deltas, [end(0, item), over]], [redact("secret", "<s>")]);
+    const streamed = await runGuarded(
+      [[itemStart(0, begun)], deltas, [itemEnd(0, item), turnEnd]],
+      [redact("secret", "<s>")],
+    );
     expect(joinDeltas(streamed.events, type)).toBe("no <s>");
-    const whole = await gated([[end(0, item), over]], [redact("secret", "<s>")]);
+    const whole = await runGuarded([[itemEnd(0, item), turnEnd]], [redact("secret", "<s>")]);
     expect(itemAt(whole.events)).toEqual(itemAt(streamed.events));
     expect(JSON.stringify([streamed.events, whole.events])).toMatch(/no <s>/);
     expect(JSON.stringify([streamed.events, whole.events])).not.toMatch(/secret|sealed/);
@@ -152,9 +158,9 @@ describe("redaction", () => {
   ])("works in a call of any kind: %s", async (_, fields, expected) => {
     const item = { type: "tool_search_call", id: "ts_1", ...fields };
     const rules = [redact("secret|completed|type|status", "<s>"), redact("41{15}", "<c>")];
-    const { events } = await gated([[start(0, item), end(0, item), over]], rules);
+    const { events } = await runGuarded([[itemStart(0, item), itemEnd(0, item), turnEnd]], rules);
     expect(itemAt(events)).toEqual({ type: "tool_search_call", id: "ts_1", ...expected });
-    const { rejected } = await gated([[end(0, item), over]], [block("secret|41{15}")]);
+    const { rejected } = await runGuarded([[itemEnd(0, item), turnEnd]], [block("secret|41{15}")]);
     expect(rejected).toBe(JSON.stringify(expected) !== JSON.stringify(fields));
   });
 
@@ -166,8 +172,8 @@ describe("redaction", () => {
       encrypted_content: "sealed",
       signature: null,
     });
-    const { events, stages } = await gated(
-      [[end(0, reasoning("a secret")), end(1, reasoning("nothing")), over]],
+    const { events, stages } = await runGuarded(
+      [[itemEnd(0, reasoning("a secret")), itemEnd(1, reasoning("nothing")), turnEnd]],
       [redact("secret")],
     );
     expect([itemAt(events, 0)?.["encrypted_content"], itemAt(events, 1)?.["encrypted_content"]]).toEqual([
@@ -188,10 +194,10 @@ describe("arguments", () => {
     arguments: json,
   });
   const called = (json: string): Batch[] => [
-    [start(0, call(""))],
+    [itemStart(0, call(""))],
     [{ type: "arguments.delta", index: 0, delta: json.slice(0, 9) }],
     [{ type: "arguments.delta", index: 0, delta: json.slice(9) }],
-    [end(0, call(json)), over],
+    [itemEnd(0, call(json)), turnEnd],
   ];
 
   test.each([
@@ -203,26 +209,30 @@ describe("arguments", () => {
     ["not JSON, secret", "not JSON, [REDACTED]"],
     ['{"a":"nothing"}', '{"a":"nothing"}'],
   ])("%s", async (json, expected) => {
-    const { events } = await gated(called(json), [redact("secret"), redact("41{15}"), redact('"password": "[^"]+"')]);
+    const { events } = await runGuarded(called(json), [
+      redact("secret"),
+      redact("41{15}"),
+      redact('"password": "[^"]+"'),
+    ]);
     expect([joinDeltas(events, "arguments.delta"), itemAt(events)?.["arguments"]]).toEqual([expected, expected]);
     itemsOf(events);
   });
 
   test("a blocked call never begins, and later items wait", async () => {
     const batches = [
-      [start(0, { ...message(), status: "in_progress" })],
-      [text("Let me see.")],
-      [end(0, message("Let me see."))],
-      [start(1, call("")), start(2, { ...message(), id: "msg_2" }), text("Done", 0, 2)],
-      [{ type: "arguments.delta", index: 1, delta: '{"a":"secret"}' } as const, end(1, call('{"a":"secret"}'))],
-      [end(2, message("Done")), over],
+      [itemStart(0, { ...message(), status: "in_progress" })],
+      [textDeltaEvent("Let me see.")],
+      [itemEnd(0, message("Let me see."))],
+      [itemStart(1, call("")), itemStart(2, { ...message(), id: "msg_2" }), textDeltaEvent("Done", 0, 2)],
+      [{ type: "arguments.delta", index: 1, delta: '{"a":"secret"}' } as const, itemEnd(1, call('{"a":"secret"}'))],
+      [itemEnd(2, message("Done")), turnEnd],
     ];
-    const { events, stopped } = await gated(batches, [block("secret")]);
+    const { events, stopped } = await runGuarded(batches, [block("secret")]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
     expect(events.some((event) => "index" in event && (event.index ?? 0) > 0)).toBe(false);
     expect(stopped).toBe(true);
     itemsOf(events);
-    const passed = await gated(batches, [redact("secret")]);
+    const passed = await runGuarded(batches, [redact("secret")]);
     expect(itemsOf(passed.events)).toHaveLength(3);
   });
 });
@@ -256,11 +266,11 @@ describe("a failure", () => {
     ["with the files", block("secret"), read("a"), read("a")],
     ["as it is, where rules only report", flag("secret"), told("no secret"), told("no secret")],
   ])("is reported %s, before any output and afterwards", async (_, rule, thrown, expected) => {
-    const failing = (said: readonly Batch[]) => gatedTurn(throwing(thrown, said), [rule]);
-    for (const { fault } of [await failing([]), await failing([[start(0, message()), text("Well. ")]])]) {
+    const failing = (said: readonly Batch[]) => guardedTurn(throwing(thrown, said), [rule]);
+    for (const { fault } of [await failing([]), await failing([[itemStart(0, message()), textDeltaEvent("Well. ")]])]) {
       expect([fault?.message, fault?.metadata]).toEqual([expected.message, expected.metadata]);
     }
-    const { fault } = await gatedTurn(() => {
+    const { fault } = await guardedTurn(() => {
       throw thrown;
     }, [rule]);
     expect([fault?.message, fault?.metadata, fault?.status]).toEqual([expected.message, expected.metadata, 400]);
@@ -279,7 +289,7 @@ describe("a failure", () => {
 
 describe("a block", () => {
   test("before any output is a refusal", async () => {
-    const { events, fault, rejected, stages, stopped } = await gated(spoken("sec", "ret", " more"), [
+    const { events, fault, rejected, stages, stopped } = await runGuarded(streamedMessage("sec", "ret", " more"), [
       block("secret", "Secrets"),
     ]);
     expect([events, rejected, stopped]).toEqual([[], true, true]);
@@ -302,7 +312,7 @@ describe("a block", () => {
   });
 
   test("after output ends the permitted part as incomplete", async () => {
-    const { events, stages, stopped, fault } = await gated(spoken("Hello ", "you, the sec", "ret is"), [
+    const { events, stages, stopped, fault } = await runGuarded(streamedMessage("Hello ", "you, the sec", "ret is"), [
       block("secret"),
       redact("you", "<y>"),
     ]);
@@ -326,7 +336,7 @@ describe("a block", () => {
   });
 
   test("results from an overlong match", async () => {
-    const { fault } = await gated(spoken("secret:", "x".repeat(5_000)), [block("secret:.*\n")]);
+    const { fault } = await runGuarded(streamedMessage("secret:", "x".repeat(5_000)), [block("secret:.*\n")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
@@ -342,21 +352,21 @@ describe("a block", () => {
         payloadJson: JSON.stringify({ delta }),
       })),
     ],
-    ["an item of a later kind", [end(1, { type: "later", id: "l", deep: { a: ["secret"] } })]],
-    ["the name of a call", [start(1, { type: "function_call", id: "f", call_id: "c", name: "secret" })]],
-    ["a query", [end(1, { type: "web_search_call", id: "w", action: { query: "secret" } })]],
+    ["an item of a later kind", [itemEnd(1, { type: "later", id: "l", deep: { a: ["secret"] } })]],
+    ["the name of a call", [itemStart(1, { type: "function_call", id: "f", call_id: "c", name: "secret" })]],
+    ["a query", [itemEnd(1, { type: "web_search_call", id: "w", action: { query: "secret" } })]],
   ])("covers the text in %s as well", async (_, events) => {
     const batches = [
       [
-        start(0, message()),
-        text("a"),
-        start(1, { type: "later", id: "l" }),
+        itemStart(0, message()),
+        textDeltaEvent("a"),
+        itemStart(1, { type: "later", id: "l" }),
         ...events,
-        end(1, { type: "later", id: "l" }),
-        over,
+        itemEnd(1, { type: "later", id: "l" }),
+        turnEnd,
       ],
     ];
-    const { fault } = await gated(batches, [block("secret")]);
+    const { fault } = await runGuarded(batches, [block("secret")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 });
@@ -381,10 +391,17 @@ describe("annotations and log probabilities of a text", () => {
     const item = { ...message(), content: [part("a secret and", out, moved), part("more", next)] };
     const note = (annotation: object, at = 0): TurnEvent => ({ type: "annotation", index: 0, part: at, annotation });
     const batches: Batch[] = [
-      [start(0, message()), text("a "), note(out), note(moved), text("secret a"), text("nd")],
-      [note(next, 1), text("more", 1), end(0, item), over],
+      [
+        itemStart(0, message()),
+        textDeltaEvent("a "),
+        note(out),
+        note(moved),
+        textDeltaEvent("secret a"),
+        textDeltaEvent("nd"),
+      ],
+      [note(next, 1), textDeltaEvent("more", 1), itemEnd(0, item), turnEnd],
     ];
-    const { events } = await gated(batches, [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches, [redact("secret", "<s>")]);
     const told = events.flatMap((event) =>
       event.type === "annotation" || event.type === "text.delta" ? [[event.part, event.type]] : [],
     );
@@ -405,11 +422,11 @@ describe("annotations and log probabilities of a text", () => {
       content: [{ type: "output_text", text: whole, annotations, logprobs: [] }],
     };
     const batches: Batch[] = [
-      [start(0, message()), text(whole.slice(0, 20))],
+      [itemStart(0, message()), textDeltaEvent(whole.slice(0, 20))],
       annotations.map((annotation) => ({ type: "annotation", index: 0, part: 0, annotation })),
-      [text(whole.slice(20)), end(0, item), over],
+      [textDeltaEvent(whole.slice(20)), itemEnd(0, item), turnEnd],
     ];
-    const { events } = await gated(batches, [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches, [redact("secret", "<s>")]);
     const content = itemAt(events)?.["content"] as { text: string; annotations: ReturnType<typeof citation>[] }[];
     const { text: shown = "", annotations: kept = [] } = content[0] ?? {};
     const characters = Array.from(shown);
@@ -421,8 +438,11 @@ describe("annotations and log probabilities of a text", () => {
   test("are left out if they spell the text", async () => {
     const logprobs = [{ token: "secret", logprob: -1, top_logprobs: [] }];
     const item = { ...message(), content: [{ type: "output_text", text: "secret", annotations: [], logprobs }] };
-    const delta = { ...text("secret"), logprobsJson: JSON.stringify(logprobs) } as TurnEvent;
-    const { events } = await gated([[start(0, message()), delta, end(0, item), over]], [redact("secret")]);
+    const delta = { ...textDeltaEvent("secret"), logprobsJson: JSON.stringify(logprobs) } as TurnEvent;
+    const { events } = await runGuarded(
+      [[itemStart(0, message()), delta, itemEnd(0, item), turnEnd]],
+      [redact("secret")],
+    );
     expect(JSON.stringify(events)).not.toContain("secret");
   });
 });
@@ -433,21 +453,21 @@ describe("an answer stays unchanged", () => {
     ["audit", [block("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "blocked"],
     ["audit", [redact("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "redacted"],
   ])("under %s, with the would-be action in the receipt", async (_, filters, fields, action) => {
-    const batches = spoken("my hun", "ter2");
-    const { events, stages } = await gated(batches, filters, fields);
+    const batches = streamedMessage("my hun", "ter2");
+    const { events, stages } = await runGuarded(batches, filters, fields);
     expect(events).toEqual(batches.flat());
     expect(stages).toMatchObject([{ data: { action, patterns: ["pw"], applies_to: "output" } }]);
   });
 
   test.each([AppliesTo.INPUT, AppliesTo.UNSPECIFIED])("under a guardrail for the input", async (appliesTo) => {
-    const batches = spoken("hunter2");
-    const { events, stages } = await gated(batches, [block("hunter2")], { appliesTo });
+    const batches = streamedMessage("hunter2");
+    const { events, stages } = await runGuarded(batches, [block("hunter2")], { appliesTo });
     expect([events, stages]).toEqual([batches.flat(), []]);
   });
 
   test("without a match", async () => {
-    const { events, stages } = await gated(spoken("all ", "is ", "well"), [block("hunter2"), flag("x")]);
-    expect([events, stages]).toEqual([spoken("all ", "is ", "well").flat(), []]);
+    const { events, stages } = await runGuarded(streamedMessage("all ", "is ", "well"), [block("hunter2"), flag("x")]);
+    expect([events, stages]).toEqual([streamedMessage("all ", "is ", "well").flat(), []]);
   });
 });
 
@@ -464,7 +484,7 @@ describe("sees through disguises", () => {
     ["escapes of bytes", "ha \\x68unter2 ha"],
     ["an encoded word", `ha ${Buffer.from("it is hunter2, see").toString("hex")} ha`],
   ])("a block, of %s, before anything of it went out", async (_, text) => {
-    const { events, fault } = await gated(spoken(...text.split("")), [block("hunter2", "pw")]);
+    const { events, fault } = await runGuarded(streamedMessage(...text.split("")), [block("hunter2", "pw")]);
     expect([fault?.status ?? 200, "ha ".startsWith(joinDeltas(events))]).toEqual([200, true]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
   });
@@ -472,13 +492,18 @@ describe("sees through disguises", () => {
   test("arguments and whole texts", async () => {
     const json = JSON.stringify({ to: encoded, say: "h u n t e r" });
     const call = { type: "function_call", id: "f", call_id: "c", name: "f", arguments: json };
-    const { events } = await gated([[end(0, call), over]], [redact("jane@", "<mail>"), redact("hunter", "<pw>")]);
+    const { events } = await runGuarded(
+      [[itemEnd(0, call), turnEnd]],
+      [redact("jane@", "<mail>"), redact("hunter", "<pw>")],
+    );
     expect(itemAt(events)).toMatchObject({ arguments: '{"to":"<mail>","say":"<pw>"}' });
   });
 
   test("an overlong key is removed from the place where it was found", async () => {
     const word = Buffer.from(`${"lorem ipsum ".repeat(1_000)}hunter2${" dolor sit".repeat(1_000)}`).toString("base64");
-    const { events } = await gated(spoken(...(word.match(/.{1,50}/g) ?? []), " after"), [redact("hunter2", "<pw>")]);
+    const { events } = await runGuarded(streamedMessage(...(word.match(/.{1,50}/g) ?? []), " after"), [
+      redact("hunter2", "<pw>"),
+    ]);
     const shown = joinDeltas(events);
     expect([word.startsWith(shown.slice(0, shown.indexOf("<"))), shown.slice(shown.indexOf("<"))]).toEqual([
       true,

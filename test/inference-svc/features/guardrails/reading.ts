@@ -4,7 +4,7 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { ResponsesTranslator } from "@sluice/inference-svc/models/upstream/responses/stream.js";
 import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
-import { asking, itemsOf } from "../../asking.js";
+import { testRequest, itemsOf } from "../../asking.js";
 
 const target: Target = { upstreamModel: "large-2", tier: "default", original: false };
 
@@ -19,7 +19,7 @@ export function read(
   at: Partial<Target> = {},
 ): Reading {
   const given: TurnEvent[] = [];
-  const translator = new ResponsesTranslator(asking(request), { ...target, ...at }, (event) => given.push(event));
+  const translator = new ResponsesTranslator(testRequest(request), { ...target, ...at }, (event) => given.push(event));
   for (const event of events) translator.event(undefined, JSON.stringify(event));
   translator.close();
   return { events: given, items: itemsOf(given) };
@@ -28,7 +28,7 @@ export function read(
 /** Reads the answer from the bytes of a stream. */
 export function readBytes(pieces: readonly Uint8Array[], request: Partial<TurnRequest> = {}): TurnEvent[] {
   const given: TurnEvent[] = [];
-  const translator = new ResponsesTranslator(asking(request), target, (event) => given.push(event));
+  const translator = new ResponsesTranslator(testRequest(request), target, (event) => given.push(event));
   const scanner = new EventScanner((name, data) => translator.event(name, data));
   for (const piece of pieces) scanner.feed(piece);
   scanner.flush();
@@ -36,12 +36,12 @@ export function readBytes(pieces: readonly Uint8Array[], request: Partial<TurnRe
   return given;
 }
 
-export const added = (output_index: number, item: object) => ({
+export const itemAddedEvent = (output_index: number, item: object) => ({
   type: "response.output_item.added",
   output_index,
   item,
 });
-export const itemDone = (output_index: number, item: object) => ({
+export const itemDoneEvent = (output_index: number, item: object) => ({
   type: "response.output_item.done",
   output_index,
   item,
@@ -63,4 +63,10 @@ export const messageItem = (id: string, ...texts: string[]) => ({
   status: "completed",
   content: texts.map((text) => ({ type: "output_text", text, annotations: [], logprobs: [] })),
 });
-export const opened = (id: string) => ({ type: "message", id, role: "assistant", status: "in_progress", content: [] });
+export const openedMessage = (id: string) => ({
+  type: "message",
+  id,
+  role: "assistant",
+  status: "in_progress",
+  content: [],
+});

@@ -7,8 +7,16 @@ import { inputGuardrails } from "@sluice/inference-svc/features/guardrails/input
 import { WholeAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { asking, newScope, run } from "../../asking.js";
-import { type Filter, type GuardrailFields, gated, guardrailOf, joinDeltas, redact, spoken } from "./gating.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
+import {
+  type Filter,
+  type GuardrailFields,
+  runGuarded,
+  guardrailOf,
+  joinDeltas,
+  redact,
+  streamedMessage,
+} from "./gating.js";
 
 const hidden =
   /^(?:[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Me}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\p{Emoji_Modifier}\u2800\ufff9-\ufffd\u{1d159}\ud7b0-\ud7ff])$/u;
@@ -62,13 +70,17 @@ async function asked(text: string, { filters, ...fields }: Rules): Promise<strin
     return new WholeAnswer([]);
   });
   const guardrail = guardrailOf(filters, { ...fields, appliesTo: AppliesTo.INPUT });
-  await run(turn, asking({ input: [{ type: "message", role: "user", content: text }] }), newScope({ guardrail }));
+  await runTestTurn(
+    turn,
+    testRequest({ input: [{ type: "message", role: "user", content: text }] }),
+    newScope({ guardrail }),
+  );
   return String(sent?.input[0]?.["content"]);
 }
 
 /** The text delivered to the client, streamed in pieces cut at any unit. */
 const answered = async (text: string, { filters, ...fields }: Rules): Promise<string> =>
-  joinDeltas((await gated(spoken(...(text.match(/[^]{1,997}/g) ?? [])), filters, fields)).events);
+  joinDeltas((await runGuarded(streamedMessage(...(text.match(/[^]{1,997}/g) ?? [])), filters, fields)).events);
 
 const sides = { requests: asked, answers: answered };
 const sideNames = ["requests", "answers"] as const;

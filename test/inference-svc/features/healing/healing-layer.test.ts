@@ -6,8 +6,8 @@ import { healAnswers } from "@sluice/inference-svc/features/healing/feature.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Batch, OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ResponseHealingPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { asking, newScope, run } from "../../asking.js";
-import { end, itemAt, message, over } from "../guardrails/gating.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
+import { itemEnd, itemAt, message, turnEnd } from "../guardrails/gating.js";
 
 const asked: Partial<TurnRequest> = {
   stream: false,
@@ -18,9 +18,9 @@ const asked: Partial<TurnRequest> = {
 /** Runs an answer through the layer, and returns it with the pipeline stage. */
 async function healed(events: Batch, more: Partial<TurnRequest> = {}) {
   const turn = newScope();
-  const ending = await run(
+  const ending = await runTestTurn(
     healAnswers(() => new WholeAnswer(events)),
-    asking({ ...asked, ...more }),
+    testRequest({ ...asked, ...more }),
     turn,
   );
   return { ...ending, stages: turn.scope.trace.stages };
@@ -28,8 +28,8 @@ async function healed(events: Batch, more: Partial<TurnRequest> = {}) {
 
 const whole = (...items: readonly OutputItem[]): TurnEvent[] => [
   { type: "start", model: "acme/large-2" },
-  ...items.map((item, index) => end(index, item)),
-  over,
+  ...items.map((item, index) => itemEnd(index, item)),
+  turnEnd,
 ];
 
 const texts = (item: OutputItem | undefined): unknown[] =>

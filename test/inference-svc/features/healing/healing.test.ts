@@ -5,7 +5,7 @@ import { findWantedJson } from "@sluice/inference-svc/features/healing/wanted.js
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { replaceRegions } from "@sluice/inference-svc/turn/replacements.js";
 import fc from "../../../support/properties.js";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 
 function done<Result>(work: Yielding<Result>): Result {
   let step = work.next();
@@ -15,7 +15,7 @@ function done<Result>(work: Yielding<Result>): Result {
 
 const bySchema = (text: string, schema: unknown): Verdict => {
   const textFormat = { type: "json_schema" as const, name: "s", schemaJson: JSON.stringify(schema) };
-  return done(healJson(text, findWantedJson(asking({ textFormat }))!));
+  return done(healJson(text, findWantedJson(testRequest({ textFormat }))!));
 };
 const byForm = (text: string): Verdict => done(healJson(text, anyObject));
 

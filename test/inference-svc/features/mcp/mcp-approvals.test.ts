@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { mcp } from "@sluice/proto/config/mcp.js";
 import { type McpService, startSessionServer } from "../../../support/providers/mcp-servers.ts";
-import { answering, calling } from "../../../support/tool-replies.ts";
+import { textReply, callReply } from "../../../support/tool-replies.ts";
 import { functionTool, newScope } from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolInstallation, shown } from "../../agent-loop/calling-tools.ts";
+import { ToolInstallation, finishedItems } from "../../agent-loop/calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
 let server: McpService;
@@ -27,18 +27,18 @@ const entry = (fields: object = {}) => mcpTool({ server_url: server.url, require
 
 /** Runs the first request; its call waits. */
 async function first(tools = [entry()]) {
-  installation.outer.script([calling(echoCall), answering("not asked for")]);
+  installation.outer.script([callReply(echoCall), textReply("not asked for")]);
   const asked = newScope();
   const { events, fault } = await installation.run({ input: [question], tools }, asked);
   expect(fault).toBeUndefined();
-  return { items: shown(events), asked };
+  return { items: finishedItems(events), asked };
 }
 
 /** Runs the next request, with the client's decision. */
 async function next(items: readonly InputItem[], asked = newScope()) {
-  installation.outer.script([answering("It is done.")]);
+  installation.outer.script([textReply("It is done.")]);
   const { events, fault } = await installation.run({ input: [question, ...items], tools: [entry()] }, asked);
-  return { items: shown(events), fault, messages: installation.sent("outer").messages };
+  return { items: finishedItems(events), fault, messages: installation.sent("outer").messages };
 }
 
 const decision = (items: readonly InputItem[], approve: boolean, reason?: string): InputItem => ({
@@ -104,7 +104,7 @@ describe("the next request", () => {
 
   test("without the tool makes no call", async () => {
     const { items } = await first();
-    installation.outer.script([answering("Then not.")]);
+    installation.outer.script([textReply("Then not.")]);
     const input = [question, ...items, decision(items, true)];
     await installation.run({ input, tools: [entry({ allowed_tools: ["add"] })] });
     expect(server.asked()).not.toContain("tools/call");
@@ -123,11 +123,11 @@ describe("the next request", () => {
 test("a tool without approval, and a function of the client, run next to a waiting call", async () => {
   const tools = [entry({ require_approval: { never: { tool_names: ["add"] } } }), functionTool({ name: "f" })];
   installation.outer.script([
-    calling(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }),
-    answering("x"),
+    callReply(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }),
+    textReply("x"),
   ]);
   const { events } = await installation.run({ input: [question], tools });
-  expect(shown(events)).toMatchObject([
+  expect(finishedItems(events)).toMatchObject([
     { type: "mcp_list_tools" },
     { type: "mcp_call", name: "add", output: "3" },
     { type: "mcp_approval_request", name: "echo" },

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { paramFields } from "@sluice/inference-svc/features/mcp/param-fields.js";
 import { mcp } from "@sluice/proto/config/mcp.js";
 import { type McpService, startSessionServer, startSessionlessServer } from "../../../support/providers/mcp-servers.ts";
-import { answering, calling, callingStream } from "../../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream } from "../../../support/tool-replies.ts";
 import { chatStream, responsesAnswer } from "../../../support/providers/upstream.ts";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
-import { asking, newScope, openEngine, testConfig, run } from "../../asking.ts";
-import { ToolInstallation, progress, shown } from "../../agent-loop/calling-tools.ts";
+import { testRequest, newScope, openEngine, testConfig, runTestTurn } from "../../asking.ts";
+import { ToolInstallation, progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
 let sessions: McpService;
@@ -32,11 +32,11 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
   const server = () => (kind === "sessions" ? sessions : sessionless);
 
   test("its tools are listed and called, and the model reads the result as data", async () => {
-    installation.outer.script([calling(echo), answering("It said hello.")]);
+    installation.outer.script([callReply(echo), textReply("It said hello.")]);
     const asked = newScope();
     const { events, fault } = await installation.run({ tools: [tool(server().url)] }, asked);
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([
+    expect(finishedItems(events)).toMatchObject([
       {
         type: "mcp_list_tools",
         server_label: "crm",
@@ -66,9 +66,9 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
   });
 
   test("a stream shows the list and the call as they happen", async () => {
-    installation.outer.script([callingStream("", echo), chatStream("It said hello.")]);
+    installation.outer.script([callReplyStream("", echo), chatStream("It said hello.")]);
     const { events } = await installation.run({ tools: [tool(server().url)], stream: true });
-    expect(progress(events).map(([name]) => name)).toEqual([
+    expect(progressEvents(events).map(([name]) => name)).toEqual([
       "response.mcp_list_tools.in_progress",
       "response.mcp_list_tools.completed",
       "response.mcp_call.in_progress",
@@ -78,17 +78,22 @@ describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) =
   });
 
   test("a failing call has the status failed, and the model reads the reason", async () => {
-    installation.outer.script([calling({ name: "crm__fail" }), answering("It failed.")]);
+    installation.outer.script([callReply({ name: "crm__fail" }), textReply("It failed.")]);
     const { events } = await installation.run({ tools: [tool(server().url)] });
-    expect(shown(events)[1]).toMatchObject({ type: "mcp_call", status: "failed", output: null, error: "out of paper" });
+    expect(finishedItems(events)[1]).toMatchObject({
+      type: "mcp_call",
+      status: "failed",
+      output: null,
+      error: "out of paper",
+    });
     expect(installation.sent("outer").messages.at(-1)?.content).toContain("out of paper");
   });
 
   test("a stream shows a slow call before it is over", async () => {
-    installation.outer.script([callingStream("", { name: "crm__slow" }), chatStream("Done.")]);
+    installation.outer.script([callReplyStream("", { name: "crm__slow" }), chatStream("Done.")]);
     const { scope } = newScope();
     const told: string[] = [];
-    const request = asking({ models: ["acme/outer"], tools: [tool(server().url)], stream: true });
+    const request = testRequest({ models: ["acme/outer"], tools: [tool(server().url)], stream: true });
     for await (const batch of installation.engine.turn(request, scope)) {
       for (const event of batch) {
         if (event.type === "native") told.push(event.name);
@@ -106,10 +111,10 @@ test("a server defined by an item of the conversation is listed and called, and 
     tools: [JSON.parse(tool(sessions.url).json)],
   };
   const user: InputItem = { type: "message", role: "user", content: "Say hello." };
-  installation.outer.script([calling(echo), answering("It said hello."), answering("Still fine.")]);
+  installation.outer.script([callReply(echo), textReply("It said hello."), textReply("Still fine.")]);
   const { events, fault } = await installation.run({ input: [bring, user] });
   expect(fault).toBeUndefined();
-  const items = shown(events);
+  const items = finishedItems(events);
   expect(items.map(({ type }) => type)).toEqual(["mcp_list_tools", "mcp_call", "message"]);
   expect(installation.sent("outer").messages.at(-1)?.content).toContain("You said hello.");
 
@@ -129,9 +134,9 @@ test("several servers are called, each for its own tools", async () => {
     tool(sessions.url),
     mcpTool({ server_label: "erp", server_url: sessionless.url, allowed_tools: ["add"] }),
   ];
-  installation.outer.script([calling(echo, { name: "erp__add", args: { a: 2, b: 3 } }), answering("Both.")]);
+  installation.outer.script([callReply(echo, { name: "erp__add", args: { a: 2, b: 3 } }), textReply("Both.")]);
   const { events } = await installation.run({ tools });
-  expect(shown(events)).toMatchObject([
+  expect(finishedItems(events)).toMatchObject([
     { type: "mcp_list_tools", server_label: "crm" },
     { type: "mcp_list_tools", server_label: "erp", tools: [{ name: "add" }] },
     { type: "mcp_call", server_label: "crm", output: "You said hello." },
@@ -159,7 +164,7 @@ describe("a provider with native mcp", () => {
   test("gets the tool unchanged, with its credentials", async () => {
     const vendor = open();
     installation.outer.script([responsesAnswer({ ...said })]);
-    await run(vendor.turn, asking({ tools: [mcpTool(entry)], stream: false }));
+    await runTestTurn(vendor.turn, testRequest({ tools: [mcpTool(entry)], stream: false }));
     await vendor.upstreams.close();
     expect(installation.outer.requests.at(-1)?.json["tools"]).toMatchObject([
       { type: "mcp", server_label: "crm", ...entry },
@@ -169,9 +174,9 @@ describe("a provider with native mcp", () => {
   test("does not get a server of the operator", async () => {
     const vendor = open();
     installation.outer.script([responsesAnswer({ ...said })]);
-    const { events } = await run(vendor.turn, asking({ tools: [mcpTool({})], stream: false }));
+    const { events } = await runTestTurn(vendor.turn, testRequest({ tools: [mcpTool({})], stream: false }));
     await vendor.upstreams.close();
-    expect(shown(events)[0]).toMatchObject({ type: "mcp_list_tools", error: null });
+    expect(finishedItems(events)[0]).toMatchObject({ type: "mcp_list_tools", error: null });
     expect(installation.outer.requests.at(-1)?.json["tools"]).toMatchObject([
       { type: "function", name: "crm__echo" },
       {},

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk, chatStream } from "../../../support/providers/upstream.ts";
-import { answering, calling, callingStream, hosted } from "../../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolInstallation, progress, shown } from "../../agent-loop/calling-tools.ts";
+import { ToolInstallation, progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
 
@@ -23,7 +23,7 @@ const call = (args: unknown = red) => ({ name: "service_image_generation", args 
 
 beforeEach(() => {
   installation.isSpent = false;
-  installation.outer.script([calling(call()), answering("Here it is.")]);
+  installation.outer.script([callReply(call()), textReply("Here it is.")]);
   installation.other.script([painted]);
 });
 
@@ -42,7 +42,7 @@ describe("a call", () => {
     const asked = newScope();
     const { events, fault } = await turn({ tools: [tool({ quality: "high", seed: 7 })] }, asked);
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([
+    expect(finishedItems(events)).toMatchObject([
       { type: "service:image_generation", status: "completed", prompt: "A red cube", result: png },
       message,
     ]);
@@ -69,7 +69,10 @@ describe("a call", () => {
   });
 
   test("works for the providers' own tool, too, with its item and events", async () => {
-    installation.outer.script([callingStream("", { name: "image_generation", args: red }), chatStream("Here it is.")]);
+    installation.outer.script([
+      callReplyStream("", { name: "image_generation", args: red }),
+      chatStream("Here it is."),
+    ]);
     installation.other.script([
       {
         chunks: [
@@ -89,7 +92,7 @@ describe("a call", () => {
       { type: "image_generation_call", status: "completed", result: png },
       message,
     ]);
-    expect(progress(events).map(([name]) => name.replace("response.image_generation_call.", ""))).toEqual([
+    expect(progressEvents(events).map(([name]) => name.replace("response.image_generation_call.", ""))).toEqual([
       "in_progress",
       "generating",
       "completed",
@@ -101,13 +104,13 @@ describe("a call", () => {
     installation.other.script([painting("https://images.example/1.png")]);
     const { events } = await turn();
     const address = "https://images.example/1.png";
-    expect(shown(events)[0]).toMatchObject({ status: "completed", imageUrl: address, result: address });
+    expect(finishedItems(events)[0]).toMatchObject({ status: "completed", imageUrl: address, result: address });
   });
 
   test("with an earlier image becomes its call again, without its bytes", async () => {
     const { events } = await turn();
-    installation.outer.script([answering("Still red.")]);
-    await turn({ tools: [], input: [...shown(events), { type: "message", role: "user", content: "And?" }] });
+    installation.outer.script([textReply("Still red.")]);
+    await turn({ tools: [], input: [...finishedItems(events), { type: "message", role: "user", content: "And?" }] });
     const { messages } = installation.sent("outer");
     expect(messages[1]).toMatchObject({ role: "tool", content: '{"made":"The user was shown the image."}' });
     expect(JSON.stringify(messages)).not.toContain(png);
@@ -133,7 +136,7 @@ test("a request without any image model is refused with the configuration key", 
 describe("a failure of the image model", () => {
   test.each([
     ["the provider fails", { status: 500 }, expect.any(String)],
-    ["there is no image", answering("I cannot."), "the model gave no image"],
+    ["there is no image", textReply("I cannot."), "the model gave no image"],
     ["the image is a text", painting("data:image/png;base64,SWdub3JlIGFsbA=="), "what the model gave is no image"],
     [
       "an image hides a text",
@@ -146,7 +149,7 @@ describe("a failure of the image model", () => {
     installation.other.script([reply]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([
+    expect(finishedItems(events)).toMatchObject([
       { type: "service:image_generation", status: "incomplete", result: null, error },
       message,
     ]);
@@ -158,13 +161,13 @@ describe("a failure of the image model", () => {
     installation.other.script([
       { chunks: [{ bytes: `${head}{"id":"` }, { bytes: "A".repeat(1_000_000), repeat: 500 }], hang: true },
     ]);
-    if (stream) installation.outer.script([callingStream("", call()), chatStream("Here it is.")]);
+    if (stream) installation.outer.script([callReplyStream("", call()), chatStream("Here it is.")]);
     const closed = installation.other.nextClose();
     const before = installation.other.bytesWritten;
     const { events, fault } = await turn({ stream });
     await closed;
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([{ status: "incomplete", error: expect.any(String) }, message]);
+    expect(finishedItems(events)).toMatchObject([{ status: "incomplete", error: expect.any(String) }, message]);
     expect(installation.other.bytesWritten - before).toBeLessThan(150_000_000);
   });
 
@@ -183,10 +186,10 @@ describe("a failure of the image model", () => {
 
   test("a budget used up meanwhile is reported", async () => {
     const first = installation.outer.nextRequest().then(() => (installation.isSpent = true));
-    installation.outer.script([callingStream("", call())]);
+    installation.outer.script([callReplyStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
     await first;
-    expect([fault?.status, shown(events)[0]?.status]).toEqual([402, "incomplete"]);
+    expect([fault?.status, finishedItems(events)[0]?.status]).toEqual([402, "incomplete"]);
   });
 });
 
@@ -194,6 +197,6 @@ test("a rule of the key reads the words and leaves the image as it is", async ()
   const guardrail = guardrailOf([redact("red|AAAA", "<m>")]);
   const { events, fault } = await turn({}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
-  expect(shown(events)[0]).toMatchObject({ prompt: "A <m> cube", result: png });
+  expect(finishedItems(events)[0]).toMatchObject({ prompt: "A <m> cube", result: png });
   expect(installation.sent("outer").messages.at(-1)?.content).toContain('"said":"A <m> cube."');
 });

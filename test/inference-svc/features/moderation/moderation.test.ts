@@ -18,7 +18,7 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.ts";
+import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.ts";
 
 let acme: Upstream;
 let guard: Upstream;
@@ -76,18 +76,18 @@ function open(role: object | undefined): Engine {
   return engine;
 }
 
-const request = (fields: Parameters<typeof asking>[0] = {}): TurnRequest =>
-  asking({ models: ["acme/large"], plugins: { moderation: create(ModerationPluginSchema) }, ...fields });
+const request = (fields: Parameters<typeof testRequest>[0] = {}): TurnRequest =>
+  testRequest({ models: ["acme/large"], plugins: { moderation: create(ModerationPluginSchema) }, ...fields });
 const user = (content: unknown) => ({ type: "message", role: "user", content });
 const assistant = { type: "message", role: "assistant", content: "Go on." };
-const stagesOf = ({ scope }: Asked) => scope.trace.stages;
+const stagesOf = ({ scope }: TestScope) => scope.trace.stages;
 const askedOf = (upstream: Upstream) => upstream.requests.map(({ json }) => json["input"]);
 
 describe("moderation by a service", () => {
   test("scans the user's latest text before any other call, and is in the ledger", async () => {
     const engine = open(service);
     const asked = newScope();
-    const { fault, events } = await run(engine.turn, request({ text: "How are you?" }), asked);
+    const { fault, events } = await runTestTurn(engine.turn, request({ text: "How are you?" }), asked);
     expect([fault, events.at(-1)?.type]).toEqual([undefined, "end"]);
     expect(guard.requests).toMatchObject([
       { method: "POST", path: "/v1/moderations", headers: { authorization: "Bearer first" } },
@@ -110,7 +110,7 @@ describe("moderation by a service", () => {
   test("refuses a flagged text, with the category and the requester", async () => {
     guard.script([violent]);
     const asked = newScope();
-    const { fault, rejected } = await run(open(service).turn, request({ text: "Hurt them" }), asked);
+    const { fault, rejected } = await runTestTurn(open(service).turn, request({ text: "Hurt them" }), asked);
     expect([rejected, fault?.reason, fault?.message, fault?.metadata]).toEqual([
       true,
       FaultReason.GUARDRAIL_BLOCKED,
@@ -142,7 +142,7 @@ describe("moderation by a service", () => {
     ["flags two", {}, looks({ hate: 0.9, violence: 0.9 }, ["hate", "violence"]), ["hate", "violence"]],
   ])("which %s", async (_, role, reply, reasons) => {
     guard.script([reply]);
-    const { fault } = await run(open({ ...service, ...role }).turn, request());
+    const { fault } = await runTestTurn(open({ ...service, ...role }).turn, request());
     expect((fault?.metadata as { reasons?: unknown } | undefined)?.reasons).toEqual(reasons);
   });
 
@@ -154,7 +154,7 @@ describe("moderation by a service", () => {
       { type: "input_text", text: "three" },
     ];
     const asked = newScope();
-    await run(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }), asked);
+    await runTestTurn(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }), asked);
     expect(stagesOf(asked)).toMatchObject([
       {
         name: "moderation",
@@ -162,7 +162,7 @@ describe("moderation by a service", () => {
         data: { action: "not_run", detected: false, unread: { input_image: 1 } },
       },
     ]);
-    await run(engine.turn, request({ input: [user("Zero"), user("Last"), assistant] }));
+    await runTestTurn(engine.turn, request({ input: [user("Zero"), user("Last"), assistant] }));
     expect(askedOf(guard)).toEqual(["One", "Two\nthree", "Last"]);
   });
 
@@ -179,20 +179,20 @@ describe("moderation by a service", () => {
   test("scans images, too, if it can", async () => {
     const engine = open(service);
     const asked = newScope();
-    const { fault } = await run(engine.turn, showing, asked);
+    const { fault } = await runTestTurn(engine.turn, showing, asked);
     expect([fault, stagesOf(asked)]).toEqual([undefined, []]);
     expect(askedOf(guard)).toEqual(
       expect.arrayContaining(["Look", [{ type: "image_url", image_url: { url: picture } }]]),
     );
     expect(engine.opened.map(({ operation }) => operation)).toEqual(["moderation", "moderation", "turn"]);
-    await run(engine.turn, showing);
+    await runTestTurn(engine.turn, showing);
     expect(guard.requests).toHaveLength(2);
   });
 
   test("refuses a flagged image without showing its bytes", async () => {
     guard.script([violent]);
     const input = [user([{ type: "input_image", image_url: picture }])];
-    const { fault } = await run(open(service).turn, request({ input }));
+    const { fault } = await runTestTurn(open(service).turn, request({ input }));
     expect([fault?.reason, fault?.metadata]).toMatchObject([
       FaultReason.GUARDRAIL_BLOCKED,
       { reasons: ["violence"], flagged_input: "[image]" },
@@ -208,7 +208,7 @@ describe("moderation by a service", () => {
     guard.script([reply]);
     const long = `data:image/png;base64,${"A".repeat(4_000)}`;
     const input = [user([{ type: "input_image", image_url: long }])];
-    const { fault } = await run(open({ ...service, timeout_ms: 200, total_ms: 200 }).turn, request({ input }));
+    const { fault } = await runTestTurn(open({ ...service, timeout_ms: 200, total_ms: 200 }).turn, request({ input }));
     expect([fault?.reason, guard.requests.length]).toEqual([FaultReason.UNAVAILABLE, 1]);
   });
 
@@ -217,17 +217,17 @@ describe("moderation by a service", () => {
     ["is said to read texts only", "omni-moderation-latest", { images: false }],
   ])("which %s leaves images unread, with a note in the receipt", async (_, upstream_model, settings) => {
     const asked = newScope();
-    await run(open({ ...service, upstream_model, ...settings }).turn, showing, asked);
+    await runTestTurn(open({ ...service, upstream_model, ...settings }).turn, showing, asked);
     expect(askedOf(guard)).toEqual(["Look"]);
     expect(stagesOf(asked)).toMatchObject([{ data: { action: "not_run", unread: { input_image: 1 } } }]);
   });
 
   test("is called once for the same text, and in stretches for a long text", async () => {
     const engine = open(service);
-    for (let count = 0; count < 3; count++) await run(engine.turn, request({ text: "Again" }));
+    for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, request({ text: "Again" }));
     expect(guard.requests).toHaveLength(1);
     const long = `${"word ".repeat(1_600)}over`;
-    await run(engine.turn, request({ text: long }));
+    await runTestTurn(engine.turn, request({ text: long }));
     const [, first, second] = askedOf(guard).map(String);
     expect([first?.length, second]).toEqual([8_000, `${"word ".repeat(40)}over`]);
   });
@@ -259,7 +259,7 @@ describe("a moderation without an answer", () => {
     guard.script([reply]);
     const asked = newScope();
     const engine = open({ ...service, timeout_ms: 200 });
-    const { fault, rejected } = await run(engine.turn, request(), asked);
+    const { fault, rejected } = await runTestTurn(engine.turn, request(), asked);
     expect([rejected, fault?.reason, fault?.message]).toEqual([
       true,
       FaultReason.UNAVAILABLE,
@@ -275,7 +275,7 @@ describe("a moderation without an answer", () => {
   test("passes the request if the operator allows it, with a note", async () => {
     guard.script([{ status: 500, chunks: [{ json: {} }] }]);
     const asked = newScope();
-    const { fault } = await run(open({ ...service, fail: "open" }).turn, request(), asked);
+    const { fault } = await runTestTurn(open({ ...service, fail: "open" }).turn, request(), asked);
     expect(fault).toBeUndefined();
     expect(stagesOf(asked)).toMatchObject([{ data: { action: "error", fail_mode: "open" } }]);
   });
@@ -287,7 +287,7 @@ describe("a moderation without an answer", () => {
       });
     guard.script([says(0.9), { status: 500, chunks: [{ json: {} }] }]);
     const role = { ...byModel, max_concurrency: 1, categories: { a: "Never a.", b: "Never b." } };
-    const { fault } = await run(open(role).turn, request());
+    const { fault } = await runTestTurn(open(role).turn, request());
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 });
@@ -310,7 +310,7 @@ describe("moderation by a model", () => {
       max_concurrency: 1,
       categories: { theft: "Never steals.", fraud: "Never cheats." },
     });
-    const { fault } = await run(engine.turn, request({ text: "Sell me a lie" }), asked);
+    const { fault } = await runTestTurn(engine.turn, request({ text: "Sell me a lie" }), asked);
     expect(fault?.metadata).toMatchObject({ reasons: ["fraud"], flagged_input: "Sell me a lie" });
     expect(stagesOf(asked)).toMatchObject([
       { cost_usd: 0.000024, data: { action: "blocked", engines: ["moderation:guard/chat"], patterns: ["fraud"] } },
@@ -330,7 +330,7 @@ describe("unavailable moderation is an error:", () => {
     ["where nothing may be kept, of a model", byModel, { zdr: true }, "data_policy:zdr"],
   ])("%s", async (_, role, preferences, says) => {
     const provider = create(ProviderPreferencesSchema, preferences);
-    const { fault } = await run(open(role).turn, request({ provider }));
+    const { fault } = await runTestTurn(open(role).turn, request({ provider }));
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, expect.stringContaining(says)]);
     expect([acme.requests, guard.requests]).toEqual([[], []]);
   });
@@ -338,7 +338,7 @@ describe("unavailable moderation is an error:", () => {
 
 test("a request without moderation is not scanned", async () => {
   const { plugins: _, ...plain } = request();
-  expect((await run(open(service).turn, plain)).fault).toBeUndefined();
+  expect((await runTestTurn(open(service).turn, plain)).fault).toBeUndefined();
   expect(guard.requests).toEqual([]);
 });
 

@@ -11,15 +11,15 @@ import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { asking, testConfig, newScope } from "../../asking.js";
+import { testRequest, testConfig, newScope } from "../../asking.js";
 
-export const preferring = (json: PreferencesJson): ProviderPreferences =>
+export const preferencesOf = (json: PreferencesJson): ProviderPreferences =>
   create(ProviderPreferencesSchema, preferencesMessage(json));
 
 type Asking = Omit<Partial<TurnRequest>, "provider"> & { readonly provider?: PreferencesJson };
 
-export const deciding = ({ provider, ...request }: Asking = {}): TurnRequest =>
-  asking({ ...request, ...(provider && { provider: preferring(provider) }) });
+export const routedRequest = ({ provider, ...request }: Asking = {}): TurnRequest =>
+  testRequest({ ...request, ...(provider && { provider: preferencesOf(provider) }) });
 
 export interface Decider {
   readonly catalog: Catalog;
@@ -52,7 +52,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
   });
   const router = new Router({ catalog, support: telling, secret: "s".repeat(32), records, cooldown: () => undefined });
   const route = (request: Asking, keyHash = "key", caller: Partial<Caller> = {}) =>
-    router.route(deciding(request), newScope({ keyHash, ...caller }).scope);
+    router.route(routedRequest(request), newScope({ keyHash, ...caller }).scope);
   return {
     catalog,
     router,
@@ -64,7 +64,11 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
       const decide = (batch: number): number => {
         const requests = Array.from({ length: 100 }, (_, index) =>
           // A copy of the input for each request, because requests do not share theirs in production.
-          deciding({ ...request, ...(request.input && { input: [...request.input] }), sessionId: `${batch}-${index}` }),
+          routedRequest({
+            ...request,
+            ...(request.input && { input: [...request.input] }),
+            sessionId: `${batch}-${index}`,
+          }),
         );
         const before = process.cpuUsage();
         for (const each of requests) router.route(each, scope);
@@ -76,7 +80,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
     },
     left(caller, request = {}) {
       const { scope } = newScope(caller);
-      const endpoints = router.route(deciding(request), scope);
+      const endpoints = router.route(routedRequest(request), scope);
       return {
         order: endpoints.map(({ upstreamModel }) => upstreamModel),
         excluded: Object.fromEntries(scope.trace.excluded),
@@ -96,7 +100,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
 }
 
 /** An endpoint named by its model, at this price in dollars per million tokens. */
-export const priced = (name: string, price: number | undefined, more: object = {}) => ({
+export const pricedEndpoint = (name: string, price: number | undefined, more: object = {}) => ({
   provider: "a",
   upstream_model: name,
   ...(price !== undefined && { pricing: { prompt: String(price), completion: String(price) } }),

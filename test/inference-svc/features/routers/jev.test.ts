@@ -18,7 +18,7 @@ import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import fc from "../../../support/properties.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, newScope, openEngine, run } from "../../asking.ts";
+import { type Engine, testRequest, functionTool, newScope, openEngine, runTestTurn } from "../../asking.ts";
 
 const option = (model: string, ability: number, cost: number, effort: JevOption["effort"] = "none"): JevOption => ({
   model,
@@ -101,7 +101,7 @@ describe("difficulty", () => {
     ["Prove the theorem by induction, and derive the distribution without integrals.", 1.2, 4, "math"],
     ["Debug this race condition:\n```ts\nfunction f() { return g(); }\n```", 1.2, 4, "coding"],
   ] as const)("of %j", (text, least, most, task) => {
-    const found = estimateDifficulty(asking({ text }));
+    const found = estimateDifficulty(testRequest({ text }));
     expect(found.task).toBe(task);
     expect(found.difficulty).toBeGreaterThanOrEqual(least);
     expect(found.difficulty).toBeLessThanOrEqual(most);
@@ -136,15 +136,15 @@ describe("the jev router over the whole stack", () => {
     await acme.stop();
   });
 
-  const request = (settings: object = {}, fields: Parameters<typeof asking>[0] = {}) =>
-    asking({
+  const request = (settings: object = {}, fields: Parameters<typeof testRequest>[0] = {}) =>
+    testRequest({
       models: ["service/jev-router"],
       plugins: { jevRouter: create(JevRouterPluginSchema, settings) },
       ...fields,
     });
   async function chosen(asked: ReturnType<typeof request>) {
     const scope = newScope();
-    const { fault, events } = await run(engine.turn, asked, scope);
+    const { fault, events } = await runTestTurn(engine.turn, asked, scope);
     const start = events.find(({ type }) => type === "start") as { model: string } | undefined;
     return { fault, model: start?.model, data: scope.scope.trace.stages[0]?.data, scope: scope.scope };
   }

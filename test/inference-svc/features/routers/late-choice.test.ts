@@ -16,7 +16,15 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, newScope, noHold, openEngine, run } from "../../asking.ts";
+import {
+  type TestScope,
+  type Engine,
+  testRequest,
+  newScope,
+  unlimitedBudget,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
 
 let acme: Upstream;
@@ -73,12 +81,13 @@ const reads = (task: string, difficulty: number): Reply =>
 const unsure = "Warum faellt der Server jede Nacht aus?";
 const sure = "Fix the race condition in our Go worker pool";
 
-const auto = (text = unsure, more: Partial<TurnRequest> = {}) => asking({ models: ["service/auto"], text, ...more });
+const auto = (text = unsure, more: Partial<TurnRequest> = {}) =>
+  testRequest({ models: ["service/auto"], text, ...more });
 const jev = (text = unsure, more: Partial<TurnRequest> = {}) =>
-  asking({ models: ["service/jev-router"], text, ...more });
+  testRequest({ models: ["service/jev-router"], text, ...more });
 
-async function served(request: TurnRequest, asker: Asked = newScope()) {
-  const { fault, events } = await run(engine.turn, request, asker);
+async function served(request: TurnRequest, asker: TestScope = newScope()) {
+  const { fault, events } = await runTestTurn(engine.turn, request, asker);
   expect(fault).toBeUndefined();
   const start = events.find(({ type }) => type === "start") as { model: string };
   const stage = asker.scope.trace.stages.find(({ name }) => name.endsWith("-router"));
@@ -93,7 +102,7 @@ test.each<[string, string, number, string]>([
 ])("%s: %s of difficulty %d goes to %s, and by the guess alone to a/mid", async (slug, task, difficulty, expected) => {
   reader.script([reads(task, difficulty)]);
   const word = slug === "service/auto" ? "classifier" : "decider";
-  const { model, data, stage, trace } = await served(asking({ models: [slug], text: unsure }));
+  const { model, data, stage, trace } = await served(testRequest({ models: [slug], text: unsure }));
   expect([model, data]).toMatchObject([
     expected,
     { [word]: "model", [`${word}_model`]: "a/reader", [`${word}_ms`]: expect.any(Number) },
@@ -103,7 +112,7 @@ test.each<[string, string, number, string]>([
   expect(trace.stages.filter(({ name }) => name.endsWith("-router"))).toHaveLength(1);
   expect(engine.opened[0]).toMatchObject({ operation: "classifier", payer: "operator", model: "a/reader" });
   await open({});
-  const alone = await served(asking({ models: [slug], text: unsure }));
+  const alone = await served(testRequest({ models: [slug], text: unsure }));
   expect([alone.model, alone.data?.[word]]).toEqual(["a/mid", "local"]);
 });
 
@@ -202,26 +211,26 @@ describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess"
   ])("after %s", async (failure, reply) => {
     if (reply.hang === true) await open(both({ total_ms: 300 }));
     reader.script([reply]);
-    const { model, data } = await served(asking({ models: [slug], text: unsure }));
+    const { model, data } = await served(testRequest({ models: [slug], text: unsure }));
     expect([model, data]).toMatchObject(["a/mid", { [word]: "local", [`${word}_failure`]: failure }]);
   });
 
   test("if the model is down", async () => {
     await reader.stop();
-    const { model, data } = await served(asking({ models: [slug], text: unsure }));
+    const { model, data } = await served(testRequest({ models: [slug], text: unsure }));
     expect([model, data?.[`${word}_failure`]]).toEqual(["a/mid", "error"]);
     reader = await startUpstream();
   });
 
   test("if the data policy excludes the model", async () => {
     const provider = create(ProviderPreferencesSchema, { zdr: true });
-    const { model, data } = await served(asking({ models: [slug], text: unsure, provider }));
+    const { model, data } = await served(testRequest({ models: [slug], text: unsure, provider }));
     expect([model, data?.[`${word}_failure`], reader.requests]).toEqual(["a/mid", "data_policy", []]);
   });
 
   test("in a dry run, without a call", async () => {
     const asker = newScope();
-    const { plan } = await engine.planDryRun(asking({ models: [slug], text: unsure }), asker.scope);
+    const { plan } = await engine.planDryRun(testRequest({ models: [slug], text: unsure }), asker.scope);
     expect([plan[0]?.endpoint.model, asker.scope.trace.stages[0]?.data?.[word], reader.requests]).toEqual([
       "a/mid",
       "not_run",
@@ -262,9 +271,9 @@ test("beyond the operator's calls the key pays, and a budget without room ends t
   expect(trace.usage?.inputTokens).toBeGreaterThanOrEqual(10);
   await engine.upstreams.close();
   const full = new Fault(FaultReason.PAYMENT_REQUIRED, "full");
-  const reserve = () => (engine.opened.length === 0 ? Promise.reject(full) : Promise.resolve(noHold));
+  const reserve = () => (engine.opened.length === 0 ? Promise.reject(full) : Promise.resolve(unlimitedBudget));
   engine = openEngine(fileOf(both({ max_calls_per_request: 0 })), new EndpointRecords(), noPackages, { reserve });
-  const { fault } = await run(engine.turn, auto(), newScope({ hasBudget: true }));
+  const { fault } = await runTestTurn(engine.turn, auto(), newScope({ hasBudget: true }));
   expect(fault?.reason).toBe(FaultReason.PAYMENT_REQUIRED);
 });
 

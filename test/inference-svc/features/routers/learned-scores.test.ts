@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { chooseByTask } from "@sluice/inference-svc/features/routers/auto/choice.js";
 import { learnScores } from "@sluice/inference-svc/features/routers/auto/learned-scores.js";
 import { learnedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/learned.js";
-import { asking, newScope } from "../../asking.ts";
+import { testRequest, newScope } from "../../asking.ts";
 
 const scored = [
   { model: "a", score: 0.8 },
@@ -38,12 +38,12 @@ describe("scores", () => {
 });
 
 describe("the task of a request", () => {
-  const request = asking({ text: "Translate into French: the cat sleeps on the warm stove all day long." });
+  const request = testRequest({ text: "Translate into French: the cat sleeps on the warm stove all day long." });
 
   test("is a word, guessed once for a turn", () => {
     const { scope } = newScope();
     expect(learnedTasks(1)(request, scope)).toBe("translate");
-    expect(learnedTasks(1)(asking({ text: "Fix the bug in this function" }), scope)).toBe("translate");
+    expect(learnedTasks(1)(testRequest({ text: "Fix the bug in this function" }), scope)).toBe("translate");
   });
 
   test.each(["auto", "pareto", "fusion"] as const)("is not recorded for a model chosen by %s", (strategy) => {

@@ -11,7 +11,7 @@ import { paretoRouter } from "@sluice/inference-svc/features/routers/pareto/rout
 import { create } from "@bufbuild/protobuf";
 import { ParetoRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import fc from "../../../support/properties.js";
-import { asking, newScope } from "../../asking.ts";
+import { testRequest, newScope } from "../../asking.ts";
 import { openDecider } from "./deciding.ts";
 
 const coder = (model: string, score: number, price?: number, throughput?: number): CodingModel => ({
@@ -143,7 +143,7 @@ describe("price_source: weighted_avg", () => {
     const { scope } = newScope();
     const plugins = { paretoRouter: create(ParetoRouterPluginSchema, { priceSource, minCodingScore: 0.1 }) };
     const [first] = await paretoRouter.choose(decider.router)(
-      asking({ plugins, text: `${++asked}` }),
+      testRequest({ plugins, text: `${++asked}` }),
       scope,
       undefined,
     );

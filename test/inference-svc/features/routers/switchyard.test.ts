@@ -30,7 +30,7 @@ import {
   startUpstream,
 } from "../../../support/providers/upstream.ts";
 import { openDecider } from "./deciding.ts";
-import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.ts";
+import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.ts";
 
 const user = (content: unknown): InputItem => ({ type: "message", role: "user", content });
 const call = (name: string, id = name, args = "{}"): InputItem => ({
@@ -118,7 +118,7 @@ describe("a result", () => {
         findToolOutcome(output("x", text), undefined);
         toolActionOf(shell(text));
         toolActionOf(call(text));
-        estimateDifficulty(asking({ text }));
+        estimateDifficulty(testRequest({ text }));
       }
     };
     expect(await isLinear(1_000, read)).toBe(true);
@@ -212,14 +212,14 @@ describe("an estimate", () => {
       ...(scores[id] !== undefined && { scores: { general: scores[id] } }),
     }));
     const { catalog } = openDecider(models);
-    return (text: string) => estimateLocally(asking({ text }), roles, catalog).tier;
+    return (text: string) => estimateLocally(testRequest({ text }), roles, catalog).tier;
   };
 
   test("without scores trusts the cheap model with easy tasks", () => {
     const tier = tierFor({});
     expect([...easy, hard].map(tier)).toEqual(["efficient", "efficient", "capable"]);
-    expect(estimateDifficulty(asking({ text: hard })).difficulty).toBeGreaterThan(
-      estimateDifficulty(asking({ text: "Hi!" })).difficulty + 2,
+    expect(estimateDifficulty(testRequest({ text: hard })).difficulty).toBeGreaterThan(
+      estimateDifficulty(testRequest({ text: "Hi!" })).difficulty + 2,
     );
     expect([...easy, hard].map(tierFor({ "a/cheap": 0.2, "a/other": 0.9 }))).toEqual([...easy, hard].map(tier));
   });
@@ -266,16 +266,20 @@ describe("the switchyard router over the whole stack", () => {
     await Promise.all([acme.stop(), judge.stop()]);
   });
 
-  const request = (algorithm: string, fields: Parameters<typeof asking>[0] = {}, candidates = ["a/dear", "a/cheap"]) =>
-    asking({
+  const request = (
+    algorithm: string,
+    fields: Parameters<typeof testRequest>[0] = {},
+    candidates = ["a/dear", "a/cheap"],
+  ) =>
+    testRequest({
       models: ["service/switchyard", ...candidates],
       plugins: { switchyardRouter: create(SwitchyardRouterPluginSchema, { algorithm }) },
       ...fields,
     });
-  const planned = async (asked: TurnRequest, { scope }: Asked = newScope()) =>
+  const planned = async (asked: TurnRequest, { scope }: TestScope = newScope()) =>
     (await engine.planDryRun(asked, scope)).plan.map(({ endpoint }) => endpoint.model);
   async function served(asked: TurnRequest, scope = newScope()) {
-    const { fault, events } = await run(engine.turn, asked, scope);
+    const { fault, events } = await runTestTurn(engine.turn, asked, scope);
     expect(fault).toBeUndefined();
     const start = events.find(({ type }) => type === "start") as { model: string };
     const [stage] = scope.scope.trace.stages;
@@ -329,14 +333,14 @@ describe("the switchyard router over the whole stack", () => {
 
   test("falls back after a failure of the first model", async () => {
     acme.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
-    await run(engine.turn, request("stage", {}, ["a/dear", "a/middle", "a/cheap"]));
+    await runTestTurn(engine.turn, request("stage", {}, ["a/dear", "a/middle", "a/cheap"]));
     expect([...new Set(acme.requests.map(({ json }) => json["model"]))]).toEqual(["a/cheap", "a/middle", "a/dear"]);
   });
 
   test("keeps a task with its answering model during tool calls", async () => {
     const session = { sessionId: "s" };
     acme.script([{ status: 500, chunks: [{ json: {} }] }, chatStream("Hello.")]);
-    const first = await run(engine.turn, request("capability", { ...session, input: [user("Hi!")] }));
+    const first = await runTestTurn(engine.turn, request("capability", { ...session, input: [user("Hi!")] }));
     expect(first.events).toContainEqual({ type: "start", model: expect.any(String) });
     const model = (first.events.find(({ type }) => type === "start") as { model: string }).model;
     const next = await served(
@@ -451,13 +455,13 @@ describe("the switchyard router over the whole stack", () => {
     [["a/cheap", "service/switchyard"], "it is named in model"],
     [["service/switchyard:nitro", "a/cheap"], "has no variants"],
   ])("%j is 400", async (models, says) => {
-    const { fault } = await run(engine.turn, asking({ models }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ models }));
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, expect.stringContaining(says)]);
     expect(acme.requests).toEqual([]);
   });
 
   test("an unknown model is 404", async () => {
-    const { fault } = await run(engine.turn, asking({ models: ["service/switchyard", "a/unknown"] }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["service/switchyard", "a/unknown"] }));
     expect([fault?.reason, fault?.message]).toEqual([
       FaultReason.NOT_FOUND,
       expect.stringContaining("a/unknown is not in the catalogue"),

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, responsesAnswer, startUpstream } from "../../../support/providers/upstream.ts";
-import { answering, calling } from "../../../support/tool-replies.ts";
-import { type Engine, asking, newScope, openEngine, run } from "../../asking.ts";
-import { shown } from "../../agent-loop/calling-tools.ts";
+import { textReply, callReply } from "../../../support/tool-replies.ts";
+import { type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.ts";
+import { finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let adapter: Upstream;
 let model: Upstream;
@@ -85,7 +85,7 @@ const said = {
 const called = { id: "fc_1", type: "function_call", call_id: "c1", name, arguments: JSON.stringify({ code }) };
 
 test.each<[string, readonly Reply[]]>([
-  ["chat", [calling({ name, args: { code } }), answering("42")]],
+  ["chat", [callReply({ name, args: { code } }), textReply("42")]],
   [
     "messages",
     [
@@ -104,10 +104,10 @@ test.each<[string, readonly Reply[]]>([
   ["responses", [responsesAnswer(called), responsesAnswer(said)]],
 ])("code of a model of the dialect %s runs, and the model reads its output", async (dialect, replies) => {
   model.script(replies);
-  const request = asking({ models: [`far/${dialect}`], stream: false, tools: [interpreter] });
-  const { events, fault } = await run(engine.turn, request);
+  const request = testRequest({ models: [`far/${dialect}`], stream: false, tools: [interpreter] });
+  const { events, fault } = await runTestTurn(engine.turn, request);
   expect(fault).toBeUndefined();
-  expect(shown(events)).toMatchObject([
+  expect(finishedItems(events)).toMatchObject([
     { type: "code_interpreter_call", status: "completed", code, outputs: null },
     { type: "message", content: [{ text: "42" }] },
   ]);
@@ -116,18 +116,21 @@ test.each<[string, readonly Reply[]]>([
 });
 
 test("the built-in model calls it, too", async () => {
-  const { events, fault } = await run(
+  const { events, fault } = await runTestTurn(
     engine.turn,
-    asking({ models: ["far/echo"], stream: false, tools: [interpreter] }),
+    testRequest({ models: ["far/echo"], stream: false, tools: [interpreter] }),
   );
   expect(fault).toBeUndefined();
-  expect(shown(events)[0]).toMatchObject({ type: "code_interpreter_call", status: "completed" });
+  expect(finishedItems(events)[0]).toMatchObject({ type: "code_interpreter_call", status: "completed" });
 });
 
 test.each([interpreter, shell])("a provider with the tool keeps it: %#", async (entry) => {
   model.script([responsesAnswer(said)]);
   const before = adapter.requests.length;
-  const { fault } = await run(engine.turn, asking({ models: ["far/able"], stream: false, tools: [entry] }));
+  const { fault } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: ["far/able"], stream: false, tools: [entry] }),
+  );
   expect(fault).toBeUndefined();
   expect(model.requests.at(-1)?.json["tools"]).toEqual([JSON.parse(entry.json)]);
   expect(adapter.requests).toHaveLength(before);
@@ -137,7 +140,7 @@ test("a dry run shows the function, and runs nothing", async () => {
   const before = adapter.requests.length;
   const asked = newScope();
   const { plan } = await engine.planDryRun(
-    asking({ models: ["far/chat"], stream: false, tools: [shell] }),
+    testRequest({ models: ["far/chat"], stream: false, tools: [shell] }),
     asked.scope,
   );
   expect(plan[0]?.bodyJson).toMatch(/"name":"shell".*"commands"/);

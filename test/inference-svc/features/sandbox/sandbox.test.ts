@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { answering, calling, callingStream, hosted } from "../../../support/tool-replies.ts";
+import { textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
-import { ToolInstallation, progress, shown } from "../../agent-loop/calling-tools.ts";
+import { ToolInstallation, progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let adapter: Upstream;
 let installation: ToolInstallation;
@@ -156,7 +156,7 @@ const written = (value: unknown): string =>
 const include = ["code_interpreter_call.outputs"];
 
 beforeEach(() => {
-  installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+  installation.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
   adapter.script([ran({ stdout: "one", stderr: "bad", outcome: exit(2) })]);
 });
 
@@ -169,7 +169,9 @@ const sentRun = (index = -1) => adapter.requests.at(index)?.json;
 describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
   const script = (stream: boolean) =>
     installation.outer.script(
-      stream ? [callingStream("", { name, args }), chatStream("Done.")] : [calling({ name, args }), answering("Done.")],
+      stream
+        ? [callReplyStream("", { name, args }), chatStream("Done.")]
+        : [callReply({ name, args }), textReply("Done.")],
     );
 
   test.each([false, true])("is run, and counted, stream: %s", async (stream) => {
@@ -177,7 +179,7 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
     const scope = newScope();
     const { events, fault } = await turn({ tools: [tool], stream }, scope);
     expect(fault).toBeUndefined();
-    expect(stream ? itemsOf(events) : shown(events)).toMatchObject([...items, message]);
+    expect(stream ? itemsOf(events) : finishedItems(events)).toMatchObject([...items, message]);
     expect(adapter.requests.at(-1)).toMatchObject({
       method: "POST",
       path: "/box/v1/runs",
@@ -197,7 +199,7 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
     adapter.script([{ status: 500, chunks: [{ json: { error: "at host 10.0.0.7" } }] }, ran({})]);
     const { events, fault } = await turn({ tools: [tool], stream });
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([...failed, message]);
+    expect(finishedItems(events)).toMatchObject([...failed, message]);
     expect([told(), written(events)]).toEqual([`{"error":"${error}"}`, expect.not.stringContaining("10.0.0.7")]);
   });
 
@@ -205,8 +207,8 @@ describe.each(kinds)("%s", (_, { tool, name, args, asked, items, failed }) => {
     script(false);
     const { events } = await turn({ tools: [tool] });
     const before = installation.sent("outer").messages;
-    installation.outer.script([answering("As I said.")]);
-    const past = shown(events).slice(0, -1);
+    installation.outer.script([textReply("As I said.")]);
+    const past = finishedItems(events).slice(0, -1);
     await turn({ tools: [tool], input: [{ type: "message", role: "user", content: "Hi" }, ...past] });
     const { messages } = installation.sent("outer");
     const calls = (list: typeof messages) => JSON.stringify(list.slice(1, 3)).replaceAll(/(?:call|st|ci)_\w+/g, "id");
@@ -231,7 +233,7 @@ describe("events of a run of code", () => {
   const tool = flat("code_interpreter", { container: "mine" });
   const script = () =>
     installation.outer.script([
-      callingStream("", { name: "code_interpreter", args: { code: "print(1)" } }),
+      callReplyStream("", { name: "code_interpreter", args: { code: "print(1)" } }),
       chatStream("Done."),
     ]);
 
@@ -252,14 +254,14 @@ describe("events of a run of code", () => {
     script();
     adapter.script([{ status: 429 }, ran({})]);
     const { events } = await turn({ tools: [tool], stream: true });
-    expect(progress(events).map(([name]) => name.split(".").at(-1))).toEqual(["in_progress", "interpreting"]);
-    expect(shown(events)[0]).toMatchObject({ status: "failed", error: "the sandbox is busy; try again later" });
+    expect(progressEvents(events).map(([name]) => name.split(".").at(-1))).toEqual(["in_progress", "interpreting"]);
+    expect(finishedItems(events)[0]).toMatchObject({ status: "failed", error: "the sandbox is busy; try again later" });
   });
 });
 
 describe("the container", () => {
   const containerOf = async (fields: Partial<TurnRequest>, keyHash = "k1", workspaceId = "w") => {
-    installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+    installation.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
     adapter.script([ran({})]);
     const { fault } = await turn(fields, newScope({ keyHash, workspaceId }));
     expect(fault).toBeUndefined();
@@ -269,8 +271,8 @@ describe("the container", () => {
 
   test("belongs to the turn, and is the same for all of its calls", async () => {
     installation.outer.script([
-      calling({ name: bash.name, args: bash.args }, { name: "shell", args: { commands } }),
-      answering("Done."),
+      callReply({ name: bash.name, args: bash.args }, { name: "shell", args: { commands } }),
+      textReply("Done."),
     ]);
     await turn({ tools: [bash.tool, flat("shell", { environment: auto })] });
     const [first, second] = adapter.requests.slice(-2).map(({ json }) => json["container_id"]);
@@ -303,7 +305,7 @@ describe("the container", () => {
   test("has the network, the memory and the sleep requested by the entry", async () => {
     const network = { type: "allowlist", allowed_domains: ["pypi.org"] };
     const environment = { type: "container_auto", memory_limit: "4g", network_policy: network };
-    installation.outer.script([calling({ name: "service_shell", args: { commands } }), answering("Done.")]);
+    installation.outer.script([callReply({ name: "service_shell", args: { commands } }), textReply("Done.")]);
     await turn({ tools: [hosted("service:shell", { environment, sleep_after_seconds: 60 })] });
     expect(sentRun()).toMatchObject({ network_policy: network, memory_limit: "4g", sleep_after_seconds: 60 });
   });
@@ -328,10 +330,10 @@ describe("the place of execution", () => {
   test("shell without a container stays the client's", async () => {
     const args = { commands };
     for (const fields of [{}, { environment: null }, { environment: { type: "local" } }]) {
-      installation.outer.script([calling({ name: "shell", args })]);
+      installation.outer.script([callReply({ name: "shell", args })]);
       const before = adapter.requests.length;
       const { events } = await turn({ tools: [flat("shell", fields)] });
-      expect(shown(events)).toMatchObject([{ type: "shell_call", environment: { type: "local" } }]);
+      expect(finishedItems(events)).toMatchObject([{ type: "shell_call", environment: { type: "local" } }]);
       expect(adapter.requests).toHaveLength(before);
     }
   });
@@ -345,7 +347,7 @@ describe("the place of execution", () => {
 describe("limits", () => {
   const shell = hosted("service:shell");
   const calls = (args: object) =>
-    installation.outer.script([calling({ name: "service_shell", args }), answering("Done.")]);
+    installation.outer.script([callReply({ name: "service_shell", args }), textReply("Done.")]);
 
   test.each([
     [{ timeout_ms: 200 }, 200],
@@ -375,7 +377,7 @@ describe("limits", () => {
     calls({ commands: ["yes"], ...wish });
     adapter.script([ran({ stdout: "x".repeat(length) })]);
     const { events } = await turn({ tools: [shell] });
-    expect(shown(events)[0]).toMatchObject({ output: [{ stdout: expect.stringContaining(note) }] });
+    expect(finishedItems(events)[0]).toMatchObject({ output: [{ stdout: expect.stringContaining(note) }] });
     expect(told()).toContain(note);
   });
 
@@ -396,15 +398,19 @@ describe("limits", () => {
     calls(args);
     const before = adapter.requests.length;
     const { events } = await turn({ tools: [shell] });
-    expect(shown(events)[0]).toMatchObject({ type: "service:shell", status: "incomplete" });
-    expect(String(shown(events)[0]?.["error"])).toContain(says);
+    expect(finishedItems(events)[0]).toMatchObject({ type: "service:shell", status: "incomplete" });
+    expect(String(finishedItems(events)[0]?.["error"])).toContain(says);
     expect(adapter.requests).toHaveLength(before);
   });
 
   test("a command beyond its time limit keeps its output", async () => {
     adapter.script([ran({ stdout: "so far", outcome: { type: "timeout" } })]);
     const { events } = await turn();
-    expect(shown(events)[0]).toMatchObject({ status: "incomplete", stdout: "so far", error: "its time was over" });
+    expect(finishedItems(events)[0]).toMatchObject({
+      status: "incomplete",
+      stdout: "so far",
+      error: "its time was over",
+    });
     expect(told()).toContain("ended because its time was over\nstdout:\nso far");
   });
 });
@@ -415,7 +421,7 @@ describe("hostile output", () => {
       "\u001b[2J\u001b]0;title\u0007red \u001b[31mtext\u001b[0m\u0000\u0008\u009b1m\r\n50%\r100%\ud800 ok\u202e";
     adapter.script([ran({ stdout: hostile })]);
     const { events } = await turn();
-    const stdout = String(shown(events)[0]?.["stdout"]);
+    const stdout = String(finishedItems(events)[0]?.["stdout"]);
     expect(stdout.replaceAll("\ufffd", "?")).toBe("red text\n50%\n100%? ok\u202e");
     expect(told()).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
@@ -432,7 +438,7 @@ describe("hostile output", () => {
       ran({ stdout: part.repeat(262_144 / part.length) }),
     );
     for (const reply of output) {
-      installation.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+      installation.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
       adapter.script([reply]);
       const begunAt = performance.now();
       expect((await turn()).fault).toBeUndefined();
@@ -455,10 +461,10 @@ describe("hostile output", () => {
   ] as [string, Reply][])("%s is a failed call", async (_, reply) => {
     adapter.script([reply, ran({})]);
     const again = await ToolInstallation.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
-    again.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+    again.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
     const { events, fault } = await again.run({ tools: [bash.tool] });
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([{ status: "incomplete", error }, message]);
+    expect(finishedItems(events)).toMatchObject([{ status: "incomplete", error }, message]);
     await again.stop();
   });
 
@@ -475,7 +481,7 @@ describe("hostile output", () => {
     ]);
     const before = adapter.bytesWritten;
     const { events, fault } = await turn();
-    expect([fault, shown(events)[0]]).toMatchObject([undefined, { status: "incomplete", error }]);
+    expect([fault, finishedItems(events)[0]]).toMatchObject([undefined, { status: "incomplete", error }]);
     expect(adapter.bytesWritten - before).toBeLessThan(150_000_000);
   });
 
@@ -495,9 +501,9 @@ describe("hostile output", () => {
   test("an absent adapter rests after five failures", async () => {
     const bare = await ToolInstallation.open({ sandbox: { base_url: "http://127.0.0.1:9", api_key: "k" } });
     for (let count = 0; count < 6; count++) {
-      bare.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+      bare.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
       const { events } = await bare.run({ tools: [bash.tool] });
-      expect(shown(events)).toMatchObject([{ status: "incomplete", error }, message]);
+      expect(finishedItems(events)).toMatchObject([{ status: "incomplete", error }, message]);
     }
     expect(bare.engine.warnings).toHaveLength(5);
     await bare.stop();
@@ -513,17 +519,17 @@ test.each([
   async (status, says) => {
     const bare = await ToolInstallation.open({ sandbox: { base_url: adapter.url, api_key: "k" } });
     for (let count = 0; count < 6; count++) {
-      bare.outer.script([calling({ name: bash.name, args: bash.args }), answering("Done.")]);
+      bare.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
       adapter.script([{ status, chunks: [{ json: { error: "secret words" } }] }]);
       const { events } = await bare.run({ tools: [bash.tool] });
-      expect(shown(events)[0]).toMatchObject({ status: "incomplete", error: says });
+      expect(finishedItems(events)[0]).toMatchObject({ status: "incomplete", error: says });
     }
     await bare.stop();
   },
 );
 
 test.each([false, true])("a leaving client ends the run within 250 ms, stream: %s", async (stream) => {
-  if (stream) installation.outer.script([callingStream("", { name: bash.name, args: bash.args })]);
+  if (stream) installation.outer.script([callReplyStream("", { name: bash.name, args: bash.args })]);
   adapter.script([{ hang: true }]);
   const asked = newScope();
   const reached = adapter.nextRequest();
@@ -538,15 +544,15 @@ test.each([false, true])("a leaving client ends the run within 250 ms, stream: %
 
 describe("rules of the key", () => {
   test("redact the text that is run, read and shown", async () => {
-    installation.outer.script([calling({ name: bash.name, args: { command: "echo secret" } }), answering("Done.")]);
+    installation.outer.script([callReply({ name: bash.name, args: { command: "echo secret" } }), textReply("Done.")]);
     adapter.script([ran({ stdout: "a secret", stderr: "se\u001b[0mcret" })]);
     const { events } = await turn({}, newScope({ guardrail: guardrailOf([redact("secret", "<m>")]) }));
     expect(sentRun()).toMatchObject({ commands: ["echo <m>"] });
-    expect(shown(events)[0]).toMatchObject({ command: "echo <m>", stdout: "a <m>", stderr: "<m>" });
+    expect(finishedItems(events)[0]).toMatchObject({ command: "echo <m>", stdout: "a <m>", stderr: "<m>" });
   });
 
   test("blocking commands stop them before they run", async () => {
-    installation.outer.script([calling({ name: bash.name, args: { command: "cat secret" } })]);
+    installation.outer.script([callReply({ name: bash.name, args: { command: "cat secret" } })]);
     const before = adapter.requests.length;
     const { fault } = await turn({}, newScope({ guardrail: guardrailOf([block("secret")]) }));
     expect([fault?.status, adapter.requests.length]).toEqual([403, before]);
@@ -556,7 +562,7 @@ describe("rules of the key", () => {
     "blocking the output of %s let no byte of it out",
     async (_, { tool, name, args }) => {
       for (const stream of [false, true]) {
-        installation.outer.script([stream ? callingStream("", { name, args }) : calling({ name, args })]);
+        installation.outer.script([stream ? callReplyStream("", { name, args }) : callReply({ name, args })]);
         adapter.script([ran({ stdout: "a top secret" })]);
         const guardrail = guardrailOf([block("secret")]);
         const { events, fault } = await turn({ tools: [tool], stream }, newScope({ guardrail }));

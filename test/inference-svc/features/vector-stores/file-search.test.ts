@@ -10,10 +10,10 @@ import {
   responsesAnswer,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { answering, calling, callingStream } from "../../../support/tool-replies.ts";
-import { type Engine, asking, itemsOf, newScope, openEngine, run } from "../../asking.ts";
+import { textReply, callReply, callReplyStream } from "../../../support/tool-replies.ts";
+import { type Engine, testRequest, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
-import { progress, shown } from "../../agent-loop/calling-tools.ts";
+import { progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let model: Upstream;
 let store: Upstream;
@@ -45,7 +45,7 @@ const asks = { name: "file_search", args: { query: "notice" }, id: "call_0" };
 const cites = "It is three months [handbook.pdf].";
 
 beforeEach(async () => {
-  model = await startUpstream([calling(asks), answering(cites)]);
+  model = await startUpstream([callReply(asks), textReply(cites)]);
   store = await startUpstream([found(hit())]);
   open({ hr: { base_url: `${store.url}/v1`, api_key: "store-key" } });
 });
@@ -61,7 +61,7 @@ const tool = (fields: object = {}): HostedTool => ({
   json: JSON.stringify({ type: "file_search", vector_store_ids: ["hr"], ...fields }),
 });
 const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  run(engine.turn, asking({ models: ["far/chat"], stream: false, tools: [tool()], ...fields }), asked);
+  runTestTurn(engine.turn, testRequest({ models: ["far/chat"], stream: false, tools: [tool()], ...fields }), asked);
 const told = () =>
   (
     model.requests.at(-1)?.json as unknown as { messages: { role: string; content: string }[] } | undefined
@@ -81,7 +81,7 @@ describe("a search", () => {
     expect(told()?.content).toMatch(
       /nothing in it is an instruction[\s\S]*\[handbook\.pdf\]\nNotice is three months\./,
     );
-    const [item, message] = shown(events);
+    const [item, message] = finishedItems(events);
     expect(item).toEqual({
       type: "file_search_call",
       id: expect.stringMatching(/^fs_/),
@@ -101,9 +101,9 @@ describe("a search", () => {
   });
 
   test("streams with the events of the format, and its results on request", async () => {
-    model.script([callingStream("", asks), chatStream("It is three months [hand", "book.pdf].")]);
+    model.script([callReplyStream("", asks), chatStream("It is three months [hand", "book.pdf].")]);
     const { events } = await turn({ stream: true, include: ["file_search_call.results"] });
-    expect(progress(events)).toEqual([
+    expect(progressEvents(events)).toEqual([
       ["response.file_search_call.in_progress", {}],
       ["response.file_search_call.searching", {}],
       ["response.file_search_call.completed", {}],
@@ -128,7 +128,7 @@ describe("a search", () => {
     const { events } = await turn({ tools: [tool({ vector_store_ids: ["hr", "law", "gone", "hr"] })] });
     expect(other.requests.at(-1)?.path).toBe("/v1/vector_stores/vs%202/search");
     expect(store.requests.at(-1)?.headers["authorization"]).toBeUndefined();
-    expect(shown(events)[0]?.status).toBe("completed");
+    expect(finishedItems(events)[0]?.status).toBe("completed");
     expect(told()?.content).toMatch(
       /did not answer: gone\.[\s\S]*\[handbook\.pdf file-2\]\n[\s\S]*\[handbook\.pdf file-1\]\n/,
     );
@@ -146,8 +146,8 @@ describe("a search", () => {
 
   test("sent back as an item becomes its call and the kept results", async () => {
     const { events } = await turn();
-    model.script([answering("Still.")]);
-    await turn({ input: [...shown(events), { type: "message", role: "user", content: "Sure?" }] });
+    model.script([textReply("Still.")]);
+    await turn({ input: [...finishedItems(events), { type: "message", role: "user", content: "Sure?" }] });
     expect(JSON.stringify(model.requests.at(-1)?.json)).toContain("The passages are not kept");
   });
 
@@ -177,7 +177,7 @@ describe("a failure of the search", () => {
     store.script([reply]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([failed, endsWell]);
+    expect(finishedItems(events)).toMatchObject([failed, endsWell]);
     expect(told()?.content).toMatch(error);
     expect(store.bytesWritten).toBeLessThan(64 * 1024 * 1024);
   });
@@ -188,7 +188,7 @@ describe("a failure of the search", () => {
     const closed = store.nextClose();
     const { events } = await turn();
     await closed;
-    expect(shown(events)).toMatchObject([failed, endsWell]);
+    expect(finishedItems(events)).toMatchObject([failed, endsWell]);
   });
 
   test("results of every shape fit the item and the model's window", async () => {
@@ -204,7 +204,7 @@ describe("a failure of the search", () => {
     const { events, fault } = await turn({ include: ["file_search_call.results"] });
     expect(fault).toBeUndefined();
     expect(told()?.content.length).toBeLessThan(102_000);
-    const results = shown(events)[0]?.["results"] as { text: string; filename: string; score: number }[];
+    const results = finishedItems(events)[0]?.["results"] as { text: string; filename: string; score: number }[];
     expect(results).toHaveLength(8);
     for (const { text, filename } of results) {
       expect(text.length).toBeLessThanOrEqual(20_001);
@@ -223,7 +223,7 @@ describe("a failure of the search", () => {
   });
 
   test("a leaving client ends the search within 250 ms", async () => {
-    model.script([callingStream("", asks)]);
+    model.script([callReplyStream("", asks)]);
     store.script([{ chunks: [{ bytes: "{" }], hang: true }]);
     const asked = newScope();
     const reached = store.nextRequest();
@@ -242,8 +242,10 @@ describe("guardrails of the key", () => {
     const guardrail = guardrailOf([redact("three", "<m>")], { appliesTo: AppliesTo.BOTH });
     const { events, fault } = await turn({ include: ["file_search_call.results"] }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
-    expect(JSON.stringify([shown(events), told()])).not.toContain("three");
-    const [, message] = shown(events) as unknown as { content: { text: string; annotations: { index: number }[] }[] }[];
+    expect(JSON.stringify([finishedItems(events), told()])).not.toContain("three");
+    const [, message] = finishedItems(events) as unknown as {
+      content: { text: string; annotations: { index: number }[] }[];
+    }[];
     const [part] = message?.content ?? [];
     expect(part?.text.slice(part.annotations[0]?.index)).toBe("[handbook.pdf].");
   });

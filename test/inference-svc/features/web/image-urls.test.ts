@@ -4,15 +4,15 @@ import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.ts";
-import { answer } from "../../models/dialects/converse-translation.ts";
+import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.ts";
+import { converseAnswer } from "../../models/dialects/converse-translation.ts";
 import { block, guardrailOf } from "../guardrails/gating.ts";
 
 let provider: Upstream;
 let site: Upstream;
 let engine: Engine;
 
-const answered: Reply = { chunks: [{ json: answer([{ text: "A cup" }]) }] };
+const answered: Reply = { chunks: [{ json: converseAnswer([{ text: "A cup" }]) }] };
 
 beforeEach(async () => {
   provider = await startUpstream([answered]);
@@ -54,8 +54,12 @@ const showing = (...urls: readonly string[]): InputItem => ({
   ],
 });
 
-async function ask(request: Partial<TurnRequest>, asked: Asked = newScope()) {
-  const { fault } = await run(engine.turn, asking({ models: ["a/sonnet"], stream: false, ...request }), asked);
+async function ask(request: Partial<TurnRequest>, asked: TestScope = newScope()) {
+  const { fault } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: ["a/sonnet"], stream: false, ...request }),
+    asked,
+  );
   const { stages } = asked.scope.trace;
   return { fault: fault?.message, status: fault?.status, stages };
 }
@@ -130,7 +134,7 @@ test("a guardrail refuses the request before anything is fetched", async () => {
 
 test("a dry run fetches nothing and notes it", async () => {
   const { scope } = newScope();
-  await engine.planDryRun(asking({ models: ["a/sonnet"], input: [showing(`${site.url}/a`)] }), scope);
+  await engine.planDryRun(testRequest({ models: ["a/sonnet"], input: [showing(`${site.url}/a`)] }), scope);
   expect(scope.trace.stages).toMatchObject([{ name: "image-download", data: { action: "not_run" } }]);
   expect(site.requests).toHaveLength(0);
 });

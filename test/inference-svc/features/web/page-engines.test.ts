@@ -3,8 +3,16 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
-import { answering, calling, hosted } from "../../../support/tool-replies.ts";
-import { type Asked, type Ending, type Engine, asking, newScope, openEngine, run } from "../../asking.ts";
+import { textReply, callReply, hosted } from "../../../support/tool-replies.ts";
+import {
+  type TestScope,
+  type TurnResult,
+  type Engine,
+  testRequest,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";
 
 type Vendor = "exa" | "firecrawl" | "parallel";
@@ -13,7 +21,7 @@ const vendors = ["exa", "firecrawl", "parallel"] as const;
 let model: Upstream;
 let service: Upstream;
 let engine: Engine;
-let asked: Asked;
+let asked: TestScope;
 
 beforeEach(async () => {
   model = await startUpstream();
@@ -92,13 +100,13 @@ const stories: Readonly<Record<Vendor, Story>> = {
 
 const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 
-async function read(id: Vendor, parameters: object = {}, target = url): Promise<Ending> {
-  model.script([calling({ name: "service_web_fetch", args: { url: target } }), answering("Well.")]);
+async function read(id: Vendor, parameters: object = {}, target = url): Promise<TurnResult> {
+  model.script([callReply({ name: "service_web_fetch", args: { url: target } }), textReply("Well.")]);
   const tools = [hosted("service:web_fetch", { engine: id, ...parameters })];
-  return run(engine.turn, asking({ tools, stream: false }), asked);
+  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), asked);
 }
 
-const itemOf = ({ events }: Ending) =>
+const itemOf = ({ events }: TurnResult) =>
   events
     .flatMap((event) => (event.type === "item.end" ? [event.item] : []))
     .find(({ type }) => type === "service:web_fetch");

@@ -8,7 +8,7 @@ import { PassedAddresses } from "@sluice/inference-svc/features/web/passed-addre
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { newScope, openParts, run } from "../../asking.js";
+import { newScope, openParts, runTestTurn } from "../../asking.js";
 
 const allowed = "http://10.1.1.1:8000";
 const allowedServer = "https://tools.internal:8443";
@@ -171,7 +171,7 @@ const requestOf = (dialect: string, place: (url: string) => Places, url: string)
 /** The path of the refusal, and the number of requests to the provider. */
 async function ask(dialect: string, place: (url: string) => object, url: string) {
   const before = provider.requests.length;
-  const { fault } = await run(stack.turn, requestOf(dialect, place, url), newScope());
+  const { fault } = await runTestTurn(stack.turn, requestOf(dialect, place, url), newScope());
   return {
     status: fault?.status,
     param: (fault?.metadata as { param?: string } | undefined)?.param,

@@ -20,13 +20,22 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.ts";
-import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../../asking.ts";
+import {
+  type TestScope,
+  type TurnResult,
+  type Engine,
+  testRequest,
+  itemsOf,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 
 let model: Upstream;
 let searching: Upstream;
 let site: Upstream;
 let engine: Engine;
-let asked: Asked;
+let asked: TestScope;
 
 beforeEach(async () => {
   model = await startUpstream([chatAnswer({ role: "assistant", content: "Well." })]);
@@ -58,13 +67,13 @@ type WebSettings = Exclude<Parameters<typeof create<typeof WebPluginSchema>>[1],
 const web = (settings: WebSettings = {}): Plugins => ({ web: create(WebPluginSchema, settings) });
 const fetching = (settings: object = {}): Plugins => ({ webFetch: create(WebFetchPluginSchema, settings) });
 
-const turn = (fields: Parameters<typeof asking>[0]): Promise<Ending> =>
-  run(engine.turn, asking({ stream: false, ...fields }), asked);
+const turn = (fields: Parameters<typeof testRequest>[0]): Promise<TurnResult> =>
+  runTestTurn(engine.turn, testRequest({ stream: false, ...fields }), asked);
 
 const messages = (): readonly { readonly role: string; readonly content: string }[] =>
   model.requests.at(-1)?.json["messages"] as [];
 /** Output items of an answer without a stream. */
-const wholeOf = (events: Ending["events"]) =>
+const wholeOf = (events: TurnResult["events"]) =>
   events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 const stages = () => asked.scope.trace.stages;
 
@@ -241,7 +250,7 @@ describe("web", () => {
   });
 
   test("makes no search in a dry run", async () => {
-    await engine.planDryRun(asking({ plugins: { ...web(), ...fetching() }, text: at("/") }), asked.scope);
+    await engine.planDryRun(testRequest({ plugins: { ...web(), ...fetching() }, text: at("/") }), asked.scope);
     expect([searching.requests, site.requests, model.requests]).toEqual([[], [], []]);
     expect(stages().map(({ data }) => data?.["action"])).toEqual(["not_run", "not_run"]);
   });

@@ -4,15 +4,24 @@ import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.j
 import type { HostedTool, InputItem } from "@sluice/inference-svc/turn/request.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Asked, type Ending, type Engine, asking, itemsOf, newScope, openEngine, run } from "../../asking.ts";
+import {
+  type TestScope,
+  type TurnResult,
+  type Engine,
+  testRequest,
+  itemsOf,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../../asking.ts";
 import { block, guardrailOf, redact } from "../guardrails/gating.ts";
-import { type Call, answering, calling, callingStream, hosted } from "../../../support/tool-replies.ts";
+import { type Call, textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 
 let model: Upstream;
 let searching: Upstream;
 let site: Upstream;
 let engine: Engine;
-let asked: Asked;
+let asked: TestScope;
 
 beforeEach(async () => {
   model = await startUpstream();
@@ -53,12 +62,12 @@ const search = (query: unknown = "cup"): Call => ({ name: "service_web_search", 
 const fetching = (url: unknown): Call => ({ name: "service_web_fetch", args: { url } });
 
 /** The model calls these, then answers. */
-async function turn(tools: readonly HostedTool[], calls: readonly Call[], answer = "Well."): Promise<Ending> {
-  model.script([calling(...calls), answering(answer)]);
-  return run(engine.turn, asking({ tools, stream: false }), asked);
+async function turn(tools: readonly HostedTool[], calls: readonly Call[], answer = "Well."): Promise<TurnResult> {
+  model.script([callReply(...calls), textReply(answer)]);
+  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), asked);
 }
 
-const itemsIn = ({ events }: Ending) => events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
+const itemsIn = ({ events }: TurnResult) => events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 /** Outputs of the tool calls in the last request to the model. */
 const outputs = (): string[] => {
   const messages = model.requests.at(-1)?.json["messages"] as { role: string; content: string }[];
@@ -108,8 +117,12 @@ describe("service:web_search", () => {
 
   test("works in a stream, with its item in the spelling of the request", async () => {
     searching.script([found(hit(1)), found()]);
-    model.script([callingStream("", search()), chatStream("See https://a.test/1", ".")]);
-    const { events } = await run(engine.turn, asking({ tools: [searchTool({}, "vendor:web_search")] }), asked);
+    model.script([callReplyStream("", search()), chatStream("See https://a.test/1", ".")]);
+    const { events } = await runTestTurn(
+      engine.turn,
+      testRequest({ tools: [searchTool({}, "vendor:web_search")] }),
+      asked,
+    );
     expect(itemsOf(events)).toMatchObject([
       { type: "vendor:web_search", action: { query: "cup" } },
       { type: "message", content: [{ annotations: [{ url: "https://a.test/1" }] }] },
@@ -127,8 +140,8 @@ describe("service:web_search", () => {
   ])("%j: two searches give %j", async (parameters, expected) => {
     searching.script([found(...Array.from({ length: 30 }, (_, n) => hit(n)))]);
     // The calls run one after the other, because the number of remaining uses is known once the first has ended.
-    model.script([calling(search("a")), calling(search("b")), answering("Well.")]);
-    await run(engine.turn, asking({ tools: [searchTool(parameters)], stream: false }), asked);
+    model.script([callReply(search("a")), callReply(search("b")), textReply("Well.")]);
+    await runTestTurn(engine.turn, testRequest({ tools: [searchTool(parameters)], stream: false }), asked);
     const given = outputs().map((output) =>
       output.startsWith("{")
         ? (JSON.parse(output) as { error: string }).error
@@ -199,7 +212,7 @@ describe("service:web_search", () => {
 
   test("an earlier item becomes its call again, even without a search now", async () => {
     open({ search: {} });
-    model.script([answering("Well.")]);
+    model.script([textReply("Well.")]);
     const item: InputItem = {
       type: "service:web_search",
       id: "st_1",
@@ -207,7 +220,7 @@ describe("service:web_search", () => {
       action: { type: "search", query: "cup", sources: [{ type: "url", url: "https://a.test/1" }] },
     };
     const input = [item, { type: "message", role: "user", content: "And?" }];
-    expect((await run(engine.turn, asking({ input, stream: false }), asked)).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest({ input, stream: false }), asked)).fault).toBeUndefined();
     expect(outputs()[0]).toContain('{"found":["https://a.test/1"]');
   });
 });
@@ -270,9 +283,9 @@ describe("service:web_fetch", () => {
     const [item] = itemsIn(await turn([fetchTool()], [fetching(`${site.url}/tea`)]));
     const [first] = outputs();
     asked = newScope();
-    model.script([answering("Well.")]);
+    model.script([textReply("Well.")]);
     const input = [item as InputItem, { type: "message", role: "user", content: "And?" }];
-    await run(engine.turn, asking({ input, stream: false }), asked);
+    await runTestTurn(engine.turn, testRequest({ input, stream: false }), asked);
     expect([outputs()[0], site.requests.length]).toEqual([first, 1]);
   });
 });

@@ -20,15 +20,15 @@ import { waitUntilStable } from "../../../support/clock.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../../support/providers/upstream.js";
 import {
   type Engine,
-  asking,
+  testRequest,
   functionTool,
   testConfig,
   itemsOf,
   maskIds,
   newScope,
   openEngine,
-  run,
-  untilOpen,
+  runTestTurn,
+  openAnswer,
 } from "../../asking.js";
 
 /** The same package in two major versions, one for each version of the interface. */
@@ -78,7 +78,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
 
   test.each([true, false])("an answer has its usage (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([saying("Bon", "jour ☕")]);
-    const { events } = await run(turn, asking({ stream }));
+    const { events } = await runTestTurn(turn, testRequest({ stream }));
     expect(maskIds(events.flatMap((event) => (event.type === "item.end" ? [event.item] : [])))).toEqual([
       said("Bonjour ☕"),
     ]);
@@ -105,7 +105,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const tool_calls = [call("call00001", "f", '{"a":1}'), call("call00002", "patch", '{"input":"x\\n"}')];
     const [, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ tool_calls }), ...end("tool_calls")] }] }]);
     const tools = [functionTool(), { type: "custom" as const, name: "patch", json: '{"type":"custom"}' }];
-    const items = itemsOf((await run(turn, asking({ tools }))).events);
+    const items = itemsOf((await runTestTurn(turn, testRequest({ tools }))).events);
     expect(maskIds(items)).toEqual([
       called("f", '{"a":1}'),
       { type: "custom_tool_call", id: "masked", call_id: "masked", name: "patch", input: "x\n", status: "completed" },
@@ -116,7 +116,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   test("the sent body is shown on request, without parts dropped by the package", async () => {
     const [, { turn }] = await open([saying("Hi")]);
     const asked = newScope();
-    const { events } = await run(turn, asking({ topK: 3, echoUpstreamBody: true }), asked);
+    const { events } = await runTestTurn(turn, testRequest({ topK: 3, echoUpstreamBody: true }), asked);
     expect(events[0]?.type === "debug" && JSON.parse(events[0].bodyJson)).toMatchObject({ model: "large-2" });
     expect(asked.scope.trace.droppedFields).toEqual([{ path: "top_k", reason: expect.any(String) }]);
   });
@@ -126,7 +126,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const image = { type: "input_image", image_url: "data:image/png;base64,QUJD", detail: "auto" };
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "What is it?" }, image] }];
     const asked = newScope();
-    const { fault } = await run(turn, asking({ input, reasoning: { effort: "high" } }), asked);
+    const { fault } = await runTestTurn(turn, testRequest({ input, reasoning: { effort: "high" } }), asked);
     expect([fault, upstream.requests[0]?.json["messages"]]).toEqual([
       undefined,
       [
@@ -175,7 +175,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   ])("%s keeps its meaning", async (_, reply, reason, retryAfterMs) => {
     for (const stream of [true, false]) {
       const [, { turn }] = await open([reply]);
-      const { fault } = await run(turn, asking({ stream }));
+      const { fault } = await runTestTurn(turn, testRequest({ stream }));
       // The gateway counts its own limit down, so some of the time may have passed.
       const retryAfterSeconds = Math.ceil((fault?.retryAfterMs ?? 0) / 1_000);
       expect([fault?.reason, retryAfterSeconds]).toEqual([reason, retryAfterMs / 1_000]);
@@ -185,7 +185,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   test("a refused key rests", async () => {
     const refused: Reply = { status: 401, chunks: [{ json: {} }] };
     const [upstream, { turn }] = await open([refused, saying("Hi")], { api_keys: ["a", "b"] });
-    for (let count = 0; count < 3; count++) await run(turn, asking());
+    for (let count = 0; count < 3; count++) await runTestTurn(turn, testRequest());
     const keys = upstream.requests.map(({ headers }) => headers.authorization);
     expect(keys).toEqual(["Bearer a", "Bearer b", "Bearer b", "Bearer b"]);
   });
@@ -200,7 +200,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
       { chunks: [first, { after: finished, sse: [chatChunk({ content: "lo" })] }], cut: true },
     ]);
     const asked = newScope();
-    const answer = turn(asking(), asked.scope);
+    const answer = turn(testRequest(), asked.scope);
     const events: TurnEvent[] = [];
     await expect(
       (async () => {
@@ -220,7 +220,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const asked = newScope();
     const closed = upstream.nextClose();
     const requested = upstream.nextRequest();
-    const answer = untilOpen(turn(asking({ stream }), asked.scope));
+    const answer = openAnswer(turn(testRequest({ stream }), asked.scope));
     const outcome = answer.catch((error: unknown) => error);
     await (stream ? answer : requested);
     asked.abort.abort(new Error("left"));
@@ -234,7 +234,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   ])("waiting for %s has a limit", async (_, reply, timeouts) => {
     const [upstream, { turn }] = await open([reply], { timeouts });
     const closed = upstream.nextClose();
-    const { fault } = await run(turn, asking());
+    const { fault } = await runTestTurn(turn, testRequest());
     expect(fault?.reason).toBe(FaultReason.PROVIDER_TIMEOUT);
     await closed;
   });
@@ -255,7 +255,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, undefined));
     closers.push(() => engine.upstreams.close());
     const closed = upstream.nextClose();
-    const { events } = await run(engine.turn, asking());
+    const { events } = await runTestTurn(engine.turn, testRequest());
     expect([events.at(-1)?.type, upstream.requests.length]).toEqual(["end", 2]);
     await closed;
   });
@@ -265,7 +265,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const [upstream, { turn }] = await open([
       { chunks: [{ sse: [chatChunk({ content: words })], repeat: 2_000 }, { sse: end("stop") }] },
     ]);
-    const answer = await untilOpen(turn(asking(), newScope().scope));
+    const answer = await openAnswer(turn(testRequest(), newScope().scope));
     // The buffers of the sockets and of fetch, and 256 KiB of ours, of 62 MiB.
     expect(await waitUntilStable(() => upstream.bytesWritten)).toBeLessThan(24 * 1024 * 1024);
     let length = 0;
@@ -280,7 +280,7 @@ describe("a request to the interface", () => {
   const target = { upstreamModel: "m", tier: "default", original: false };
   function told(request: Partial<TurnRequest>, at = target, version: "v3" | "v4" = "v3") {
     const losses: string[] = [];
-    const options = callOptions(asking(request), at, (path) => void losses.push(path), version);
+    const options = callOptions(testRequest(request), at, (path) => void losses.push(path), version);
     return { options, losses };
   }
   const say = (role: string, content: unknown) => ({ type: "message", role, content });
@@ -349,7 +349,7 @@ describe("a request to the interface", () => {
       { type: "file", mediaType: "application/pdf", data: { type: "data", data: "JVBERAA" } },
       { type: "file", mediaType: "audio/mp3", data: { type: "data", data: "AA" } },
     ]);
-    const refused = (part: object) => refuseSdk(asking({ input: [say("user", [part])] }))?.path;
+    const refused = (part: object) => refuseSdk(testRequest({ input: [say("user", [part])] }))?.path;
     for (const part of [
       { type: "input_image", image_url: "https://a.example/x.png" },
       { type: "input_file", file_url: "https://a.example/x.pdf" },
@@ -358,9 +358,9 @@ describe("a request to the interface", () => {
     ]) {
       expect(refused(part)).toBe("input.0.content.0");
     }
-    expect(refuseSdk(asking({ outputModalities: ["image"] }))?.path).toBe("modalities");
+    expect(refuseSdk(testRequest({ outputModalities: ["image"] }))?.path).toBe("modalities");
     const search = { type: "hosted" as const, kind: "web_search", spelling: "web_search", json: "{}" };
-    expect(refuseSdk(asking({ tools: [search] }))?.path).toBe("tools.0");
+    expect(refuseSdk(testRequest({ tools: [search] }))?.path).toBe("tools.0");
   });
 
   test("has tools, settings and the form of the answer", () => {
@@ -447,7 +447,7 @@ test("version 4 gets an effort, the last in the conversation, and no other field
   const losses: string[] = [];
   const options = (request: Partial<TurnRequest>) =>
     callOptions(
-      asking(request),
+      testRequest(request),
       { upstreamModel: "m", tier: "default", original: false },
       (path) => void losses.push(path),
       "v4",
@@ -475,7 +475,7 @@ describe("an answer of the interface", () => {
   function read(...parts: readonly Part[]): TurnEvent[] {
     const events: TurnEvent[] = [];
     const reader = new SdkReader(
-      asking(),
+      testRequest(),
       "default",
       (event) => events.push(event),
       () => undefined,

@@ -4,7 +4,7 @@ import { ChunkTemplate } from "@sluice/inference-svc/models/upstream/chat/chunk-
 import { ChatTranslator } from "@sluice/inference-svc/models/upstream/chat/stream.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import fc from "../../../support/properties.js";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 
 const content = fc.oneof(
   fc.string(),
@@ -26,7 +26,7 @@ const chunk = fc.oneof(
 function read(texts: readonly string[]): readonly unknown[] {
   const events: TurnEvent[] = [];
   const target = { upstreamModel: "m", tier: "default", original: false } as const;
-  const translator = new ChatTranslator(asking({}), target, (event) => events.push(event));
+  const translator = new ChatTranslator(testRequest({}), target, (event) => events.push(event));
   for (const text of texts) translator.event(undefined, text);
   // Ids are drawn anew.
   return JSON.parse(JSON.stringify(events).replaceAll(/"(msg|rs)_\w+"/g, '"id"')) as unknown[];

@@ -5,7 +5,7 @@ import type { Outcome, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/models/upstream/chat/stream.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
-import { asking, itemsOf, maskIds } from "../../asking.js";
+import { testRequest, itemsOf, maskIds } from "../../asking.js";
 
 const target = { upstreamModel: "large-2", tier: "default", original: false };
 
@@ -17,7 +17,7 @@ interface Read {
 
 function read(chunks: readonly unknown[], request: Partial<TurnRequest> = {}): Read {
   const events: TurnEvent[] = [];
-  const translator = new ChatTranslator(asking(request), target, (event) => events.push(event));
+  const translator = new ChatTranslator(testRequest(request), target, (event) => events.push(event));
   for (const chunk of chunks) translator.event(undefined, JSON.stringify(chunk));
   translator.close();
   const end = events.at(-1);

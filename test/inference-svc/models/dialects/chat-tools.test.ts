@@ -7,7 +7,7 @@ import { WrappedInput } from "@sluice/inference-svc/models/upstream/translate/wr
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import fc from "../../../support/properties.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
-import { asking, functionTool, itemsOf, maskIds } from "../../asking.js";
+import { testRequest, functionTool, itemsOf, maskIds } from "../../asking.js";
 import { refuseChatRequest, translateChat, otherChat, vendorChat } from "./chat-translation.js";
 
 const custom = (fields: Partial<CustomTool> = {}): CustomTool => ({
@@ -283,7 +283,7 @@ describe("choices", () => {
 
 function read(chunks: readonly unknown[], request: Partial<TurnRequest>, target = otherChat) {
   const events: TurnEvent[] = [];
-  const translator = new ChatTranslator(asking(request), target, (event) => events.push(event));
+  const translator = new ChatTranslator(testRequest(request), target, (event) => events.push(event));
   for (const chunk of chunks) translator.event(undefined, JSON.stringify(chunk));
   translator.close();
   const deltas = events.flatMap((event) => (event.type === "arguments.delta" ? [event.delta] : []));

@@ -3,7 +3,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { chatBody } from "@sluice/inference-svc/models/upstream/chat/request.js";
 import { refuseChat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import type { Refusal, Target } from "@sluice/inference-svc/models/upstream/dialect.js";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 
 export const otherChat: Target = { upstreamModel: "m", tier: "default", original: false };
 /** The vendor of the format. */
@@ -18,7 +18,7 @@ export interface TranslatedChat {
 
 /** Fails for a refusable request: it is never translated. */
 export function translateChat(request: Partial<TurnRequest>, target: Target): TranslatedChat {
-  const whole = asking(request);
+  const whole = testRequest(request);
   const refusal = refuseChat(whole, target);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
   const losses: [string, string][] = [];
@@ -29,4 +29,4 @@ export function translateChat(request: Partial<TurnRequest>, target: Target): Tr
 export const buildChatBody = (request: Partial<TurnRequest>, target = otherChat) => translateChat(request, target).body;
 
 export const refuseChatRequest = (request: Partial<TurnRequest>, target = otherChat): Refusal | undefined =>
-  refuseChat(asking(request), target);
+  refuseChat(testRequest(request), target);

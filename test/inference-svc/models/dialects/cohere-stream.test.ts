@@ -11,7 +11,7 @@ import { providerFault } from "@sluice/inference-svc/models/upstream/failure.js"
 import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { asking, functionTool, testConfig, maskIds, openEngine, run } from "../../asking.js";
+import { testRequest, functionTool, testConfig, maskIds, openEngine, runTestTurn } from "../../asking.js";
 import {
   cohereBlockStart,
   cohereCall,
@@ -123,7 +123,7 @@ describe("content", () => {
     );
     const readBytes = (pieces: readonly Uint8Array[]): unknown => {
       const given: TurnEvent[] = [];
-      const translator = new CohereTranslator(asking(), cohereTarget, (event) => given.push(event));
+      const translator = new CohereTranslator(testRequest(), cohereTarget, (event) => given.push(event));
       const scanner = new EventScanner((name, data) => translator.event(name, data));
       for (const piece of pieces) scanner.feed(piece);
       scanner.flush();
@@ -183,7 +183,7 @@ describe("content", () => {
 
   test("events are known by their names too, and those of later versions are passed over", () => {
     const given: TurnEvent[] = [];
-    const translator = new CohereTranslator(asking(), cohereTarget, (event) => given.push(event));
+    const translator = new CohereTranslator(testRequest(), cohereTarget, (event) => given.push(event));
     const { type: _, ...untyped } = cohereDelta(0, { text: "Hi" });
     translator.event("content-delta", JSON.stringify(untyped));
     for (const later of [
@@ -383,7 +383,7 @@ describe("ends", () => {
 
   test("a full window ends the answer as a limit does", () => {
     const given: TurnEvent[] = [];
-    const translator = new CohereTranslator(asking(), cohereTarget, (event) => given.push(event));
+    const translator = new CohereTranslator(testRequest(), cohereTarget, (event) => given.push(event));
     translator.event(undefined, JSON.stringify(cohereDelta(0, { text: "Hi" })));
     expect([translator.finished, translator.usage]).toEqual([false, undefined]);
     translator.cut();
@@ -439,7 +439,7 @@ describe("figures", () => {
   });
 
   test("a failed answer has its figures", () => {
-    const translator = new CohereTranslator(asking(), cohereTarget, () => undefined);
+    const translator = new CohereTranslator(testRequest(), cohereTarget, () => undefined);
     faultOf(() => translator.event(undefined, JSON.stringify(cohereEnd("ERROR"))));
     expect(translator.usage).toEqual({ ...none, inputTokens: 5, outputTokens: 26 });
   });
@@ -505,9 +505,9 @@ describe("Cohere over a socket", () => {
 
   test("streams and whole answers share a path, with a bearer key", async () => {
     const [upstream, turn] = await open({ chunks: [{ sse: hi }] }, whole);
-    const streamed = await run(turn, asking());
+    const streamed = await runTestTurn(turn, testRequest());
     expect(streamed.events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 5, outputTokens: 26 } } });
-    expect((await run(turn, asking({ stream: false }))).events.at(-1)?.type).toBe("end");
+    expect((await runTestTurn(turn, testRequest({ stream: false }))).events.at(-1)?.type).toBe("end");
     expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "POST /v2/chat",
       "POST /v2/chat",
@@ -528,7 +528,7 @@ describe("Cohere over a socket", () => {
     ["by a stream that stops", true, { chunks: [{ sse: [cohereStart] }] }],
   ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
     const [upstream, turn] = await open(failure, stream ? { chunks: [{ sse: hi }] } : whole);
-    const { events, fault } = await run(turn, asking({ stream }));
+    const { events, fault } = await runTestTurn(turn, testRequest({ stream }));
     expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
   });
 
@@ -537,7 +537,7 @@ describe("Cohere over a socket", () => {
       chunks: [{ sse: [cohereStart, cohereDelta(0, { text: "Hi" })] }],
       cut: true,
     });
-    const { fault, rejected } = await run(turn, asking());
+    const { fault, rejected } = await runTestTurn(turn, testRequest());
     expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);
   });
 });

@@ -5,7 +5,7 @@ import { refuseCohere } from "@sluice/inference-svc/models/upstream/cohere/diale
 import { cohereBody } from "@sluice/inference-svc/models/upstream/cohere/request.js";
 import { CohereTranslator } from "@sluice/inference-svc/models/upstream/cohere/stream.js";
 import type { Refusal, Target } from "@sluice/inference-svc/models/upstream/dialect.js";
-import { asking, itemsOf } from "../../asking.js";
+import { testRequest, itemsOf } from "../../asking.js";
 
 export const cohereTarget: Target = { upstreamModel: "command-a-plus-05-2026", tier: "default", original: false };
 
@@ -18,7 +18,7 @@ export interface TranslatedCohereRequest {
 
 /** Fails for a refusable request: it is never translated. */
 export function translateToCohere(request: Partial<TurnRequest>, at = cohereTarget): TranslatedCohereRequest {
-  const whole = asking(request);
+  const whole = testRequest(request);
   const refusal = refuseCohere(whole);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
   const losses: [string, string][] = [];
@@ -33,7 +33,7 @@ export const findCohereDropped = (request: Partial<TurnRequest>, at = cohereTarg
   translateToCohere(request, at).losses.map(([path]) => path);
 
 export const refuseCohereRequest = (request: Partial<TurnRequest>): Refusal | undefined =>
-  refuseCohere(asking(request));
+  refuseCohere(testRequest(request));
 
 export interface CohereAnswer {
   readonly events: TurnEvent[];
@@ -44,7 +44,7 @@ export interface CohereAnswer {
 /** @param events or one whole answer */
 export function readCohere(events: readonly unknown[], request: Partial<TurnRequest> = {}): CohereAnswer {
   const given: TurnEvent[] = [];
-  const translator = new CohereTranslator(asking(request), cohereTarget, (event) => given.push(event));
+  const translator = new CohereTranslator(testRequest(request), cohereTarget, (event) => given.push(event));
   for (const event of events) translator.event(undefined, typeof event === "string" ? event : JSON.stringify(event));
   if (!translator.done) translator.close();
   const end = given.at(-1);

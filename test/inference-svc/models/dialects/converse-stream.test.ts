@@ -9,14 +9,23 @@ import { providerFault } from "@sluice/inference-svc/models/upstream/failure.js"
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { errorFrame, eventFrame, exceptionFrame, frame } from "../../../support/answers/event-stream.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { asking, functionTool, testConfig, maskIds, newScope, openEngine, run, untilOpen } from "../../asking.js";
 import {
-  answer,
+  testRequest,
+  functionTool,
+  testConfig,
+  maskIds,
+  newScope,
+  openEngine,
+  runTestTurn,
+  openAnswer,
+} from "../../asking.js";
+import {
+  converseAnswer,
   converseStart,
   converseBlockStart,
   callBlock,
   converseDelta,
-  ended,
+  endEvents,
   gptOss,
   metadata,
   readConverse,
@@ -70,10 +79,10 @@ const everything = [
   ...converseTextBlock(1, "Okay, ", "checking the “weather” …"),
   ...callBlock(2, "get_weather", "", '{"town":', ' "Zürich"}'),
   ...callBlock(3, "now"),
-  ...ended("tool_use"),
+  ...endEvents("tool_use"),
 ];
 
-const wholeThing = answer(
+const wholeThing = converseAnswer(
   [
     { reasoningContent: { reasoningText: { text: "Let me think. ☕", signature: "EqQBCgIY" } } },
     { text: "Okay, checking the “weather” …" },
@@ -85,8 +94,12 @@ const wholeThing = answer(
 
 describe("text", () => {
   test("a stream and the whole answer give the same items", () => {
-    const streamed = readConverse([converseStart(), ...converseTextBlock(0, "One, ", "two."), ...ended("end_turn")]);
-    const whole = readWholeConverse(answer([{ text: "One, two." }]));
+    const streamed = readConverse([
+      converseStart(),
+      ...converseTextBlock(0, "One, ", "two."),
+      ...endEvents("end_turn"),
+    ]);
+    const whole = readWholeConverse(converseAnswer([{ text: "One, two." }]));
     expect(maskIds(streamed.items)).toEqual([said("One, two.")]);
     expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(streamed.items), streamed.outcome]);
     expect(streamed.events.map(({ type }) => type)).toEqual([
@@ -106,24 +119,24 @@ describe("text", () => {
       ...converseTextBlock(1, "b"),
       ...converseTextBlock(2, "c"),
     ];
-    expect(maskIds(readConverse([converseStart(), ...blocks, ...ended("end_turn")]).items)).toEqual([said("abc")]);
-    const whole = answer([{ text: "a" }, { citationsContent: { content: [{ text: "b" }], citations: [] } }]);
+    expect(maskIds(readConverse([converseStart(), ...blocks, ...endEvents("end_turn")]).items)).toEqual([said("abc")]);
+    const whole = converseAnswer([{ text: "a" }, { citationsContent: { content: [{ text: "b" }], citations: [] } }]);
     expect(maskIds(readWholeConverse(whole).items)).toEqual([said("ab")]);
   });
 
   test("an answer without content, and blocks without text, are no items", () => {
-    expect(readConverse([converseStart(), ...ended("end_turn")]).items).toEqual([]);
-    expect(readConverse([converseStart(), ...converseTextBlock(0, ""), ...ended("end_turn")]).items).toEqual([]);
-    expect(readWholeConverse(answer([])).items).toEqual([]);
+    expect(readConverse([converseStart(), ...endEvents("end_turn")]).items).toEqual([]);
+    expect(readConverse([converseStart(), ...converseTextBlock(0, ""), ...endEvents("end_turn")]).items).toEqual([]);
+    expect(readWholeConverse(converseAnswer([])).items).toEqual([]);
   });
 
   test("an empty block ends nothing: the reasoning before it was cut off", () => {
     const stopReason = "max_tokens";
     const cut = maskIds([thought("Hm", { status: "incomplete" })]);
     const blocks = [...thoughtBlock(0, { text: "Hm" }), ...converseTextBlock(1, ""), ...thoughtBlock(2, { text: "" })];
-    expect(maskIds(readConverse([converseStart(), ...blocks, ...ended(stopReason)]).items)).toEqual(cut);
+    expect(maskIds(readConverse([converseStart(), ...blocks, ...endEvents(stopReason)]).items)).toEqual(cut);
     const content = [{ reasoningContent: { reasoningText: { text: "Hm" } } }, { text: "" }];
-    expect(maskIds(readWholeConverse(answer(content, { stopReason })).items)).toEqual(cut);
+    expect(maskIds(readWholeConverse(converseAnswer(content, { stopReason })).items)).toEqual(cut);
   });
 
   test("an empty beginning and unknown events are skipped", () => {
@@ -135,7 +148,7 @@ describe("text", () => {
       eventFrame("later", { x: 1 }),
     ];
     expect(
-      maskIds(readConverse([converseStart(), ...odd, ...converseTextBlock(0, "a"), ...ended("end_turn")]).items),
+      maskIds(readConverse([converseStart(), ...odd, ...converseTextBlock(0, "a"), ...endEvents("end_turn")]).items),
     ).toEqual([said("a")]);
   });
 });
@@ -158,7 +171,9 @@ describe("calls, thoughts and their order", () => {
   test("more of a call followed by another fails the answer", () => {
     const [one, other] = [callBlock(0, "get_weather", '{"town":'), callBlock(1, "now")];
     const beside = [...one.slice(0, -1), ...other, converseDelta(0, { toolUse: { input: '"Bern"}' } })];
-    expect(() => readConverse([converseStart(), ...beside, ...ended("tool_use")])).toThrow("Provider returned error");
+    expect(() => readConverse([converseStart(), ...beside, ...endEvents("tool_use")])).toThrow(
+      "Provider returned error",
+    );
   });
 
   test("the bytes may be cut anywhere", () => {
@@ -172,7 +187,7 @@ describe("calls, thoughts and their order", () => {
 
   test("numbers in the input of a whole call are not rounded", () => {
     const use = (name: string, input: object) => ({ toolUse: { toolUseId: name, name, input } });
-    const whole = JSON.stringify(answer([{ text: "x" }, use("f", { n: "N" }), use("g", {})]));
+    const whole = JSON.stringify(converseAnswer([{ text: "x" }, use("f", { n: "N" }), use("g", {})]));
     const { items } = readWholeConverse(whole.replace('"N"', "12345678901234567890"));
     expect(maskIds(items)).toEqual([said("x"), call("f", '{"n":12345678901234567890}'), call("g", "{}")]);
   });
@@ -197,11 +212,11 @@ describe("calls, thoughts and their order", () => {
       input: "aé\n",
       status: "completed",
     };
-    const { items } = readConverse([converseStart(), ...blocks, ...ended("tool_use")], { tools });
+    const { items } = readConverse([converseStart(), ...blocks, ...endEvents("tool_use")], { tools });
     expect(maskIds(items)).toEqual([custom, call("find", "{}", { namespace: "crm" })]);
     const use = { toolUse: { toolUseId: "t", name: "patch", input: { input: "aé\n" } } };
-    expect(maskIds(readWholeConverse(answer([use]), { tools }).items)).toEqual([custom]);
-    const silent = readConverse([converseStart(), ...callBlock(0, "patch"), ...ended("tool_use")], { tools });
+    expect(maskIds(readWholeConverse(converseAnswer([use]), { tools }).items)).toEqual([custom]);
+    const silent = readConverse([converseStart(), ...callBlock(0, "patch"), ...endEvents("tool_use")], { tools });
     expect(silent.items[0]?.input).toBe("");
   });
 
@@ -211,7 +226,7 @@ describe("calls, thoughts and their order", () => {
       ...thoughtBlock(0, { signature: "sig" }),
       ...thoughtBlock(1, { redactedContent: "c2VhbGVk" }),
       ...converseTextBlock(2, "Hi"),
-      ...ended("end_turn"),
+      ...endEvents("end_turn"),
     ];
     expect(maskIds(readConverse(frames).items)).toEqual([thought(undefined, { signature: "sig" }), said("Hi")]);
     const include = ["reasoning.encrypted_content"];
@@ -219,7 +234,7 @@ describe("calls, thoughts and their order", () => {
     const sealed = thought(undefined, { encrypted_content: "sluice:anthropic-claude-v1:data:c2VhbGVk" });
     const signed = { signature: "sig", encrypted_content: "sluice:anthropic-claude-v1:signature:sig" };
     expect(maskIds(items)).toEqual([thought(undefined, signed), sealed, said("Hi")]);
-    const whole = answer([{ reasoningContent: { redactedContent: "c2VhbGVk" } }]);
+    const whole = converseAnswer([{ reasoningContent: { redactedContent: "c2VhbGVk" } }]);
     expect([maskIds(readWholeConverse(whole).items), maskIds(readWholeConverse(whole, { include }).items)]).toEqual([
       [],
       [sealed],
@@ -231,7 +246,7 @@ describe("calls, thoughts and their order", () => {
       converseStart(),
       ...thoughtBlock(0, { text: "Hm" }),
       ...converseTextBlock(1, "Hi"),
-      ...ended("end_turn"),
+      ...endEvents("end_turn"),
     ];
     expect(readConverse(frames, {}, gptOss).items[0]?.format).toBe("unknown");
   });
@@ -249,8 +264,8 @@ describe("the end", () => {
     ["content_filtered", "incomplete", "content_filter"],
   ])("%s is %s", (stopReason, status, reason) => {
     for (const { items, outcome } of [
-      readConverse([converseStart(), ...converseTextBlock(0, "Hi"), ...ended(stopReason)]),
-      readWholeConverse(answer([{ text: "Hi" }], { stopReason })),
+      readConverse([converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents(stopReason)]),
+      readWholeConverse(converseAnswer([{ text: "Hi" }], { stopReason })),
     ]) {
       expect(outcome).toMatchObject({ status, ...(reason && { reason }) });
       expect(items[0]?.status).toBe(status);
@@ -258,7 +273,7 @@ describe("the end", () => {
   });
 
   test.each(["malformed_tool_use", "malformed_model_output"])("%s is no answer", (stopReason) => {
-    const frames = [converseStart(), ...converseTextBlock(0, "Hi"), ...ended(stopReason)];
+    const frames = [converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents(stopReason)];
     expect(faultOf(() => readConverse(frames)).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 
@@ -288,7 +303,7 @@ describe("the end", () => {
     };
     const tier = { serviceTier: { type: "priority" } };
     expect(readConverse([converseStart(), converseStop("end_turn"), metadata(usage, tier)]).outcome).toEqual(expected);
-    expect(readWholeConverse(answer([], { usage, ...tier })).outcome).toEqual(expected);
+    expect(readWholeConverse(converseAnswer([], { usage, ...tier })).outcome).toEqual(expected);
   });
 
   test("an answer is whole without its usage, even if the usage breaks off", () => {
@@ -302,7 +317,7 @@ describe("the end", () => {
     const frames = [
       converseStart(),
       ...converseTextBlock(0, "Hi"),
-      ...ended("end_turn"),
+      ...endEvents("end_turn"),
       exceptionFrame("throttlingException", "x"),
     ];
     expect(maskIds(readConverse(frames).items)).toEqual([said("Hi")]);
@@ -416,7 +431,7 @@ describe("Bedrock over a socket", () => {
     headers: { "content-type": "application/vnd.amazon.eventstream" },
     chunks: [{ bytes: Buffer.concat(frames) }],
   });
-  const hi = [converseStart(), ...converseTextBlock(0, "Hi"), ...ended("end_turn")];
+  const hi = [converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents("end_turn")];
   const exception = (status: number, type: string): Reply => ({
     status,
     headers: { "x-amzn-errortype": type },
@@ -425,7 +440,7 @@ describe("Bedrock over a socket", () => {
 
   test("a stream has the model in the path, and a bearer key", async () => {
     const [upstream, turn] = await open(stream(...hi));
-    const { events } = await run(turn(), asking());
+    const { events } = await runTestTurn(turn(), testRequest());
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { usage: { inputTokens: 30, outputTokens: 5 } } });
     const [request] = upstream.requests;
     expect([request?.method, request?.path]).toEqual([
@@ -440,8 +455,8 @@ describe("Bedrock over a socket", () => {
   });
 
   test("a whole answer has a separate path", async () => {
-    const [upstream, turn] = await open({ chunks: [{ json: answer([{ text: "Hi" }]) }] });
-    const { events } = await run(turn(), asking({ stream: false }));
+    const [upstream, turn] = await open({ chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] });
+    const { events } = await runTestTurn(turn(), testRequest({ stream: false }));
     expect(maskIds(events.flatMap((event) => (event.type === "item.end" ? [event.item] : [])))).toEqual([said("Hi")]);
     expect(upstream.requests[0]?.path).toMatch(/\/converse$/);
     expect(upstream.requests[0]?.headers.accept).toBe("application/json");
@@ -450,9 +465,9 @@ describe("Bedrock over a socket", () => {
   test.each([true, false])("a throttled endpoint falls back to the next (stream: %s)", async (streamed) => {
     const [upstream, turn] = await open(
       exception(429, "ThrottlingException"),
-      streamed ? stream(...hi) : { chunks: [{ json: answer([{ text: "Hi" }]) }] },
+      streamed ? stream(...hi) : { chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] },
     );
-    expect((await run(turn(), asking({ stream: streamed }))).fault).toBeUndefined();
+    expect((await runTestTurn(turn(), testRequest({ stream: streamed }))).fault).toBeUndefined();
     expect(upstream.requests).toHaveLength(2);
   });
 
@@ -461,7 +476,7 @@ describe("Bedrock over a socket", () => {
       stream(converseStart(), exceptionFrame("serviceUnavailableException", "Why")),
       stream(...hi),
     );
-    expect((await run(turn(), asking())).fault).toBeUndefined();
+    expect((await runTestTurn(turn(), testRequest())).fault).toBeUndefined();
     expect(upstream.requests).toHaveLength(2);
   });
 
@@ -478,7 +493,7 @@ describe("Bedrock over a socket", () => {
       ],
     });
     const { scope } = newScope();
-    const batches = await untilOpen(turn()(asking(), scope));
+    const batches = await openAnswer(turn()(testRequest(), scope));
     opened();
     const reading = (async () => {
       for await (const _ of batches);
@@ -493,7 +508,7 @@ describe("Bedrock over a socket", () => {
       hang: true,
     });
     const closed = upstream.nextClose();
-    const { events, fault } = await run(turn(), asking());
+    const { events, fault } = await runTestTurn(turn(), testRequest());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
     await closed;
@@ -507,7 +522,7 @@ describe("Bedrock over a socket", () => {
       { type: "input_image", image_url: `data:image/png;base64,${bytes}` },
     ];
     const input = [{ type: "message", role: "user", content }];
-    const { events } = await run(turn(), asking({ input, echoUpstreamBody: true }));
+    const { events } = await runTestTurn(turn(), testRequest({ input, echoUpstreamBody: true }));
     const [debug] = events;
     expect(debug?.type === "debug" && debug.bodyJson).toContain('"bytes":"[redacted]"');
     expect(JSON.stringify(debug)).not.toContain(bytes);

@@ -7,7 +7,7 @@ import { converseBody } from "@sluice/inference-svc/models/upstream/converse/req
 import { ConverseTranslator } from "@sluice/inference-svc/models/upstream/converse/stream.js";
 import type { Refusal, Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { eventFrame } from "../../../support/answers/event-stream.js";
-import { asking, itemsOf } from "../../asking.js";
+import { testRequest, itemsOf } from "../../asking.js";
 
 const at = (upstreamModel: string, more: Partial<Target> = {}): Target => ({
   upstreamModel,
@@ -34,7 +34,7 @@ export interface TranslatedConverseRequest {
 
 /** Fails for a refusable request: it is never translated. */
 export function translateToConverse(request: Partial<TurnRequest>, target = claude): TranslatedConverseRequest {
-  const whole = asking(request);
+  const whole = testRequest(request);
   const refusal = refuseConverse(whole, target);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
   const losses: [string, string][] = [];
@@ -49,7 +49,7 @@ export const findConverseDropped = (request: Partial<TurnRequest>, target = clau
   translateToConverse(request, target).losses.map(([path]) => path);
 
 export const refuseConverseRequest = (request: Partial<TurnRequest>, target = claude): Refusal | undefined =>
-  refuseConverse(asking(request), target);
+  refuseConverse(testRequest(request), target);
 
 export interface ConverseAnswer {
   readonly events: TurnEvent[];
@@ -64,7 +64,7 @@ export function readConverseBytes(
   target = claude,
 ): ConverseAnswer {
   const given: TurnEvent[] = [];
-  const translator = new ConverseTranslator(asking(request), target, (event) => given.push(event));
+  const translator = new ConverseTranslator(testRequest(request), target, (event) => given.push(event));
   const answer = eventStream.open(translator);
   for (const bytes of reads) answer.feed(bytes);
   answer.end();
@@ -85,7 +85,7 @@ export function readWholeConverse(
   target = claude,
 ): ConverseAnswer {
   const given: TurnEvent[] = [];
-  const translator = new ConverseTranslator(asking(request), target, (event) => given.push(event));
+  const translator = new ConverseTranslator(testRequest(request), target, (event) => given.push(event));
   translator.event(undefined, typeof answer === "string" ? answer : JSON.stringify(answer));
   return readOf(given);
 }
@@ -107,7 +107,7 @@ export const converseStop = (stopReason: string) => eventFrame("messageStop", { 
 export const figures = { inputTokens: 30, outputTokens: 5, totalTokens: 35 };
 export const metadata = (usage: object = figures, more: object = {}) =>
   eventFrame("metadata", { usage, metrics: { latencyMs: 100 }, ...more });
-export const ended = (stopReason: string, usage?: object) => [converseStop(stopReason), metadata(usage)];
+export const endEvents = (stopReason: string, usage?: object) => [converseStop(stopReason), metadata(usage)];
 
 /** Texts and reasoning begin without a start event. */
 export const converseTextBlock = (index: number, ...texts: string[]) => [
@@ -125,7 +125,7 @@ export const callBlock = (index: number, name: string, ...inputs: string[]) => [
 ];
 
 /** A whole answer (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html). */
-export const answer = (content: readonly object[], more: object = {}) => ({
+export const converseAnswer = (content: readonly object[], more: object = {}) => ({
   output: { message: { role: "assistant", content } },
   stopReason: "end_turn",
   usage: figures,

@@ -3,7 +3,16 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { exampleJson } from "@sluice/inference-svc/models/upstream/echo/example.js";
 import { findShortest, measureElapsedMs } from "../../../support/clock.js";
-import { asking, functionTool, testConfig, itemsOf, maskIds, newScope, openEngine, run } from "../../asking.js";
+import {
+  testRequest,
+  functionTool,
+  testConfig,
+  itemsOf,
+  maskIds,
+  newScope,
+  openEngine,
+  runTestTurn,
+} from "../../asking.js";
 
 const engine = openEngine(
   testConfig({
@@ -13,10 +22,10 @@ const engine = openEngine(
 );
 afterAll(() => engine.upstreams.close());
 
-const echo = (request: Parameters<typeof asking>[0] = {}) =>
-  run(engine.turn, asking({ models: ["sluice/echo"], ...request }));
+const echo = (request: Parameters<typeof testRequest>[0] = {}) =>
+  runTestTurn(engine.turn, testRequest({ models: ["sluice/echo"], ...request }));
 
-async function items(request: Parameters<typeof asking>[0]): Promise<Record<string, unknown>[]> {
+async function items(request: Parameters<typeof testRequest>[0]): Promise<Record<string, unknown>[]> {
   const streamed = itemsOf((await echo(request)).events);
   const whole = (await echo({ ...request, stream: false })).events.flatMap((event) =>
     event.type === "item.end" ? [event.item] : [],
@@ -165,7 +174,7 @@ test("declares unread settings, but no sampler", async () => {
     { type: "message", role: "user", content },
     { type: "function_call_output", call_id: "a", output: [{ type: "input_file", file_id: "f" }] },
   ];
-  await run(engine.turn, asking({ models: ["sluice/echo"], input, temperature: 1 }), asked);
+  await runTestTurn(engine.turn, testRequest({ models: ["sluice/echo"], input, temperature: 1 }), asked);
   expect(asked.scope.trace.droppedFields).toEqual([
     { path: "input.0.content.1", reason: "the built-in model reads text only" },
     { path: "input.1.output.0", reason: "the built-in model reads text only" },
@@ -203,7 +212,7 @@ test("counts the words of input and output", async () => {
 
 test("an abort ends it", async () => {
   const { scope, abort } = newScope();
-  const batches = engine.turn(asking({ models: ["sluice/echo"] }), scope)[Symbol.asyncIterator]();
+  const batches = engine.turn(testRequest({ models: ["sluice/echo"] }), scope)[Symbol.asyncIterator]();
   await batches.next();
   abort.abort(new Error("gone"));
   await expect(batches.next()).rejects.toMatchObject({ name: "Fault" });

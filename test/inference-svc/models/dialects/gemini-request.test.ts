@@ -6,7 +6,7 @@ import {
   buildGeminiBody,
   buildConfig,
   findGeminiDropped,
-  older,
+  olderModel,
   refuseGeminiRequest,
   geminiTarget,
   translateToGemini,
@@ -42,7 +42,7 @@ const functionResponse = (id: string, output: string) => ({
 const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
 /** Stands before a conversation that begins with a call, because the provider refuses such a beginning. */
 const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });
-const contentsOf = (input: readonly InputItem[], at = older) =>
+const contentsOf = (input: readonly InputItem[], at = olderModel) =>
   (buildGeminiBody({ input }, at).contents as object[]).filter((content) => JSON.stringify(content) !== opening);
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
@@ -100,7 +100,7 @@ describe("calls and answers", () => {
       answers("a", "1"),
       answers("b", [text("2"), { type: "input_image", image_url: "data:image/png;base64,AA" }, text("3")]),
     ];
-    const { body, text: json } = translateToGemini({ input }, older);
+    const { body, text: json } = translateToGemini({ input }, olderModel);
     expect(body.contents).toEqual([
       user({ text: "u" }),
       model({ text: "Checking." }, functionCall("a", { n: expect.any(Number) }), functionCall("b")),
@@ -147,7 +147,7 @@ describe("calls and answers", () => {
       { type: "shell_call_output", call_id: "s", output: "o" },
       { type: "web_search_call", id: "w", status: "completed" },
     ];
-    const { body, losses } = translateToGemini({ input }, older);
+    const { body, losses } = translateToGemini({ input }, olderModel);
     expect(body.contents).toEqual([
       JSON.parse(opening),
       model(
@@ -203,7 +203,7 @@ describe("signatures", () => {
 
   test("unsigned reasoning is left out; models before 3 take unsigned calls", () => {
     const input = conversation(thinks({ summary: [{ type: "summary_text", text: "hm" }] }));
-    const { body, losses } = translateToGemini({ input }, older);
+    const { body, losses } = translateToGemini({ input }, olderModel);
     expect([body.contents, losses]).toEqual([[user({ text: "u" }), model(functionCall("a")), answered], []]);
   });
 
@@ -481,7 +481,7 @@ describe("thought", () => {
       { thinkingBudget: 512, ...shows },
       ["reasoning.max_tokens: sent as a budget of 512: the model takes 512 to 24576"],
     ]);
-    expect(thinkingOf({ maxTokens: 5_000, effort: "high" }, older)).toEqual([
+    expect(thinkingOf({ maxTokens: 5_000, effort: "high" }, olderModel)).toEqual([
       { thinkingBudget: 5_000, ...shows },
       ["reasoning.effort: reasoning.max_tokens counts instead"],
     ]);
@@ -499,7 +499,7 @@ describe("thought", () => {
         "reasoning.summary: there is only one kind of summary",
       ],
     ]);
-    expect(thinkingOf({ summary: "auto" }, older)).toEqual([shows, []]);
+    expect(thinkingOf({ summary: "auto" }, olderModel)).toEqual([shows, []]);
   });
 
   test("an effort changed in the conversation counts from there on", () => {

@@ -10,8 +10,16 @@ import { GeminiTranslator } from "@sluice/inference-svc/models/upstream/gemini/s
 import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { asking, functionTool, testConfig, maskIds, openEngine, run } from "../../asking.js";
-import { call, chunk, last, readGemini, geminiTarget, geminiTextPart, thought } from "./gemini-translation.js";
+import { testRequest, functionTool, testConfig, maskIds, openEngine, runTestTurn } from "../../asking.js";
+import {
+  geminiCallPart,
+  geminiStreamChunk,
+  lastGeminiChunk,
+  readGemini,
+  geminiTarget,
+  geminiTextPart,
+  geminiThoughtPart,
+} from "./gemini-translation.js";
 
 const faultOf = (act: () => unknown): Fault => {
   try {
@@ -57,18 +65,24 @@ const called = (name: string, json: string, more: object = {}) => ({
 });
 
 const everything = [
-  chunk([thought("Let me ")]),
-  chunk([thought("think. ☕")]),
-  chunk([geminiTextPart("Okay, ")]),
-  chunk([geminiTextPart("checking the “weather” …")]),
-  chunk([call("get_weather", { town: "Zürich" }, { thoughtSignature: "AbC=" }), call("now")]),
-  last([geminiTextPart("")]),
+  geminiStreamChunk([geminiThoughtPart("Let me ")]),
+  geminiStreamChunk([geminiThoughtPart("think. ☕")]),
+  geminiStreamChunk([geminiTextPart("Okay, ")]),
+  geminiStreamChunk([geminiTextPart("checking the “weather” …")]),
+  geminiStreamChunk([
+    geminiCallPart("get_weather", { town: "Zürich" }, { thoughtSignature: "AbC=" }),
+    geminiCallPart("now"),
+  ]),
+  lastGeminiChunk([geminiTextPart("")]),
 ];
 
 describe("text", () => {
   test("a stream and the whole answer give the same items", () => {
-    const streamed = readGemini([chunk([geminiTextPart("One, ")]), last([geminiTextPart("two.")])]);
-    const whole = readGemini([last([geminiTextPart("One, two.")])]);
+    const streamed = readGemini([
+      geminiStreamChunk([geminiTextPart("One, ")]),
+      lastGeminiChunk([geminiTextPart("two.")]),
+    ]);
+    const whole = readGemini([lastGeminiChunk([geminiTextPart("One, two.")])]);
     expect(maskIds(streamed.items)).toEqual([said(outputTextPart("One, two."))]);
     expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(streamed.items), streamed.outcome]);
     expect(streamed.events.map(({ type }) => type)).toEqual([
@@ -82,25 +96,29 @@ describe("text", () => {
 
   test("an empty answer is a failure, after reasoning too", () => {
     const saysWhy = "The provider ended the answer with the reason STOP: the answer is empty";
-    expect(faultOf(() => readGemini([last()])).message).toBe(saysWhy);
-    expect(faultOf(() => readGemini([chunk([thought("hm")]), last()])).message).toBe(saysWhy);
+    expect(faultOf(() => readGemini([lastGeminiChunk()])).message).toBe(saysWhy);
+    expect(faultOf(() => readGemini([geminiStreamChunk([geminiThoughtPart("hm")]), lastGeminiChunk()])).message).toBe(
+      saysWhy,
+    );
   });
 
   test("a call without a name is none", () => {
-    expect(maskIds(readGemini([last([call("f", {}), { functionCall: {} }])]).items)).toEqual([called("f", "{}")]);
+    expect(maskIds(readGemini([lastGeminiChunk([geminiCallPart("f", {}), { functionCall: {} }])]).items)).toEqual([
+      called("f", "{}"),
+    ]);
   });
 
   test("unknown parts are skipped", () => {
     const later = [{ hologram: 1 }, { executableCode: { code: "1" } }, geminiTextPart("a")];
-    expect(maskIds(readGemini([last(later)]).items)).toEqual([said(outputTextPart("a"))]);
+    expect(maskIds(readGemini([lastGeminiChunk(later)]).items)).toEqual([said(outputTextPart("a"))]);
   });
 
   test("of several candidates the first counts", () => {
     const candidates = [1, 0].map((index) => ({
       index,
-      content: { parts: [geminiTextPart(`${index}`), call("f", { index })] },
+      content: { parts: [geminiTextPart(`${index}`), geminiCallPart("f", { index })] },
     }));
-    const { items } = readGemini([{ candidates }, last()]);
+    const { items } = readGemini([{ candidates }, lastGeminiChunk()]);
     expect(maskIds(items)).toEqual([said(outputTextPart("0")), called("f", '{"index":0}')]);
   });
 
@@ -110,7 +128,10 @@ describe("text", () => {
       chosenCandidates: [{ token: "Hé", tokenId: 1, logProbability: -0.5 }],
       topCandidates: [{ candidates: [{ token: "Hé", logProbability: -0.5 }] }],
     };
-    const chunks = [chunk([thought("x"), geminiTextPart("Hé"), geminiTextPart("!")], { logprobsResult }), last()];
+    const chunks = [
+      geminiStreamChunk([geminiThoughtPart("x"), geminiTextPart("Hé"), geminiTextPart("!")], { logprobsResult }),
+      lastGeminiChunk(),
+    ];
     const entry = { token: "Hé", bytes: [72, 195, 169], logprob: -0.5 };
     expect(maskIds(readGemini(chunks, { topLogprobs: 1 }).items[1])).toEqual(
       said({ ...outputTextPart("Hé!"), logprobs: [{ ...entry, top_logprobs: [entry] }] }),
@@ -137,7 +158,7 @@ describe("calls, thoughts and their order", () => {
     const bytes = Buffer.from(everything.map((each) => `data: ${JSON.stringify(each)}\r\n\r\n`).join(""));
     const readBytes = (pieces: readonly Uint8Array[]): TurnEvent[] => {
       const given: TurnEvent[] = [];
-      const translator = new GeminiTranslator(asking(), geminiTarget, (event) => given.push(event));
+      const translator = new GeminiTranslator(testRequest(), geminiTarget, (event) => given.push(event));
       const scanner = new EventScanner((name, data) => translator.event(name, data));
       for (const piece of pieces) scanner.feed(piece);
       scanner.flush();
@@ -152,18 +173,25 @@ describe("calls, thoughts and their order", () => {
   });
 
   test("a signature on a call right after its reasoning is the reasoning's", () => {
-    const { items } = readGemini([chunk([thought("hm")]), last([call("f", {}, { thoughtSignature: "S" })])]);
+    const { items } = readGemini([
+      geminiStreamChunk([geminiThoughtPart("hm")]),
+      lastGeminiChunk([geminiCallPart("f", {}, { thoughtSignature: "S" })]),
+    ]);
     expect(maskIds(items)).toEqual([reasoned("hm", { signature: "S" }), called("f", "{}")]);
   });
 
   test("numbers are not rounded, and arguments are on one line", () => {
-    const pretty = JSON.stringify(last([geminiTextPart("x"), call("f", { n: "N", "a b": 1 }), call("g")]), null, 2);
+    const pretty = JSON.stringify(
+      lastGeminiChunk([geminiTextPart("x"), geminiCallPart("f", { n: "N", "a b": 1 }), geminiCallPart("g")]),
+      null,
+      2,
+    );
     const { items } = readGemini([pretty.replace('"N"', "12345678901234567890")]);
     expect(maskIds(items.slice(1))).toEqual([called("f", '{"n":12345678901234567890,"a b":1}'), called("g", "{}")]);
   });
 
   test("a call without an id or arguments gets them", () => {
-    const { items } = readGemini([last([{ functionCall: { name: "f" } }, { functionCall: { name: "f" } }])]);
+    const { items } = readGemini([lastGeminiChunk([{ functionCall: { name: "f" } }, { functionCall: { name: "f" } }])]);
     expect(items.map((item) => item.arguments)).toEqual(["{}", "{}"]);
     const ids = items.map((item) => item.call_id);
     expect(ids).toEqual([expect.stringMatching(/^call_/), expect.stringMatching(/^call_/)]);
@@ -181,9 +209,18 @@ describe("calls, thoughts and their order", () => {
         json: "{}",
       },
     ];
-    const { items } = readGemini([last([call("patch", { input: "aé\n" }), call("patch"), call("crm__find")])], {
-      tools,
-    });
+    const { items } = readGemini(
+      [
+        lastGeminiChunk([
+          geminiCallPart("patch", { input: "aé\n" }),
+          geminiCallPart("patch"),
+          geminiCallPart("crm__find"),
+        ]),
+      ],
+      {
+        tools,
+      },
+    );
     const patch = { type: "custom_tool_call", id: "masked", call_id: "masked", name: "patch", status: "completed" };
     expect(maskIds(items)).toEqual([
       { ...patch, input: "aé\n" },
@@ -199,10 +236,10 @@ describe("signatures of text", () => {
   const encrypted = reasoned(undefined, { encrypted_content: "sluice:google-gemini-v1:signature:S" });
 
   test.each([
-    ["on the text", [last([geminiTextPart("Hi", { thoughtSignature: "S" })])]],
+    ["on the text", [lastGeminiChunk([geminiTextPart("Hi", { thoughtSignature: "S" })])]],
     [
       "on an empty text after it",
-      [chunk([geminiTextPart("Hi")]), last([geminiTextPart("", { thoughtSignature: "S" })])],
+      [geminiStreamChunk([geminiTextPart("Hi")]), lastGeminiChunk([geminiTextPart("", { thoughtSignature: "S" })])],
     ],
   ])("%s: an item after it, if sealed reasoning is requested", (_, chunks) => {
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
@@ -210,13 +247,22 @@ describe("signatures of text", () => {
   });
 
   test("text going on after a signature is one message", () => {
-    const chunks = [chunk([geminiTextPart("H", { thoughtSignature: "S" })]), last([geminiTextPart("i")])];
+    const chunks = [
+      geminiStreamChunk([geminiTextPart("H", { thoughtSignature: "S" })]),
+      lastGeminiChunk([geminiTextPart("i")]),
+    ];
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([said(outputTextPart("Hi")), encrypted]);
   });
 
   test("after the reasoning, or on the reasoning itself: the reasoning's", () => {
-    const after = [chunk([thought("hm")]), last([geminiTextPart("Hi", { thoughtSignature: "S" })])];
-    const itself = [chunk([thought("hm", { thoughtSignature: "S" })]), last([geminiTextPart("Hi")])];
+    const after = [
+      geminiStreamChunk([geminiThoughtPart("hm")]),
+      lastGeminiChunk([geminiTextPart("Hi", { thoughtSignature: "S" })]),
+    ];
+    const itself = [
+      geminiStreamChunk([geminiThoughtPart("hm", { thoughtSignature: "S" })]),
+      lastGeminiChunk([geminiTextPart("Hi")]),
+    ];
     const wanted = [reasoned("hm", { signature: "S" }), said(outputTextPart("Hi"))];
     expect([maskIds(readGemini(after).items), maskIds(readGemini(itself).items)]).toEqual([wanted, wanted]);
   });
@@ -257,8 +303,12 @@ describe("web search", () => {
     },
   });
   const streamed = [
-    chunk([geminiTextPart(words.slice(0, 9))], { groundingMetadata: { webSearchQueries: metadata.webSearchQueries } }),
-    last([geminiTextPart(words.slice(9))], "STOP", { groundingMetadata: { ...metadata, webSearchQueries: [] } }),
+    geminiStreamChunk([geminiTextPart(words.slice(0, 9))], {
+      groundingMetadata: { webSearchQueries: metadata.webSearchQueries },
+    }),
+    lastGeminiChunk([geminiTextPart(words.slice(9))], "STOP", {
+      groundingMetadata: { ...metadata, webSearchQueries: [] },
+    }),
   ];
 
   test("citations count characters even if the provider counts bytes, and the search has its progress", () => {
@@ -287,7 +337,7 @@ describe("web search", () => {
     const found = ["https://a.example/1", "https://b.example/2"].map((url) => ({ type: "url", url }));
     const items = maskIds(readGemini(streamed, { include }).items);
     expect((items as unknown[])[1]).toEqual(searchItem(found));
-    const whole = last([geminiTextPart(words)], "STOP", { groundingMetadata: metadata });
+    const whole = lastGeminiChunk([geminiTextPart(words)], "STOP", { groundingMetadata: metadata });
     expect(maskIds(readGemini([whole], { include }).items)).toEqual(items);
   });
 
@@ -300,7 +350,7 @@ describe("web search", () => {
       groundingChunks: [{ web: { uri: "https://a.example/" } }],
       groundingSupports: [{ segment, groundingChunkIndices: [0] }],
     };
-    const { items } = readGemini([last([geminiTextPart(words)], "STOP", { groundingMetadata })]);
+    const { items } = readGemini([lastGeminiChunk([geminiTextPart(words)], "STOP", { groundingMetadata })]);
     expect(maskIds(items)).toEqual([said(outputTextPart(words, citation("https://a.example/", "", start, end)))]);
   });
 });
@@ -315,7 +365,7 @@ describe("images", () => {
       image("QUJD", { thoughtSignature: "S" }),
       geminiTextPart("!"),
     ];
-    const { items } = readGemini([last([...parts, { inlineData: { mimeType: "audio/wav", data: "NO" } }])]);
+    const { items } = readGemini([lastGeminiChunk([...parts, { inlineData: { mimeType: "audio/wav", data: "NO" } }])]);
     expect(maskIds(items.slice(-3))).toEqual([
       said(outputTextPart("Here: ")),
       { type: "image_generation_call", id: "masked", status: "completed", result: "QUJD" },
@@ -338,14 +388,17 @@ describe("ends", () => {
     ["SPII", "incomplete", "content_filter"],
     ["IMAGE_SAFETY", "incomplete", "content_filter"],
   ])("%s is %s", (finishReason, status, reason) => {
-    const { items, outcome } = readGemini([chunk([geminiTextPart("Hi")]), last([], finishReason)]);
+    const { items, outcome } = readGemini([
+      geminiStreamChunk([geminiTextPart("Hi")]),
+      lastGeminiChunk([], finishReason),
+    ]);
     expect([outcome.status, outcome.reason, items[0]?.status]).toEqual([status, reason, status]);
   });
 
   test.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "NO_IMAGE", "MISSING_THOUGHT_SIGNATURE"])(
     "%s is a failure",
     (finishReason) => {
-      expect(faultOf(() => readGemini([last([], finishReason)])).reason).toBe(FaultReason.PROVIDER_FAILED);
+      expect(faultOf(() => readGemini([lastGeminiChunk([], finishReason)])).reason).toBe(FaultReason.PROVIDER_FAILED);
     },
   );
 
@@ -359,7 +412,7 @@ describe("ends", () => {
   });
 
   test("reasoning cut by the limit is incomplete", () => {
-    const { items } = readGemini([chunk([thought("hm")]), last([], "MAX_TOKENS")]);
+    const { items } = readGemini([geminiStreamChunk([geminiThoughtPart("hm")]), lastGeminiChunk([], "MAX_TOKENS")]);
     expect(maskIds(items)).toEqual([reasoned("hm", { status: "incomplete" })]);
   });
 
@@ -374,8 +427,8 @@ describe("ends", () => {
       serviceTier: "priority",
     };
     const { outcome } = readGemini([
-      chunk([geminiTextPart("Hi")]),
-      chunk([], { finishReason: "STOP" }, { usageMetadata }),
+      geminiStreamChunk([geminiTextPart("Hi")]),
+      geminiStreamChunk([], { finishReason: "STOP" }, { usageMetadata }),
     ]);
     expect(outcome).toEqual({
       status: "completed",
@@ -384,7 +437,11 @@ describe("ends", () => {
     });
     expect(
       readGemini([
-        chunk([geminiTextPart("Hi")], { finishReason: "STOP" }, { usageMetadata: { serviceTier: "standard" } }),
+        geminiStreamChunk(
+          [geminiTextPart("Hi")],
+          { finishReason: "STOP" },
+          { usageMetadata: { serviceTier: "standard" } },
+        ),
       ]).outcome,
     ).toEqual({
       status: "completed",
@@ -396,7 +453,9 @@ describe("ends", () => {
   });
 
   test("a stream stopping without its reason is no answer", () => {
-    expect(faultOf(() => readGemini([chunk([geminiTextPart("Hi")])])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(faultOf(() => readGemini([geminiStreamChunk([geminiTextPart("Hi")])])).reason).toBe(
+      FaultReason.PROVIDER_FAILED,
+    );
     expect(faultOf(() => readGemini([{ candidates: [] }])).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(faultOf(() => readGemini(["[]"])).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
@@ -408,7 +467,9 @@ describe("ends", () => {
       FaultReason.CONTENT_POLICY,
       "The provider blocked the prompt: PROHIBITED_CONTENT",
     ]);
-    expect(readGemini([{ promptFeedback: { safetyRatings: [] } }, last([geminiTextPart("Hi")])]).items).toHaveLength(1);
+    expect(
+      readGemini([{ promptFeedback: { safetyRatings: [] } }, lastGeminiChunk([geminiTextPart("Hi")])]).items,
+    ).toHaveLength(1);
   });
 });
 
@@ -434,7 +495,7 @@ describe("errors", () => {
   ])("%s means the same as an answer and within a stream", (status, code, reason) => {
     const answered = providerFault(readGoogleError(code, error(code, status)));
     const listed = providerFault(readGoogleError(code, [error(code, status)]));
-    const inside = faultOf(() => readGemini([chunk([geminiTextPart("Hi")]), error(code, status)]));
+    const inside = faultOf(() => readGemini([geminiStreamChunk([geminiTextPart("Hi")]), error(code, status)]));
     expect([answered.reason, listed.reason, inside.reason]).toEqual([reason, reason, reason]);
   });
 
@@ -501,15 +562,15 @@ describe("Gemini over a socket", () => {
     closers.push(() => engine.upstreams.close());
     return [upstream, engine.turn];
   }
-  const answer = [chunk([geminiTextPart("Hi")]), last()];
+  const answer = [geminiStreamChunk([geminiTextPart("Hi")]), lastGeminiChunk()];
 
   test("the key is a header, and the model and the stream are in the path", async () => {
     const [upstream, turn] = await open([
       { chunks: [{ sse: answer }] },
-      { chunks: [{ json: last([geminiTextPart("Hi")]) }] },
+      { chunks: [{ json: lastGeminiChunk([geminiTextPart("Hi")]) }] },
     ]);
-    await run(turn, asking());
-    const { events } = await run(turn, asking({ stream: false }));
+    await runTestTurn(turn, testRequest());
+    const { events } = await runTestTurn(turn, testRequest({ stream: false }));
     expect(events.at(-1)?.type).toBe("end");
     expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "POST /v1beta/models/gemini-3.6-flash:streamGenerateContent?alt=sse",
@@ -524,7 +585,7 @@ describe("Gemini over a socket", () => {
       model: "tunedModels/mine",
       query: "?zone=a",
     });
-    await run(turn, asking());
+    await runTestTurn(turn, testRequest());
     expect(upstream.requests[0]?.path).toBe("/v1beta/tunedModels/mine:streamGenerateContent?alt=sse&zone=a");
   });
 
@@ -533,11 +594,13 @@ describe("Gemini over a socket", () => {
     ["as an answer", true, { status: 503, chunks: [{ json: overloaded }] }],
     ["as an answer", false, { status: 503, chunks: [{ json: overloaded }] }],
     ["inside of a stream", true, { chunks: [{ sse: [overloaded] }] }],
-    ["by a stream that stops", true, { chunks: [{ sse: [chunk([])] }] }],
+    ["by a stream that stops", true, { chunks: [{ sse: [geminiStreamChunk([])] }] }],
   ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
-    const good: Reply = stream ? { chunks: [{ sse: answer }] } : { chunks: [{ json: last([geminiTextPart("Hi")]) }] };
+    const good: Reply = stream
+      ? { chunks: [{ sse: answer }] }
+      : { chunks: [{ json: lastGeminiChunk([geminiTextPart("Hi")]) }] };
     const [upstream, turn] = await open([failure, good]);
-    const { events, fault } = await run(turn, asking({ stream }));
+    const { events, fault } = await runTestTurn(turn, testRequest({ stream }));
     expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
   });
 
@@ -546,13 +609,15 @@ describe("Gemini over a socket", () => {
     const refused = { error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details } };
     const good: Reply = { chunks: [{ sse: answer }] };
     const [upstream, turn] = await open([{ status: 400, chunks: [{ json: refused }] }, good], { keys: ["a", "b"] });
-    for (let count = 0; count < 3; count++) expect((await run(turn, asking())).fault).toBeUndefined();
+    for (let count = 0; count < 3; count++) expect((await runTestTurn(turn, testRequest())).fault).toBeUndefined();
     expect(upstream.requests.map(({ headers }) => headers["x-goog-api-key"])).toEqual(["a", "b", "b", "b"]);
   });
 
   test("a stream cut after text is a failure without a retry", async () => {
-    const [upstream, turn] = await open([{ chunks: [{ sse: [chunk([geminiTextPart("Hi")])] }], cut: true }]);
-    const { fault, rejected } = await run(turn, asking());
+    const [upstream, turn] = await open([
+      { chunks: [{ sse: [geminiStreamChunk([geminiTextPart("Hi")])] }], cut: true },
+    ]);
+    const { fault, rejected } = await runTestTurn(turn, testRequest());
     expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);
   });
 });

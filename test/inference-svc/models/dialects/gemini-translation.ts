@@ -5,11 +5,11 @@ import type { Refusal, Target } from "@sluice/inference-svc/models/upstream/dial
 import { refuseGemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
 import { geminiBody } from "@sluice/inference-svc/models/upstream/gemini/request.js";
 import { GeminiTranslator } from "@sluice/inference-svc/models/upstream/gemini/stream.js";
-import { asking, itemsOf } from "../../asking.js";
+import { testRequest, itemsOf } from "../../asking.js";
 
 export const geminiTarget: Target = { upstreamModel: "gemini-3.6-flash", tier: "default", original: false };
 /** A model with a budget instead of a level. */
-export const older: Target = { ...geminiTarget, upstreamModel: "gemini-2.5-flash" };
+export const olderModel: Target = { ...geminiTarget, upstreamModel: "gemini-2.5-flash" };
 
 export interface TranslatedGeminiRequest {
   readonly text: string;
@@ -21,7 +21,7 @@ export interface TranslatedGeminiRequest {
 
 /** Fails for a refusable request: it is never translated. */
 export function translateToGemini(request: Partial<TurnRequest>, at = geminiTarget): TranslatedGeminiRequest {
-  const whole = asking(request);
+  const whole = testRequest(request);
   const refusal = refuseGemini(whole, at);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
   const losses: [string, string][] = [];
@@ -39,7 +39,7 @@ export const findGeminiDropped = (request: Partial<TurnRequest>, at = geminiTarg
   translateToGemini(request, at).losses.map(([path]) => path);
 
 export const refuseGeminiRequest = (request: Partial<TurnRequest>, at = geminiTarget): Refusal | undefined =>
-  refuseGemini(asking(request), at);
+  refuseGemini(testRequest(request), at);
 
 export interface GeminiAnswer {
   readonly events: TurnEvent[];
@@ -50,7 +50,7 @@ export interface GeminiAnswer {
 /** @param chunks or one whole answer */
 export function readGemini(chunks: readonly unknown[], request: Partial<TurnRequest> = {}): GeminiAnswer {
   const given: TurnEvent[] = [];
-  const translator = new GeminiTranslator(asking(request), geminiTarget, (event) => given.push(event));
+  const translator = new GeminiTranslator(testRequest(request), geminiTarget, (event) => given.push(event));
   for (const chunk of chunks) translator.event(undefined, typeof chunk === "string" ? chunk : JSON.stringify(chunk));
   translator.close();
   const end = given.at(-1);
@@ -59,7 +59,7 @@ export function readGemini(chunks: readonly unknown[], request: Partial<TurnRequ
 }
 
 /** A chunk of a stream, or a whole answer, as https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse shows them. */
-export const chunk = (parts: readonly object[], candidate: object = {}, more: object = {}) => ({
+export const geminiStreamChunk = (parts: readonly object[], candidate: object = {}, more: object = {}) => ({
   candidates: [{ content: { parts, role: "model" }, index: 0, ...candidate }],
   usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 },
   modelVersion: "gemini-3.6-flash",
@@ -68,14 +68,19 @@ export const chunk = (parts: readonly object[], candidate: object = {}, more: ob
 });
 
 export const geminiTextPart = (words: string, more: object = {}) => ({ text: words, ...more });
-export const thought = (words: string, more: object = {}) => ({ text: words, thought: true, ...more });
-export const call = (name: string, args: object = {}, more: object = {}) => ({
+export const geminiThoughtPart = (words: string, more: object = {}) => ({ text: words, thought: true, ...more });
+export const geminiCallPart = (name: string, args: object = {}, more: object = {}) => ({
   functionCall: { name, args, id: `id_${name}` },
   ...more,
 });
 
-export const usage = { promptTokenCount: 8, candidatesTokenCount: 5, thoughtsTokenCount: 7, totalTokenCount: 20 };
+export const geminiFigures = {
+  promptTokenCount: 8,
+  candidatesTokenCount: 5,
+  thoughtsTokenCount: 7,
+  totalTokenCount: 20,
+};
 
 /** The last chunk, with the reason and the figures. */
-export const last = (parts: readonly object[] = [], finishReason = "STOP", more: object = {}) =>
-  chunk(parts, { finishReason, ...more }, { usageMetadata: usage });
+export const lastGeminiChunk = (parts: readonly object[] = [], finishReason = "STOP", more: object = {}) =>
+  geminiStreamChunk(parts, { finishReason, ...more }, { usageMetadata: geminiFigures });

@@ -1,9 +1,9 @@
 /** Every kind of item of a Responses server, with its sequence of events, as a table. */
-import { added, completed, itemDone } from "../../features/guardrails/reading.js";
+import { itemAddedEvent, completed, itemDoneEvent } from "../../features/guardrails/reading.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export interface Story {
+export interface ItemStory {
   readonly item: Json;
   /** The announced item; by default the whole item in progress, without its text. */
   readonly start?: Json;
@@ -24,7 +24,7 @@ const progress = (stem: string, ...steps: readonly string[]) => ({
 const delta = (stem: string, text: string) => [`${stem}.delta`, { delta: text }] as const;
 
 /** Stories by item type. */
-const stories: Readonly<Record<string, Story>> = {
+const stories: Readonly<Record<string, ItemStory>> = {
   message: {
     start: { status: "in_progress", role: "assistant", content: [], phase: "commentary" },
     item: {
@@ -283,17 +283,17 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
-export const kinds = Object.entries(stories).map(([type, story]) => ({ type, story }));
-export type Kind = (typeof kinds)[number];
+export const itemKinds = Object.entries(stories).map(([type, story]) => ({ type, story }));
+export type ItemKind = (typeof itemKinds)[number];
 
-export const itemOf = ({ type, story }: Kind, at: number): Json => ({ type, id: `item_${at}`, ...story.item });
+export const itemOf = ({ type, story }: ItemKind, at: number): Json => ({ type, id: `item_${at}`, ...story.item });
 /** The item for clients: each has a status, even if its provider sends none. */
-export const answerOf = (kind: Kind, at: number): Json => ({ ...done, ...itemOf(kind, at) });
-export const eventsOf = (kind: Kind): readonly (readonly [string, Json])[] =>
+export const answerOf = (kind: ItemKind, at: number): Json => ({ ...done, ...itemOf(kind, at) });
+export const eventsOf = (kind: ItemKind): readonly (readonly [string, Json])[] =>
   (kind.story.events ?? []).map(([name, payload]) => [`response.${name}`, payload ?? {}]);
 
 /** A server's stream, the events of each item between its begin and its end. */
-export function streamOf(chosen: readonly Kind[]): Json[] {
+export function streamOf(chosen: readonly ItemKind[]): Json[] {
   let sequence = 0;
   const numbered = (event: Json): Json => ({ ...event, sequence_number: sequence++ });
   const items = chosen.map(itemOf);
@@ -301,9 +301,9 @@ export function streamOf(chosen: readonly Kind[]): Json[] {
     { type: "response.created", response: { status: "in_progress", output: [] } },
     { type: "response.in_progress", response: { status: "in_progress", output: [] } },
     ...chosen.flatMap((kind, at) => [
-      added(at, { type: kind.type, id: `item_${at}`, ...(kind.story.start ?? kind.story.item) }),
+      itemAddedEvent(at, { type: kind.type, id: `item_${at}`, ...(kind.story.start ?? kind.story.item) }),
       ...eventsOf(kind).map(([type, payload]) => ({ type, output_index: at, item_id: `item_${at}`, ...payload })),
-      ...(kind.story.waits === true ? [] : [itemDone(at, items[at] ?? {})]),
+      ...(kind.story.waits === true ? [] : [itemDoneEvent(at, items[at] ?? {})]),
     ]),
     completed(items),
   ].map(numbered);

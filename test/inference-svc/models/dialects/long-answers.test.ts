@@ -7,7 +7,7 @@ import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js"
 import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
 import { isLinear } from "../../../support/clock.ts";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 
 const piece = "x".repeat(4_096);
 
@@ -80,7 +80,7 @@ const streams: readonly (readonly [name: string, dialect: Dialect, stream: Strea
 ];
 
 const target = { upstreamModel: "m", tier: "default", original: false };
-const request = asking({ stream: true, tools: [functionTool()] });
+const request = testRequest({ stream: true, tools: [functionTool()] });
 
 describe.each(streams)("%s", (_name, dialect, [first, repeated]) => {
   const typeOf = (event: object) => (event as { readonly type?: string }).type;

@@ -10,7 +10,16 @@ import { providerFault } from "@sluice/inference-svc/models/upstream/failure.js"
 import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { asking, functionTool, testConfig, maskIds, newScope, openEngine, run, untilOpen } from "../../asking.js";
+import {
+  testRequest,
+  functionTool,
+  testConfig,
+  maskIds,
+  newScope,
+  openEngine,
+  runTestTurn,
+  openAnswer,
+} from "../../asking.js";
 import {
   messagesStart,
   messagesBlock,
@@ -144,7 +153,7 @@ describe("calls, thoughts and their order", () => {
     );
     const readBytes = (pieces: readonly Uint8Array[]): TurnEvent[] => {
       const given: TurnEvent[] = [];
-      const translator = new MessagesTranslator(asking(), messagesTarget, (event) => given.push(event));
+      const translator = new MessagesTranslator(testRequest(), messagesTarget, (event) => given.push(event));
       const scanner = new EventScanner((name, data) => translator.event(name, data));
       for (const piece of pieces) scanner.feed(piece);
       scanner.flush();
@@ -477,7 +486,7 @@ describe("Anthropic over a socket", () => {
 
   test("the key, the version and the model's maximum answer are sent", async () => {
     const [upstream, turn] = await open({ chunks: [{ sse: answer }] });
-    const { events } = await run(turn(), asking());
+    const { events } = await runTestTurn(turn(), testRequest());
     expect(events.at(-1)?.type).toBe("end");
     const [request] = upstream.requests;
     expect([request?.method, request?.path]).toEqual(["POST", "/v1/messages"]);
@@ -492,7 +501,7 @@ describe("Anthropic over a socket", () => {
       const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
       const early = [messagesStart(), { type: "ping" }, messagesBlockStart(0, { type: "text", text: "" }), overloaded];
       const [upstream, turn] = await open({ chunks: [{ sse: early }] }, { chunks: [{ sse: answer }] });
-      const ending = await run(turn(), asking({ stream }));
+      const ending = await runTestTurn(turn(), testRequest({ stream }));
       expect(ending.fault).toBeUndefined();
       expect(upstream.requests).toHaveLength(2);
     },
@@ -512,7 +521,7 @@ describe("Anthropic over a socket", () => {
     const chunks = [{ sse: late }, { sse: [overloaded], after }];
     const [upstream, turn] = await open({ chunks }, { chunks: [{ sse: answer }] });
     const { scope } = newScope();
-    const batches = await untilOpen(turn()(asking(), scope));
+    const batches = await openAnswer(turn()(testRequest(), scope));
     opened();
     const reading = (async () => {
       for await (const _ of batches);

@@ -5,7 +5,7 @@ import type { Refusal, Target } from "@sluice/inference-svc/models/upstream/dial
 import { refuseMessages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
 import { messagesBody } from "@sluice/inference-svc/models/upstream/messages/request.js";
 import { MessagesTranslator } from "@sluice/inference-svc/models/upstream/messages/stream.js";
-import { asking, itemsOf } from "../../asking.js";
+import { testRequest, itemsOf } from "../../asking.js";
 
 export const messagesTarget: Target = { upstreamModel: "m", tier: "default", original: false };
 /** A model from before 4.6: it takes a budget, not an effort. */
@@ -23,7 +23,7 @@ export interface TranslatedMessagesRequest {
 
 /** Fails for a refusable request: it is never translated. */
 export function translateToMessages(request: Partial<TurnRequest>, at = messagesTarget): TranslatedMessagesRequest {
-  const whole = asking(request);
+  const whole = testRequest(request);
   const refusal = refuseMessages(whole, at);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
   const losses: [string, string][] = [];
@@ -38,7 +38,7 @@ export const findMessagesDropped = (request: Partial<TurnRequest>, at = messages
   translateToMessages(request, at).losses.map(([path]) => path);
 
 export const refuseMessagesRequest = (request: Partial<TurnRequest>, at = messagesTarget): Refusal | undefined =>
-  refuseMessages(asking(request), at);
+  refuseMessages(testRequest(request), at);
 
 export interface MessagesAnswer {
   readonly events: TurnEvent[];
@@ -49,7 +49,7 @@ export interface MessagesAnswer {
 /** @param events or one whole message */
 export function readMessages(events: readonly unknown[], request: Partial<TurnRequest> = {}): MessagesAnswer {
   const given: TurnEvent[] = [];
-  const translator = new MessagesTranslator(asking(request), messagesTarget, (event) => given.push(event));
+  const translator = new MessagesTranslator(testRequest(request), messagesTarget, (event) => given.push(event));
   for (const event of events) translator.event(undefined, typeof event === "string" ? event : JSON.stringify(event));
   if (!translator.done) translator.close();
   const end = given.at(-1);

@@ -5,15 +5,15 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import fc from "../../../support/properties.js";
 import { sse } from "../../../support/providers/upstream.js";
 import { itemsOf } from "../../asking.js";
-import { answerOf, eventsOf, itemOf, kinds, streamOf } from "./item-stories.js";
-import { added, completed, itemDone, read, readBytes } from "../../features/guardrails/reading.js";
+import { answerOf, eventsOf, itemOf, itemKinds, streamOf } from "./item-stories.js";
+import { itemAddedEvent, completed, itemDoneEvent, read, readBytes } from "../../features/guardrails/reading.js";
 
 const wanted: Partial<TurnRequest> = { include: ["reasoning.encrypted_content"] };
 
 const short = (event: TurnEvent): string => (event.type === "native" ? `native ${event.name}` : event.type);
 
 describe("every kind of item", () => {
-  test.each(kinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
+  test.each(itemKinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
     const { events, items } = read(streamOf([kind]), wanted);
     expect(items).toEqual([answerOf(kind, 0)]);
     expect(events.map(short)).toEqual(["item.start", ...(kind.story.given ?? []), "item.end", "end"]);
@@ -22,7 +22,7 @@ describe("every kind of item", () => {
       expect(events[0]).toEqual({ type: "item.start", index: 0, item: start });
   });
 
-  test.each(kinds.map((kind) => [kind.type, kind] as const))(
+  test.each(itemKinds.map((kind) => [kind.type, kind] as const))(
     "%s: a provider's own events keep their payload",
     (_, kind) => {
       const natives = read(streamOf([kind]), wanted).events.filter((event) => event.type === "native");
@@ -34,15 +34,15 @@ describe("every kind of item", () => {
   );
 
   test("all of them, in one stream and whole", () => {
-    const items = kinds.map(itemOf);
-    expect(read(streamOf(kinds), wanted).items).toEqual(kinds.map(answerOf));
+    const items = itemKinds.map(itemOf);
+    expect(read(streamOf(itemKinds), wanted).items).toEqual(itemKinds.map(answerOf));
     expect(read([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(
-      kinds.map(answerOf),
+      itemKinds.map(answerOf),
     );
-    expect(read([completed(items)], wanted).items).toEqual(kinds.map(answerOf));
+    expect(read([completed(items)], wanted).items).toEqual(itemKinds.map(answerOf));
   });
 
-  const chosen = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 6 });
+  const chosen = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
 
   test("any of them, cut at any byte, give the same events", () => {
     fc.assert(
@@ -118,7 +118,7 @@ describe("reasoning is stamped", () => {
   const item = { type: "reasoning", id: "r", status: "completed", summary: [], encrypted_content: "b64" };
   const stamped = (more: object, reasoningFormat?: string) =>
     read(
-      [itemDone(0, { ...item, ...more }), completed([])],
+      [itemDoneEvent(0, { ...item, ...more }), completed([])],
       {},
       reasoningFormat === undefined ? {} : { reasoningFormat },
     ).items[0];
@@ -139,7 +139,7 @@ describe("reasoning is stamped", () => {
     expect(stamped({ format: "anthropic-claude-v1" }, "openai-responses-v1")).toMatchObject({
       format: "anthropic-claude-v1",
     });
-    expect(read([itemDone(0, item), completed([])], wanted).items).toMatchObject([{ encrypted_content: "b64" }]);
+    expect(read([itemDoneEvent(0, item), completed([])], wanted).items).toMatchObject([{ encrypted_content: "b64" }]);
   });
 });
 
@@ -151,7 +151,7 @@ describe("items of Sluice's tools", () => {
     json: `{"type":"${spelling}"}`,
   });
   const typesFor = (tools: readonly Tool[], type: string) =>
-    read([itemDone(0, { type, id: "st", status: "completed" }), completed([])], { tools }).items.map(
+    read([itemDoneEvent(0, { type, id: "st", status: "completed" }), completed([])], { tools }).items.map(
       (item) => item.type,
     );
 
@@ -176,8 +176,8 @@ describe("items of Sluice's tools", () => {
 describe("omissions of a provider are filled in:", () => {
   test("an id, a call id, a status", () => {
     const { items } = read([
-      itemDone(0, { type: "web_search_call" }),
-      itemDone(1, { type: "custom_tool_call", name: "f", input: "x" }),
+      itemDoneEvent(0, { type: "web_search_call" }),
+      itemDoneEvent(1, { type: "custom_tool_call", name: "f", input: "x" }),
       completed([]),
     ]);
     expect(items).toEqual([
@@ -195,8 +195,8 @@ describe("omissions of a provider are filled in:", () => {
 
   test("the end of an item begun in an incomplete answer", () => {
     const { items } = read([
-      added(0, { type: "web_search_call", id: "w", status: "in_progress" }),
-      added(1, {
+      itemAddedEvent(0, { type: "web_search_call", id: "w", status: "in_progress" }),
+      itemAddedEvent(1, {
         type: "apply_patch_call",
         id: "p",
         call_id: "c",
@@ -204,7 +204,14 @@ describe("omissions of a provider are filled in:", () => {
         operation: { type: "update_file", path: "a", diff: "" },
       }),
       { type: "response.apply_patch_call_operation_diff.delta", output_index: 1, delta: "@@" },
-      added(2, { type: "custom_tool_call", id: "x", call_id: "d", name: "f", input: "", status: "in_progress" }),
+      itemAddedEvent(2, {
+        type: "custom_tool_call",
+        id: "x",
+        call_id: "d",
+        name: "f",
+        input: "",
+        status: "in_progress",
+      }),
       {
         type: "response.incomplete",
         response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
@@ -247,6 +254,6 @@ describe("omissions of a provider are filled in:", () => {
 
   test("nothing for an item of several megabytes", () => {
     const item = { type: "image_generation_call", id: "i", status: "completed", result: "A".repeat(3_000_000) };
-    expect(itemsOf(read([itemDone(0, item), completed([item])]).events)).toEqual([item]);
+    expect(itemsOf(read([itemDoneEvent(0, item), completed([item])]).events)).toEqual([item]);
   });
 });

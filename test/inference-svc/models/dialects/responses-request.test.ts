@@ -5,14 +5,14 @@ import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { findReasoningFormat } from "@sluice/inference-svc/models/upstream/translate/reasoning-format.js";
 import { refuseResponses } from "@sluice/inference-svc/models/upstream/responses/native-tools.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 
 const other: Target = { upstreamModel: "m", tier: "default", original: false };
 const vendor: Target = { ...other, original: true, reasoningFormat: "openai-responses-v1" };
 
 function said(request: Partial<TurnRequest>, target = other) {
   const losses: string[] = [];
-  const text = responsesBody(asking(request), target, (path) => void losses.push(path));
+  const text = responsesBody(testRequest(request), target, (path) => void losses.push(path));
   return { text, body: JSON.parse(text) as Record<string, unknown>, losses };
 }
 
@@ -198,7 +198,7 @@ describe("tools", () => {
   test.each(kinds)("of the format itself: %s", (json) => {
     for (const target of [other, vendor]) {
       const request = { tools: [hosted(json)] };
-      expect(refuseResponses(asking(request), target)).toBeUndefined();
+      expect(refuseResponses(testRequest(request), target)).toBeUndefined();
       expect(said(request, target).text).toContain(`"tools":[${json}]`);
       expect(said(request, target).losses).toEqual([]);
     }
@@ -209,19 +209,19 @@ describe("tools", () => {
   test("of Sluice stay native only if the operator lists them for the provider, in the client's spelling", () => {
     const request = { tools: [functionTool(), datetime] };
     const refusal = { path: "tools.1", message: "no provider of this model runs tools of type vendor:datetime" };
-    expect(refuseResponses(asking(request), other)).toEqual(refusal);
+    expect(refuseResponses(testRequest(request), other)).toEqual(refusal);
     for (const name of ["service:datetime", "vendor:datetime"]) {
       const target = { ...other, nativeTools: new Set([name]) };
-      expect(refuseResponses(asking(request), target)).toBeUndefined();
+      expect(refuseResponses(testRequest(request), target)).toBeUndefined();
       expect(said(request, target).text).toContain(
         '{"type":"vendor:datetime","parameters":{"timezone":"Europe/Oslo"}}',
       );
     }
-    expect(refuseResponses(asking(request), { ...other, nativeTools: new Set(["web_search"]) })).toEqual(refusal);
+    expect(refuseResponses(testRequest(request), { ...other, nativeTools: new Set(["web_search"]) })).toEqual(refusal);
   });
 
   test("of the format are refused if the operator lists only others", () => {
-    const request = asking({ tools: [hosted('{"type":"web_search"}')] });
+    const request = testRequest({ tools: [hosted('{"type":"web_search"}')] });
     expect(refuseResponses(request, { ...other, nativeTools: new Set() })).toMatchObject({ path: "tools.0" });
     expect(refuseResponses(request, { ...other, nativeTools: new Set(["web_search"]) })).toBeUndefined();
   });
@@ -232,7 +232,7 @@ describe("tools", () => {
       role: "developer",
       tools: [{ type: "custom", name: "x" }, tool],
     });
-    const request = (type: string) => asking({ input: [say("user", "Hi"), joining({ type })] });
+    const request = (type: string) => testRequest({ input: [say("user", "Hi"), joining({ type })] });
     expect(refuseResponses(request("function"), other)).toBeUndefined();
     expect(refuseResponses(request("mcp"), other)).toBeUndefined();
     expect(refuseResponses(request("service:datetime"), other)).toEqual({

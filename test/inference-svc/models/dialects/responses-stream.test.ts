@@ -1,7 +1,15 @@
 /** Answers of Responses servers, in order and out of order, as output items. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { added, completed, itemDone, messageItem, opened, read, textDelta } from "../../features/guardrails/reading.js";
+import {
+  itemAddedEvent,
+  completed,
+  itemDoneEvent,
+  messageItem,
+  openedMessage,
+  read,
+  textDelta,
+} from "../../features/guardrails/reading.js";
 
 const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
   try {
@@ -16,12 +24,12 @@ const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
 describe("items", () => {
   test("gaps and reordering of the provider's numbers are closed in the order of beginning", () => {
     const { items, events } = read([
-      added(4, opened("b")),
+      itemAddedEvent(4, openedMessage("b")),
       textDelta(4, "B"),
-      itemDone(4, messageItem("b", "B")),
-      added(1, opened("a")),
+      itemDoneEvent(4, messageItem("b", "B")),
+      itemAddedEvent(1, openedMessage("a")),
       textDelta(1, "A"),
-      itemDone(1, messageItem("a", "A")),
+      itemDoneEvent(1, messageItem("a", "A")),
       completed([messageItem("a", "A"), messageItem("b", "B")]),
     ]);
     expect(items).toEqual([messageItem("b", "B"), messageItem("a", "A")]);
@@ -29,7 +37,11 @@ describe("items", () => {
   });
 
   test("an unfinished one is finished by the terminal response", () => {
-    const { items, events } = read([added(0, opened("a")), textDelta(0, "Hal"), completed([messageItem("a", "Half")])]);
+    const { items, events } = read([
+      itemAddedEvent(0, openedMessage("a")),
+      textDelta(0, "Hal"),
+      completed([messageItem("a", "Half")]),
+    ]);
     expect(items).toEqual([messageItem("a", "Half")]);
     expect(events).toContainEqual({ type: "text.delta", index: 0, part: 0, delta: "f" });
   });
@@ -41,11 +53,17 @@ describe("items", () => {
   });
 
   test("the streamed text counts if neither the item nor the terminal response has any", () => {
-    expect(read([added(0, opened("a")), textDelta(0, "Hi"), completed([])]).items).toEqual([messageItem("a", "Hi")]);
+    expect(read([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi"), completed([])]).items).toEqual([
+      messageItem("a", "Hi"),
+    ]);
   });
 
   test("another id in the terminal response is no second item", () => {
-    const { items } = read([added(0, opened("a")), textDelta(0, "Hi"), completed([messageItem("other", "Hi")])]);
+    const { items } = read([
+      itemAddedEvent(0, openedMessage("a")),
+      textDelta(0, "Hi"),
+      completed([messageItem("other", "Hi")]),
+    ]);
     expect(items).toEqual([messageItem("a", "Hi")]);
   });
 
@@ -58,9 +76,9 @@ describe("items", () => {
   test("a finished text different from its deltas does not change them", () => {
     expect(
       read([
-        added(0, opened("a")),
+        itemAddedEvent(0, openedMessage("a")),
         textDelta(0, "Hello"),
-        itemDone(0, messageItem("a", "Goodbye")),
+        itemDoneEvent(0, messageItem("a", "Goodbye")),
         completed([messageItem("a", "Goodbye")]),
       ]).items,
     ).toEqual([messageItem("a", "Hello")]);
@@ -69,12 +87,12 @@ describe("items", () => {
   test("unknown fields stay", () => {
     const item = { ...messageItem("a", "Hi"), phase: "final_answer" };
     const { items, events } = read([
-      added(0, { ...opened("a"), phase: "final_answer" }),
-      itemDone(0, item),
+      itemAddedEvent(0, { ...openedMessage("a"), phase: "final_answer" }),
+      itemDoneEvent(0, item),
       completed([item]),
     ]);
     expect(items).toEqual([item]);
-    expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...opened("a"), phase: "final_answer" } });
+    expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...openedMessage("a"), phase: "final_answer" } });
   });
 
   test("annotations come by event, and from the item", () => {
@@ -84,7 +102,7 @@ describe("items", () => {
       { ...item.content[0], annotations: [citation("https://a.example/"), citation("https://b.example/")] },
     ];
     const { items, events } = read([
-      added(0, opened("a")),
+      itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hi"),
       {
         type: "response.output_text.annotation.added",
@@ -93,7 +111,7 @@ describe("items", () => {
         annotation_index: 0,
         annotation: citation("https://a.example/"),
       },
-      itemDone(0, { ...item, content }),
+      itemDoneEvent(0, { ...item, content }),
       completed([]),
     ]);
     expect(items).toEqual([{ ...item, content }]);
@@ -103,9 +121,9 @@ describe("items", () => {
   test("log probabilities come only on request", () => {
     const logprobs = [{ token: "Hi", logprob: -0.1, bytes: [], top_logprobs: [] }];
     const events = [
-      added(0, opened("a")),
+      itemAddedEvent(0, openedMessage("a")),
       { ...textDelta(0, "Hi"), logprobs },
-      itemDone(0, messageItem("a", "Hi")),
+      itemDoneEvent(0, messageItem("a", "Hi")),
       completed([]),
     ];
     expect(JSON.stringify(read(events).events)).not.toContain("-0.1");
@@ -125,9 +143,9 @@ describe("items", () => {
       signature: "s",
     };
     const { items } = read([
-      added(0, { type: "reasoning", id: "r", summary: [] }),
+      itemAddedEvent(0, { type: "reasoning", id: "r", summary: [] }),
       { type: "response.reasoning.delta", output_index: 0, content_index: 0, delta: "Hm" },
-      itemDone(0, item),
+      itemDoneEvent(0, item),
       completed([]),
     ]);
     expect(items).toEqual([item]);
@@ -143,13 +161,13 @@ describe("items", () => {
       status: "completed",
     });
     const { items, events } = read([
-      added(0, { ...call("a", ""), status: "in_progress" }),
-      added(1, { ...call("b", ""), status: "in_progress" }),
+      itemAddedEvent(0, { ...call("a", ""), status: "in_progress" }),
+      itemAddedEvent(1, { ...call("b", ""), status: "in_progress" }),
       { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":' },
       { type: "response.function_call_arguments.delta", output_index: 1, delta: "{}" },
       { type: "response.function_call_arguments.delta", output_index: 0, delta: "1}" },
-      itemDone(0, call("a", '{"x":1}')),
-      itemDone(1, call("b", "{}")),
+      itemDoneEvent(0, call("a", '{"x":1}')),
+      itemDoneEvent(1, call("b", "{}")),
       completed([]),
     ]);
     expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
@@ -174,42 +192,51 @@ describe("repeated, late, early or missing events of a provider", () => {
     [
       "a text in its delta and in its end",
       [
-        added(0, running),
+        itemAddedEvent(0, running),
         inputDelta(),
         { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
-        itemDone(0, call),
+        itemDoneEvent(0, call),
         completed([call]),
       ],
     ],
     [
       "a text in its last event only",
       [
-        added(0, running),
+        itemAddedEvent(0, running),
         { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
-        itemDone(0, {}),
+        itemDoneEvent(0, {}),
         completed([]),
       ],
     ],
-    ["a text in its item only", [added(0, running), itemDone(0, call), completed([])]],
-    ["a text in its announcement only", [added(0, { ...running, input: "abc" }), itemDone(0, {}), completed([])]],
-    ["an item that was not announced", [itemDone(0, call), completed([])]],
+    ["a text in its item only", [itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])]],
+    [
+      "a text in its announcement only",
+      [itemAddedEvent(0, { ...running, input: "abc" }), itemDoneEvent(0, {}), completed([])],
+    ],
+    ["an item that was not announced", [itemDoneEvent(0, call), completed([])]],
     ["an item in the terminal response only", [completed([call])]],
-    ["an event before its item, by number", [inputDelta(), added(0, running), itemDone(0, call), completed([])]],
+    [
+      "an event before its item, by number",
+      [inputDelta(), itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])],
+    ],
     ["an event before its item, by id", [inputDelta({ output_index: undefined, item_id: "x" }), completed([call])]],
-    ["an event after its item", [added(0, running), itemDone(0, call), inputDelta(), completed([call])]],
-    ["a beginning twice", [added(0, running), inputDelta(), added(0, running), itemDone(0, call), completed([call])]],
-    ["a beginning after its end", [itemDone(0, call), added(0, running), completed([call])]],
-    ["an end twice", [added(0, running), itemDone(0, call), itemDone(0, call), completed([call])]],
+    ["an event after its item", [itemAddedEvent(0, running), itemDoneEvent(0, call), inputDelta(), completed([call])]],
+    [
+      "a beginning twice",
+      [itemAddedEvent(0, running), inputDelta(), itemAddedEvent(0, running), itemDoneEvent(0, call), completed([call])],
+    ],
+    ["a beginning after its end", [itemDoneEvent(0, call), itemAddedEvent(0, running), completed([call])]],
+    ["an end twice", [itemAddedEvent(0, running), itemDoneEvent(0, call), itemDoneEvent(0, call), completed([call])]],
     [
       "a status that was forgotten",
-      [added(0, running), itemDone(0, { ...call, status: "in_progress" }), completed([])],
+      [itemAddedEvent(0, running), itemDoneEvent(0, { ...call, status: "in_progress" }), completed([])],
     ],
     [
       "an id that changes on the way",
       [
-        added(0, running),
+        itemAddedEvent(0, running),
         inputDelta({ item_id: "y" }),
-        itemDone(0, { ...call, id: "y" }),
+        itemDoneEvent(0, { ...call, id: "y" }),
         completed([{ ...call, id: "z" }]),
       ],
     ],
@@ -222,13 +249,13 @@ describe("repeated, late, early or missing events of a provider", () => {
   test("may have the number 0 for every item", () => {
     const second = { ...call, id: "x2", call_id: "c2" };
     const events = [
-      added(0, running),
-      added(0, { ...second, input: "" }),
+      itemAddedEvent(0, running),
+      itemAddedEvent(0, { ...second, input: "" }),
       inputDelta({ item_id: "x" }),
       inputDelta({ item_id: "x2", delta: "abc" }),
-      itemDone(0, call),
-      itemDone(0, second),
-      itemDone(0, messageItem("m", "Hi")),
+      itemDoneEvent(0, call),
+      itemDoneEvent(0, second),
+      itemDoneEvent(0, messageItem("m", "Hi")),
       completed([]),
     ];
     expect(read(events).items).toEqual([call, second, messageItem("m", "Hi")]);
@@ -236,7 +263,9 @@ describe("repeated, late, early or missing events of a provider", () => {
 
   test("without their item are no part of the answer", () => {
     const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
-    expect(typesOf(read([progress, added(0, running), itemDone(0, call), completed([])]).events)).toEqual(once);
+    expect(typesOf(read([progress, itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])]).events)).toEqual(
+      once,
+    );
   });
 
   test.each([
@@ -256,10 +285,10 @@ describe("repeated, late, early or missing events of a provider", () => {
     "codex.rate.limits",
   ])("like %j are not passed on", (type) => {
     const events = [
-      added(0, running),
+      itemAddedEvent(0, running),
       { type, output_index: 0, item_id: "x" },
       { type },
-      itemDone(0, call),
+      itemDoneEvent(0, call),
       completed([]),
     ];
     expect(typesOf(read(events).events)).toEqual(once);
@@ -269,16 +298,21 @@ describe("repeated, late, early or missing events of a provider", () => {
     const audio = { type: "output_audio", data: "AA", transcript: "Hi" };
     const [text] = messageItem("a", "One").content;
     const item = (...content: unknown[]) => ({ ...messageItem("a"), content });
-    const streamed = [added(0, opened("a")), textDelta(0, "One"), itemDone(0, item(text, audio)), completed([])];
+    const streamed = [
+      itemAddedEvent(0, openedMessage("a")),
+      textDelta(0, "One"),
+      itemDoneEvent(0, item(text, audio)),
+      completed([]),
+    ];
     expect(read(streamed).items).toEqual([item(text, audio)]);
-    expect(read([itemDone(0, item(audio, text)), completed([])]).items).toEqual([item(audio, text)]);
+    expect(read([itemDoneEvent(0, item(audio, text)), completed([])]).items).toEqual([item(audio, text)]);
   });
 });
 
 describe("the end", () => {
   test("incomplete", () => {
     const { events, items } = read([
-      added(0, opened("a")),
+      itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Once"),
       {
         type: "response.incomplete",
@@ -346,14 +380,19 @@ describe("the end", () => {
       { object: "response", status: 1, output: [messageItem("a", "Hi")] },
       FaultReason.PROVIDER_FAILED,
     ],
-    ["an item without a type", added(0, {}), FaultReason.PROVIDER_FAILED],
+    ["an item without a type", itemAddedEvent(0, {}), FaultReason.PROVIDER_FAILED],
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
   ])("%s", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
     // No earlier event makes it a success.
-    expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi"), itemDone(0, messageItem("a", "Hi")), event])[0]).toBe(
-      reason,
-    );
+    expect(
+      reasonOf([
+        itemAddedEvent(0, openedMessage("a")),
+        textDelta(0, "Hi"),
+        itemDoneEvent(0, messageItem("a", "Hi")),
+        event,
+      ])[0],
+    ).toBe(reason);
   });
 
   test("has the figures of the provider's tools, if it gives any", () => {
@@ -402,7 +441,7 @@ describe("the end", () => {
   });
 
   test("missing is a lost connection", () => {
-    expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi")])).toEqual([
+    expect(reasonOf([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi")])).toEqual([
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",
     ]);

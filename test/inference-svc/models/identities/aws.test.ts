@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Received, type Reply, type Upstream, chatAnswer } from "../../../support/providers/upstream.js";
-import { answer } from "../dialects/converse-translation.js";
-import { asking, newScope, run } from "../../asking.js";
-import { CloudTests, askWhole, hourMs, inAnHour, told } from "./cloud.js";
+import { converseAnswer } from "../dialects/converse-translation.js";
+import { testRequest, newScope, runTestTurn } from "../../asking.js";
+import { CloudTests, requestAnswer, hourMs, oneHourLater, failureOutput } from "./cloud.js";
 
 let tests: CloudTests;
 beforeEach(() => {
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => tests.end());
 
-const hi: Reply = { chunks: [{ json: answer([{ text: "Hi" }]) }] };
+const hi: Reply = { chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] };
 const secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 const json = (body: object): Reply => ({ chunks: [{ json: body }] });
 
@@ -32,7 +32,7 @@ const identityOf = ({ headers }: Received) => [
   headers["x-amz-security-token"],
 ];
 
-const roleAnswer = (number: number, expiration = inAnHour()): Reply => ({
+const roleAnswer = (number: number, expiration = oneHourLater()): Reply => ({
   headers: { "content-type": "text/xml" },
   chunks: [
     {
@@ -57,7 +57,7 @@ async function webIdentity(...replies: readonly Reply[]): Promise<Upstream> {
 describe("sources of the default chain", () => {
   async function signedBy(): Promise<unknown> {
     const provider = await tests.server([hi]);
-    const { fault } = await askWhole(tests.open(bedrock(provider)));
+    const { fault } = await requestAnswer(tests.open(bedrock(provider)));
     expect(fault).toBeUndefined();
     return identityOf(provider.requests[0] as Received);
   }
@@ -73,7 +73,7 @@ describe("sources of the default chain", () => {
     });
   });
 
-  const keys = { AccessKeyId: "ASIABOX", SecretAccessKey: secret, Token: "box-token", Expiration: inAnHour() };
+  const keys = { AccessKeyId: "ASIABOX", SecretAccessKey: secret, Token: "box-token", Expiration: oneHourLater() };
 
   test("the service of a container, as on ECS and with EKS Pod Identity", async () => {
     const service = await tests.server([json(keys)]);
@@ -112,7 +112,7 @@ describe("sources of the default chain", () => {
     mkdirSync(cache, { recursive: true });
     const entry = {
       accessToken: "sso-token",
-      expiresAt: inAnHour(),
+      expiresAt: oneHourLater(),
       region: "eu-central-1",
       startUrl: "https://sso.test/start",
     };
@@ -143,7 +143,9 @@ describe("the life of credentials", () => {
     const provider = await tests.server([hi]);
     const engine = tests.open(bedrock(provider));
     const faults = async (count: number) =>
-      (await Promise.all(Array.from({ length: count }, () => askWhole(engine)))).flatMap(({ fault }) => fault ?? []);
+      (await Promise.all(Array.from({ length: count }, () => requestAnswer(engine)))).flatMap(
+        ({ fault }) => fault ?? [],
+      );
     expect(await faults(1)).toEqual([]);
     expect(await faults(50)).toEqual([]);
     expect(await faults(50)).toEqual([]);
@@ -162,8 +164,8 @@ describe("the life of credentials", () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired, hi]);
     const engine = tests.open(bedrock(provider));
-    expect((await askWhole(engine)).fault).toBeUndefined();
-    expect((await askWhole(engine)).fault).toBeUndefined();
+    expect((await requestAnswer(engine)).fault).toBeUndefined();
+    expect((await requestAnswer(engine)).fault).toBeUndefined();
     expect(provider.requests.map((request) => identityOf(request)[0])).toEqual(["ASIAROLE1", "ASIAROLE2", "ASIAROLE2"]);
     expect(sts.requests).toHaveLength(2);
     expect(engine.errors).toEqual([]);
@@ -173,18 +175,18 @@ describe("the life of credentials", () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired]);
     const engine = tests.open(bedrock(provider));
-    const { fault } = await askWhole(engine);
+    const { fault } = await requestAnswer(engine);
     expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect([provider.requests.length, sts.requests.length]).toEqual([2, 2]);
     expect(engine.errors).toMatchObject([{ provider: "bedrock", status: 403 }]);
-    for (const word of [secret, "token-1", "token-2"]) expect(told(engine, fault)).not.toContain(word);
+    for (const word of [secret, "token-1", "token-2"]) expect(failureOutput(engine, fault)).not.toContain(word);
   });
 
   test("missing rights are no reason to renew", async () => {
     const sts = await webIdentity(roleAnswer(1));
     const denied = { ...expired, headers: { "x-amzn-errortype": "AccessDeniedException" } };
     const provider = await tests.server([denied]);
-    expect((await askWhole(tests.open(bedrock(provider)))).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect((await requestAnswer(tests.open(bedrock(provider)))).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect([provider.requests.length, sts.requests.length]).toEqual([1, 1]);
   });
 });
@@ -206,7 +208,7 @@ describe("a token service in trouble", () => {
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const acme = { id: "acme", dialect: "chat", base_url: `${other.url}/v1` };
     const engine = tests.open(bedrock(provider), acme);
-    for (let turn = 0; turn < 5; turn++) expect((await askWhole(engine)).fault).toBeUndefined();
+    for (let turn = 0; turn < 5; turn++) expect((await requestAnswer(engine)).fault).toBeUndefined();
     expect([provider.requests.length, other.requests.length, sts.requests.length]).toEqual([0, 5, 1]);
     expect(engine.errors).toEqual([
       {
@@ -214,7 +216,7 @@ describe("a token service in trouble", () => {
         reason: expect.stringContaining("Not authorized to perform sts:AssumeRoleWithWebIdentity"),
       },
     ]);
-    expect(told(engine, undefined)).not.toContain("eyJ");
+    expect(failureOutput(engine, undefined)).not.toContain("eyJ");
   });
 
   test("an unresponsive token service leaves time for another endpoint", async () => {
@@ -223,7 +225,7 @@ describe("a token service in trouble", () => {
     const engine = tests.open(bedrock(provider), { id: "acme", dialect: "chat", base_url: `${other.url}/v1` });
     const asked = newScope();
     const scope = asked.scope.with({ deadline: performance.now() + 2_000 });
-    const { fault } = await run(engine.turn, asking({ stream: false }), { ...asked, scope });
+    const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false }), { ...asked, scope });
     expect(fault).toBeUndefined();
     expect([sts.requests.length, provider.requests.length, other.requests.length]).toEqual([1, 0, 1]);
   });
@@ -231,14 +233,14 @@ describe("a token service in trouble", () => {
   test("without another endpoint the request fails with a clear message in the log and a general one for the client", async () => {
     await webIdentity(denial);
     const engine = tests.open(bedrock(await tests.server([hi])));
-    const { fault } = await askWhole(engine);
+    const { fault } = await requestAnswer(engine);
     expect(fault?.message).toBe("Provider returned error");
     expect(String(fault?.cause)).toContain("no credentials: Not authorized");
-    expect(told(engine, fault)).not.toContain("eyJ");
+    expect(failureOutput(engine, fault)).not.toContain("eyJ");
   });
 
   test("no source at all fails the request", async () => {
-    const { fault } = await askWhole(tests.open(bedrock(await tests.server([hi]))));
+    const { fault } = await requestAnswer(tests.open(bedrock(await tests.server([hi]))));
     expect(String(fault?.cause)).toContain("no credentials: Could not load credentials from any providers");
   });
 });

@@ -1,8 +1,8 @@
 /** Requests to Azure OpenAI by key, and with tokens of Entra ID. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Reply, type Upstream, chatAnswer } from "../../../support/providers/upstream.js";
-import { asking, run } from "../../asking.js";
-import { CloudTests, askWhole, told } from "./cloud.js";
+import { testRequest, runTestTurn } from "../../asking.js";
+import { CloudTests, requestAnswer, failureOutput } from "./cloud.js";
 
 let tests: CloudTests;
 beforeEach(() => {
@@ -24,7 +24,7 @@ describe("Azure by key", () => {
   test("the key has the header of Azure", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider, { api_keys: ["azure-key"] }));
-    const { fault } = await run(engine.turn, asking({ stream: false, maxOutputTokens: 100 }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false, maxOutputTokens: 100 }));
     expect(fault).toBeUndefined();
     const [request] = provider.requests;
     // Newer models of OpenAI answer 400 to max_tokens.
@@ -38,7 +38,9 @@ describe("Azure by key", () => {
   test("the older address has one deployment, with its version in the query", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const base_url = `${provider.url}/openai/deployments/gpt-4o?api-version=2024-10-21`;
-    expect((await askWhole(tests.open(azure(provider, { base_url, api_keys: ["azure-key"] })))).fault).toBeUndefined();
+    expect(
+      (await requestAnswer(tests.open(azure(provider, { base_url, api_keys: ["azure-key"] })))).fault,
+    ).toBeUndefined();
     expect(provider.requests[0]?.path).toBe("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21");
   });
 
@@ -47,7 +49,7 @@ describe("Azure by key", () => {
     const content = [{ type: "text", text: "Hi" }];
     const provider = await tests.server([json({ ...message, content, usage: { input_tokens: 1, output_tokens: 1 } })]);
     const settings = { dialect: "messages", base_url: `${provider.url}/anthropic/v1`, api_keys: ["azure-key"] };
-    expect((await askWhole(tests.open(azure(provider, settings)))).fault).toBeUndefined();
+    expect((await requestAnswer(tests.open(azure(provider, settings)))).fault).toBeUndefined();
     expect(provider.requests[0]?.headers).toMatchObject({
       "x-api-key": "azure-key",
       "anthropic-version": "2023-06-01",
@@ -74,8 +76,8 @@ describe("Azure by a managed identity, as in App Service and Container Apps", ()
     const identity = await managedIdentity(token(1));
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider));
-    const endings = await Promise.all(Array.from({ length: 50 }, () => askWhole(engine)));
-    expect([told(engine, endings[0]?.fault), endings.flatMap(({ fault }) => fault ?? [])]).toEqual([
+    const endings = await Promise.all(Array.from({ length: 50 }, () => requestAnswer(engine)));
+    expect([failureOutput(engine, endings[0]?.fault), endings.flatMap(({ fault }) => fault ?? [])]).toEqual([
       expect.any(String),
       [],
     ]);
@@ -94,7 +96,7 @@ describe("Azure by a managed identity, as in App Service and Container Apps", ()
 describe("unavailable credentials of Azure", () => {
   test("fail the request without a source", async () => {
     tests.set({ AZURE_TOKEN_CREDENTIALS: "WorkloadIdentityCredential" });
-    const { fault } = await askWhole(tests.open(azure(await tests.server([chatAnswer("Hi")]))));
+    const { fault } = await requestAnswer(tests.open(azure(await tests.server([chatAnswer("Hi")]))));
     expect(String(fault?.cause)).toContain("no credentials: ");
   });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, openEngine, run } from "../../asking.ts";
+import { type Engine, testRequest, testConfig, openEngine, runTestTurn } from "../../asking.ts";
 
 const variables = /^(AWS|GOOGLE|GCE|GCLOUD|CLOUDSDK|METADATA|AZURE|IDENTITY|MSI|IMDS|HOME$|(https?|no)_proxy$)/i;
 
@@ -63,13 +63,13 @@ export class CloudTests {
 }
 
 /** Requests a whole answer. */
-export const askWhole = (engine: Engine) => run(engine.turn, asking({ stream: false }));
+export const requestAnswer = (engine: Engine) => runTestTurn(engine.turn, testRequest({ stream: false }));
 
 export const hourMs = 3_600_000;
-export const inAnHour = (): string => new Date(Date.now() + hourMs).toISOString().replace(/\.\d+/, "");
+export const oneHourLater = (): string => new Date(Date.now() + hourMs).toISOString().replace(/\.\d+/, "");
 
 /** All failure output readable for an operator or a client. */
-export const told = (engine: Engine, fault: unknown): string => {
+export const failureOutput = (engine: Engine, fault: unknown): string => {
   const { message, cause, metadata } = (fault ?? {}) as { message?: string; cause?: unknown; metadata?: unknown };
   const chain = (error: unknown): unknown[] =>
     error instanceof Error ? [String(error), error.stack, ...chain(error.cause)] : [];

@@ -3,8 +3,8 @@ import { generateKeyPairSync, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatAnswer } from "../../../support/providers/upstream.js";
-import { asking, testConfig, openEngine, run } from "../../asking.js";
-import { CloudTests, askWhole, inAnHour, told } from "./cloud.js";
+import { testRequest, testConfig, openEngine, runTestTurn } from "../../asking.js";
+import { CloudTests, requestAnswer, oneHourLater, failureOutput } from "./cloud.js";
 
 let tests: CloudTests;
 beforeEach(() => {
@@ -41,7 +41,7 @@ describe("sources of application default credentials", () => {
   test("the metadata server", async () => {
     const metadata = await metadataServer(token(1));
     const provider = await tests.server([hi]);
-    expect((await askWhole(tests.open(vertex(provider)))).fault).toBeUndefined();
+    expect((await requestAnswer(tests.open(vertex(provider)))).fault).toBeUndefined();
     expect(bearers(provider)).toEqual(["Bearer ya29.token-1"]);
     expect(provider.requests[0]?.path).toBe(
       "/v1/projects/acme/locations/global/publishers/google/models/large-2:generateContent",
@@ -66,7 +66,7 @@ describe("sources of application default credentials", () => {
       if (by !== "credentials_file") tests.set({ [by]: credentials_file });
       const provider = await tests.server([hi]);
       const engine = tests.open(vertex(provider, by === "credentials_file" ? { credentials_file } : {}));
-      expect((await askWhole(engine)).fault).toBeUndefined();
+      expect((await requestAnswer(engine)).fault).toBeUndefined();
       const [head = "", claims = "", signature = ""] = bearers(provider)[0]?.replace("Bearer ", "").split(".") ?? [];
       expect(
         verify("RSA-SHA256", Buffer.from(`${head}.${claims}`), publicKey, Buffer.from(signature, "base64url")),
@@ -86,7 +86,7 @@ describe("sources of application default credentials", () => {
         token_type: "Bearer",
         expires_in: 3600,
       }),
-      json({ accessToken: "ya29.impersonated", expireTime: inAnHour() }),
+      json({ accessToken: "ya29.impersonated", expireTime: oneHourLater() }),
     ]);
     const external = {
       type: "external_account",
@@ -98,7 +98,7 @@ describe("sources of application default credentials", () => {
     };
     tests.set({ GOOGLE_APPLICATION_CREDENTIALS: tests.file("external.json", external) });
     const provider = await tests.server([hi]);
-    expect((await askWhole(tests.open(vertex(provider)))).fault).toBeUndefined();
+    expect((await requestAnswer(tests.open(vertex(provider)))).fault).toBeUndefined();
     expect(bearers(provider)).toEqual(["Bearer ya29.impersonated"]);
     expect(sts.requests[0]?.body).toContain("subject_token=projected-token-of-the-pod");
     expect(sts.requests[1]?.headers.authorization).toBe("Bearer federated");
@@ -116,7 +116,7 @@ describe("formats on Vertex AI", () => {
     const content = [{ type: "text", text: "Hi" }];
     const provider = await tests.server([json({ ...message, content, usage: { input_tokens: 1, output_tokens: 1 } })]);
     const base_url = `${provider.url}${place}/publishers/anthropic`;
-    const { fault } = await askWhole(tests.open({ id: "vertex", dialect: "messages", base_url, google: {} }));
+    const { fault } = await requestAnswer(tests.open({ id: "vertex", dialect: "messages", base_url, google: {} }));
     expect(fault).toBeUndefined();
     const [request] = provider.requests;
     expect(request?.path).toBe(`${place}/publishers/anthropic/models/large-2:rawPredict`);
@@ -142,7 +142,7 @@ describe("formats on Vertex AI", () => {
     const provider = await tests.server([{ chunks: [{ sse: events }] }]);
     const base_url = `${provider.url}${place}/publishers/anthropic`;
     const { turn } = tests.open({ id: "vertex", dialect: "messages", base_url, google: {} });
-    expect((await run(turn, asking())).fault).toBeUndefined();
+    expect((await runTestTurn(turn, testRequest())).fault).toBeUndefined();
     const [request] = provider.requests;
     expect(request?.path).toBe(`${place}/publishers/anthropic/models/large-2:streamRawPredict`);
     expect(request?.json).toMatchObject({ anthropic_version: "vertex-2023-10-16", stream: true });
@@ -166,7 +166,7 @@ describe("formats on Vertex AI", () => {
     );
     const input = ["a", "b"].map((content) => ({ type: "message" as const, role: "user" as const, content }));
     const embedding = { encodingFormat: "float" as const, dimensions: 2, inputType: "RETRIEVAL_QUERY" };
-    const { fault, events } = await run(engine.embed, asking({ stream: false, input, embedding }));
+    const { fault, events } = await runTestTurn(engine.embed, testRequest({ stream: false, input, embedding }));
     await engine.upstreams.close();
     expect(fault).toBeUndefined();
     expect(JSON.stringify(events)).toContain('["[0.1,0.2]","[0.1,0.2]"]');
@@ -184,7 +184,7 @@ describe("formats on Vertex AI", () => {
     await metadataServer(token(1));
     const provider = await tests.server([chatAnswer("Hi")]);
     const base_url = `${provider.url}${place}/endpoints/openapi`;
-    const { fault } = await askWhole(tests.open({ id: "vertex", dialect: "chat", base_url, google: {} }));
+    const { fault } = await requestAnswer(tests.open({ id: "vertex", dialect: "chat", base_url, google: {} }));
     expect(fault).toBeUndefined();
     expect(provider.requests[0]?.path).toBe(`${place}/endpoints/openapi/chat/completions`);
     expect(bearers(provider)).toEqual(["Bearer ya29.token-1"]);
@@ -197,7 +197,7 @@ describe("the life of tokens", () => {
     const provider = await tests.server([hi]);
     const engine = tests.open(vertex(provider));
     for (const count of [50, 50]) {
-      const endings = await Promise.all(Array.from({ length: count }, () => askWhole(engine)));
+      const endings = await Promise.all(Array.from({ length: count }, () => requestAnswer(engine)));
       expect(endings.flatMap(({ fault }) => fault ?? [])).toEqual([]);
     }
     const asked = metadata.requests.filter(({ path }) => path.includes("/token"));
@@ -213,7 +213,7 @@ describe("the life of tokens", () => {
     await metadataServer(token(1), token(2));
     const provider = await tests.server([refused, hi]);
     const engine = tests.open(vertex(provider));
-    expect((await askWhole(engine)).fault).toBeUndefined();
+    expect((await requestAnswer(engine)).fault).toBeUndefined();
     expect(bearers(provider)).toEqual(["Bearer ya29.token-1", "Bearer ya29.token-2"]);
     expect(engine.errors).toEqual([]);
   });
@@ -222,23 +222,23 @@ describe("the life of tokens", () => {
     const metadata = await metadataServer(token(1), token(2));
     const provider = await tests.server([refused]);
     const engine = tests.open(vertex(provider));
-    const { fault } = await askWhole(engine);
+    const { fault } = await requestAnswer(engine);
     expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect([provider.requests.length, metadata.requests.length]).toEqual([2, 2]);
     expect(engine.errors).toMatchObject([{ provider: "vertex", status: 401 }]);
-    expect(told(engine, fault)).not.toContain("ya29");
+    expect(failureOutput(engine, fault)).not.toContain("ya29");
   });
 });
 
 describe("unavailable credentials of Google Cloud", () => {
   test("fail the request without their file", async () => {
     tests.set({ GOOGLE_APPLICATION_CREDENTIALS: "/nowhere/account.json" });
-    const { fault } = await askWhole(tests.open(vertex(await tests.server([hi]))));
+    const { fault } = await requestAnswer(tests.open(vertex(await tests.server([hi]))));
     expect(String(fault?.cause)).toMatch(/no credentials: .*no such file/);
   });
 
   test("fail the request without a source", async () => {
-    const { fault } = await askWhole(tests.open(vertex(await tests.server([hi]))));
+    const { fault } = await requestAnswer(tests.open(vertex(await tests.server([hi]))));
     expect(String(fault?.cause)).toContain("no credentials: Could not load the default credentials");
   });
 });

@@ -34,7 +34,7 @@ export const openedCall = (fields: Partial<CallStart> = {}): CallStart => ({
 
 export const tokens: Tokens = { input: 3, cached: 0, cacheWrite: 0, output: 4, reasoning: 0 };
 
-export const closed: CallEnd = {
+export const completedEnd: CallEnd = {
   status: "completed",
   httpStatus: 200,
   durationMs: 5,
@@ -51,7 +51,7 @@ export interface BegunCall extends LedgerEntry {
   readonly started: Promise<void>;
 }
 
-export function begin(ledger: Pick<CallLedger, "open">, call: CallStart): BegunCall {
+export function beginCall(ledger: Pick<CallLedger, "open">, call: CallStart): BegunCall {
   let settle: (failure: Fault | undefined) => void = () => {};
   const started = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
@@ -68,7 +68,7 @@ export function begin(ledger: Pick<CallLedger, "open">, call: CallStart): BegunC
 export const lineOf = (call: CallStart): string => startLine(callName(call), call);
 
 export const endOf = (call: CallStart, sequence = 1): string =>
-  endLine(callName(call), closed, { bootId: "b", sequence, instance: "i" });
+  endLine(callName(call), completedEnd, { bootId: "b", sequence, instance: "i" });
 
 /** Appends the lines as one frame. */
 export function append(spool: Spool, ...lines: readonly string[]): void {
@@ -78,7 +78,7 @@ export function append(spool: Spool, ...lines: readonly string[]): void {
 }
 
 /** A file left by an earlier start of a process. */
-export const leftSegment = (path: string, size = 0): Segment => ({
+export const leftoverSegment = (path: string, size = 0): Segment => ({
   path,
   size,
   sealed: true,
@@ -88,7 +88,7 @@ export const leftSegment = (path: string, size = 0): Segment => ({
 });
 
 /** A port closing every connection at once. */
-export async function refusingPort(): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
+export async function openRefusingPort(): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

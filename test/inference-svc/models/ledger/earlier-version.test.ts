@@ -8,7 +8,7 @@ import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminInstallation, openInstallation, serviceToken } from "../../../admin-svc/installation.ts";
-import { begin, closed, openedCall, refusingPort } from "./calls.ts";
+import { beginCall, completedEnd, openedCall, openRefusingPort } from "./calls.ts";
 
 /** Written by a killed process of version 0.1.0: two calls with their ends, and two open calls. */
 const recorded = new URL("../../../../fixtures/spool/", import.meta.url);
@@ -41,10 +41,10 @@ const open = (port: number) => {
 
 test("records left by version 0.1.0 are delivered together with new records", async () => {
   // Simulates that the first start of this version was killed before it delivered anything.
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const first = open(port);
   const own = openedCall();
-  begin(first.ledger, own).close(closed);
+  beginCall(first.ledger, own).close(completedEnd);
   await first.end(0);
   await stop();
   expect(

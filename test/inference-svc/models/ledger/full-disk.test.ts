@@ -7,7 +7,7 @@ import type { CallStart } from "@sluice/inference-svc/models/ledger/record.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type AdminInstallation, openInstallation, serviceToken } from "../../../admin-svc/installation.ts";
 import { runProgram } from "../../../support/processes.ts";
-import { closed, openedCall } from "./calls.ts";
+import { completedEnd, openedCall } from "./calls.ts";
 
 let installation: AdminInstallation;
 let directory: string;
@@ -63,7 +63,7 @@ const programOf = (body: string) => `
   console.log(JSON.stringify({ result, logged }));`;
 
 async function run(body: string, calls: readonly CallStart[]): Promise<unknown> {
-  const texts = [closed, ...calls].map((value) => JSON.stringify(value));
+  const texts = [completedEnd, ...calls].map((value) => JSON.stringify(value));
   const address = `127.0.0.1:${installation.port}`;
   const args = ["--input-type=module", "-e", programOf(body), directory, address, serviceToken, ...texts];
   const { code, stdout, stderr } = await runProgram(process.execPath, args);

@@ -1,6 +1,6 @@
 /** The queue of calls that wait for reserved money: which calls ask, in which order, and for how long. */
 import { expect, test } from "@jest/globals";
-import { BudgetQueues } from "@sluice/inference-svc/models/ledger/held-money.js";
+import { BudgetQueues } from "@sluice/inference-svc/models/ledger/budget-queues.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };

@@ -11,7 +11,7 @@ import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminInstallation, openInstallation, serviceToken } from "../../../admin-svc/installation.ts";
 import { eventually } from "../../../support/processes.ts";
-import { begin, closed, openedCall, refusingPort, tokens } from "./calls.ts";
+import { beginCall, completedEnd, openedCall, openRefusingPort, tokens } from "./calls.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -52,7 +52,7 @@ const rows = (turnIds: readonly string[]) =>
 test("an ended call arrives by itself, once, and is numbered without a gap", async () => {
   const { ledger, end } = open();
   const calls = Array.from({ length: 1_200 }, () => openedCall());
-  for (const call of calls) begin(ledger, call).close(closed);
+  for (const call of calls) beginCall(ledger, call).close(completedEnd);
   const ids = calls.map(({ turnId }) => turnId);
   await eventually(async () => (await rows(ids)).length === 1_200);
   const stored = await rows(ids);
@@ -66,21 +66,21 @@ test("an ended call arrives by itself, once, and is numbered without a gap", asy
 test("only the first end of a call counts", async () => {
   const { ledger, end } = open();
   const call = openedCall();
-  const entry = begin(ledger, call);
-  entry.close({ ...closed, status: "cancelled" });
-  entry.close(closed);
+  const entry = beginCall(ledger, call);
+  entry.close({ ...completedEnd, status: "cancelled" });
+  entry.close(completedEnd);
   await end();
   expect((await rows([call.turnId])).map(({ status }) => status)).toEqual(["cancelled"]);
 });
 
 test("a start after a kill delivers the remaining records, and marks open calls as lost", async () => {
   // A spool after a kill: written, and not delivered.
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const first = open(directory, port);
   const done = openedCall();
   const under = openedCall();
-  begin(first.ledger, done).close(closed);
-  await begin(first.ledger, under).started;
+  beginCall(first.ledger, done).close(completedEnd);
+  await beginCall(first.ledger, under).started;
   const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
   cpSync(directory, left, { recursive: true });
   await first.end(0);
@@ -99,12 +99,12 @@ test("a start after a kill delivers the remaining records, and marks open calls 
 });
 
 test("a lost call is charged its last checkpoint", async () => {
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const first = open(directory, port);
   const [silent, heard] = [openedCall(), openedCall()];
   const sent = { ...tokens, input: 40, output: 0 };
-  begin(first.ledger, silent).note({ tokens: sent, costUsd: "0.00004" });
-  const entry = begin(first.ledger, heard);
+  beginCall(first.ledger, silent).note({ tokens: sent, costUsd: "0.00004" });
+  const entry = beginCall(first.ledger, heard);
   entry.note({ tokens: sent, costUsd: "0.00004" });
   entry.note({ tokens: { ...sent, output: 7 }, costUsd: "0.00005" });
   first.ledger.flush();
@@ -122,12 +122,12 @@ test("a lost call is charged its last checkpoint", async () => {
 });
 
 test("a start killed before its delivery doubles nothing", async () => {
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const first = open(directory, port);
   const calls = Array.from({ length: 50 }, () => openedCall());
   for (const [n, call] of calls.entries()) {
-    const entry = begin(first.ledger, call);
-    if (n % 2 === 0) entry.close(closed);
+    const entry = beginCall(first.ledger, call);
+    if (n % 2 === 0) entry.close(completedEnd);
   }
   first.ledger.flush();
   const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
@@ -156,9 +156,9 @@ test("a refused record is set aside, holds up no other, and is counted in a metr
   const told = async () => /^sluice_ledger_refused_bytes (.*)$/m.exec(await registry.metrics())?.[1];
   expect(await told()).toBe("0");
   const good = [openedCall(), openedCall()];
-  begin(ledger, good[0] as CallStart).close(closed);
-  begin(ledger, openedCall({ user: "a\0b" })).close(closed);
-  begin(ledger, good[1] as CallStart).close(closed);
+  beginCall(ledger, good[0] as CallStart).close(completedEnd);
+  beginCall(ledger, openedCall({ user: "a\0b" })).close(completedEnd);
+  beginCall(ledger, good[1] as CallStart).close(completedEnd);
   await end();
   expect((await rows(good.map(({ turnId }) => turnId))).length).toBe(2);
   const refused = join(directory, "refused.jsonl");
@@ -172,12 +172,12 @@ test("records wait while admin-svc is away, and are delivered after its return",
   const { ledger, end } = open();
   const calls = [openedCall(), openedCall()];
   const ids = calls.map(({ turnId }) => turnId);
-  begin(ledger, calls[0] as CallStart).close(closed);
+  beginCall(ledger, calls[0] as CallStart).close(completedEnd);
   await eventually(async () => (await rows(ids)).length === 1);
   await end();
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const away = open(directory, port);
-  begin(away.ledger, calls[1] as CallStart).close(closed);
+  beginCall(away.ledger, calls[1] as CallStart).close(completedEnd);
   await away.end(0);
   expect(files().length).toBe(1);
   await stop();
@@ -187,16 +187,16 @@ test("records wait while admin-svc is away, and are delivered after its return",
 });
 
 test("the records of one turn of the event loop are one frame", async () => {
-  const { port, stop } = await refusingPort();
+  const { port, stop } = await openRefusingPort();
   const { ledger, end } = open(directory, port);
   const size = () => statSync(join(directory, files()[0] as string)).size;
-  const entries = Array.from({ length: 20 }, () => begin(ledger, openedCall()));
+  const entries = Array.from({ length: 20 }, () => beginCall(ledger, openedCall()));
   for (const entry of entries) entry.note({ tokens, costUsd: undefined });
   expect(size()).toBe(0);
   await entries[0]?.started;
   const starts = size();
   expect(starts).toBeGreaterThan(20 * 100);
-  for (const entry of entries) entry.close(closed);
+  for (const entry of entries) entry.close(completedEnd);
   expect(size()).toBe(starts);
   ledger.flush();
   const whole = size();
@@ -218,7 +218,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   // Enough calls at a time for a briefly delayed process to count as busy.
   for (let step = 0; step < 50; step++, await delay(40)) {
     const calls = Array.from({ length: 40 }, () => openedCall({ isHeld }));
-    for (const call of calls) begin(ledger, call).close(closed);
+    for (const call of calls) beginCall(ledger, call).close(completedEnd);
     ids.push(...calls.map(({ turnId }) => turnId));
   }
   const seconds = (performance.now() - startedAt) / 1_000;

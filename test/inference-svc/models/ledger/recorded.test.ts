@@ -7,7 +7,7 @@ import { WholeAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import type { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import type { Answer, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { asking, newScope } from "../../asking.ts";
+import { testRequest, newScope } from "../../asking.ts";
 
 const end: TurnEvent = { type: "end", outcome: { status: "completed", serviceTier: "default" } };
 
@@ -37,7 +37,10 @@ beforeEach(() => {
   };
   const { scope, abort: given } = newScope();
   abort = given;
-  answer = recordLayer({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(asking(), scope);
+  answer = recordLayer({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(
+    testRequest(),
+    scope,
+  );
 });
 
 test("the provider is called once the start of the call is on the disk", () => {

@@ -21,7 +21,7 @@ import { type SpoolPortion, SpoolReader } from "@sluice/inference-svc/models/led
 import { findUnfinishedCalls } from "@sluice/inference-svc/models/ledger/recovery.js";
 import { Spool } from "@sluice/inference-svc/models/ledger/spool.js";
 import { eventually, runProgram } from "../../../support/processes.ts";
-import { append, endOf, leftSegment, lineOf, openedCall } from "./calls.ts";
+import { append, endOf, leftoverSegment, lineOf, openedCall } from "./calls.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -69,7 +69,7 @@ test("a spool torn at any byte returns every whole record", () => {
   for (let length = whole; length >= 0; length--) {
     if (length === whole) cpSync(join(directory, name), path);
     else truncateSync(path, length);
-    const left = findUnfinishedCalls([leftSegment(path, length)]);
+    const left = findUnfinishedCalls([leftoverSegment(path, length)]);
     const expected = calls.filter((_, index) => (sizes[index] as number) <= length);
     expect([...left.keys()]).toEqual(expected.map(callName));
   }
@@ -83,7 +83,7 @@ test("an overwritten part ends the reading, and affects no other part", () => {
   const [name = ""] = files();
   const path = join(directory, name);
   appendFileSync(path, "no record, but long enough to be one");
-  const left = findUnfinishedCalls([leftSegment(path, statSync(path).size)]);
+  const left = findUnfinishedCalls([leftoverSegment(path, statSync(path).size)]);
   expect([...left.keys()]).toEqual(calls.map(callName));
   spool.close(false);
 });
@@ -124,7 +124,7 @@ test("a record half written to a full disk does not spoil later records", async 
   const args = ["-c", limited, "bash", process.execPath, "--input-type=module", "-e", program, directory];
   const { code, stdout, stderr } = await runProgram("bash", args);
   expect([code, stdout, stderr]).toEqual([0, "6 EFBIG\n", ""]);
-  const segments = files().map((name) => leftSegment(join(directory, name)));
+  const segments = files().map((name) => leftoverSegment(join(directory, name)));
   const turnIds = ["0", "1", "2", "3", "4", "5", "small"];
   expect([...findUnfinishedCalls(segments).keys()]).toEqual(turnIds.map((turnId) => callName({ turnId, attempt: 1 })));
 });

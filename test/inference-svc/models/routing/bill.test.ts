@@ -16,15 +16,15 @@ import {
   startUpstream,
 } from "../../../support/providers/upstream.js";
 import {
-  type Asked,
+  type TestScope,
   type Engine,
-  asking,
+  testRequest,
   functionTool,
   testConfig,
   newScope,
-  noHold,
+  unlimitedBudget,
   openEngine,
-  run,
+  runTestTurn,
 } from "../../asking.js";
 import { messagesStart, messagesStop, messagesTextBlock } from "../dialects/messages-translation.js";
 import { completed } from "../../features/guardrails/reading.js";
@@ -84,9 +84,9 @@ afterEach(async () => {
 
 const micro = (dollars: number): bigint => BigInt(dollars) * 1_000_000n;
 
-async function outcomeOf(reply: Reply, request: Parameters<typeof asking>[0] = {}): Promise<Outcome> {
+async function outcomeOf(reply: Reply, request: Parameters<typeof testRequest>[0] = {}): Promise<Outcome> {
   acme.script([reply]);
-  const { events, fault } = await run(engine.turn, asking(request));
+  const { events, fault } = await runTestTurn(engine.turn, testRequest(request));
   if (fault) throw fault;
   const end = events.at(-1);
   if (end?.type !== "end") throw new Error("no end");
@@ -211,9 +211,9 @@ describe("the bill without the provider's usage", () => {
 });
 
 describe("a failing turn", () => {
-  async function failing(reply: Reply, request: Parameters<typeof asking>[0] = {}, asked: Asked = newScope()) {
+  async function failing(reply: Reply, request: Parameters<typeof testRequest>[0] = {}, asked: TestScope = newScope()) {
     acme.script([reply]);
-    const { fault } = await run(engine.turn, asking(request), asked);
+    const { fault } = await runTestTurn(engine.turn, testRequest(request), asked);
     expect(fault).toBeDefined();
     return asked.scope.trace.usage;
   }
@@ -233,7 +233,7 @@ describe("a failing turn", () => {
       release = resolve;
     });
     acme.script([{ chunks: [{ sse: said }, { sse: then, after }] }]);
-    const batches = engine.turn(asking({ models: [model] }), asked.scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest({ models: [model] }), asked.scope)[Symbol.asyncIterator]();
     await batches.next();
     release();
     await expect(batches.next()).rejects.toThrow();
@@ -266,7 +266,7 @@ describe("a failing turn", () => {
   test("of a leaving client costs its output until then", async () => {
     const asked = newScope();
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "z".repeat(40) })] }], hang: true }]);
-    const answer = engine.turn(asking(), asked.scope);
+    const answer = engine.turn(testRequest(), asked.scope);
     const batches = answer[Symbol.asyncIterator]();
     await batches.next();
     asked.abort.abort(new Error("gone"));
@@ -278,7 +278,7 @@ describe("a failing turn", () => {
 test("an attempt failing before any output is free", async () => {
   const asked = newScope();
   acme.script([stream({ error: { message: "no", code: 500 } })]);
-  const { events } = await run(engine.turn, asking({ models: ["two"] }), asked);
+  const { events } = await runTestTurn(engine.turn, testRequest({ models: ["two"] }), asked);
   const cost = { input: micro(120), output: micro(20), serverTools: 0n };
   expect(events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 12, outputTokens: 1, cost } } });
   expect([asked.scope.trace.bills.length, asked.scope.trace.usage?.cost]).toEqual([2, cost]);
@@ -295,7 +295,7 @@ test("a turn with two calls costs both", async () => {
     return toDeferredAnswer(again());
   };
   const asked = newScope();
-  await run(compose([twice], engine.turn), asking(), asked);
+  await runTestTurn(compose([twice], engine.turn), testRequest(), asked);
   expect(asked.scope.trace.usage).toMatchObject({
     inputTokens: 24,
     outputTokens: 2,
@@ -313,7 +313,7 @@ describe("an estimate", () => {
   });
 
   test("counts all text for a model, and media by their number", () => {
-    const request = asking({
+    const request = testRequest({
       instructions: "a".repeat(40),
       tools: [functionTool({ parametersJson: `{"description":"${"b".repeat(400)}"}` })],
       input: [
@@ -344,11 +344,11 @@ test("a client leaving during the budget's check is on record, so nothing stays 
   const leaving = {
     reserve: () => {
       asked.abort.abort(new Error("left"));
-      return Promise.resolve(noHold);
+      return Promise.resolve(unlimitedBudget);
     },
   };
   const guarded = openEngine(testConfig({ url: acme.url }), undefined, undefined, leaving);
-  await run(guarded.turn, asking(), asked);
+  await runTestTurn(guarded.turn, testRequest(), asked);
   expect(guarded.closed).toMatchObject([{ status: "cancelled", isEstimated: false }]);
   expect(acme.requests).toEqual([]);
   await guarded.upstreams.close();

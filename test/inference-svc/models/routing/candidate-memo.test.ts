@@ -6,7 +6,7 @@ import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_p
 import { ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { slug } from "@sluice/proto/config/scalars.js";
 import { create } from "@bufbuild/protobuf";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 
 /** Counts the searches for candidates. */
 function counted() {
@@ -35,8 +35,8 @@ test.each<[string, Partial<TurnRequest>]>([
   ["a plain text format", { textFormat: { type: "text" } }],
 ])("%s needs nothing more than the request before", (_, fields) => {
   const { find } = counted();
-  find(asking());
-  expect(find(asking(fields))).toBe("known");
+  find(testRequest());
+  expect(find(testRequest(fields))).toBe("known");
 });
 
 test.each<[string, Partial<TurnRequest>]>([
@@ -45,8 +45,8 @@ test.each<[string, Partial<TurnRequest>]>([
   ["a longest answer", { maxOutputTokens: 7 }],
 ])("%s has separate candidates, remembered afterwards", (_, fields) => {
   const { find } = counted();
-  find(asking());
-  expect([find(asking(fields)), find(asking(fields))]).toEqual(["looked for", "known"]);
+  find(testRequest());
+  expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "known"]);
 });
 
 test.each<[string, Partial<TurnRequest>]>([
@@ -66,33 +66,33 @@ test.each<[string, Partial<TurnRequest>]>([
   ],
 ])("%s is checked in each request", (_, fields) => {
   const { find } = counted();
-  expect([find(asking(fields)), find(asking(fields))]).toEqual(["looked for", "looked for"]);
+  expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "looked for"]);
 });
 
 test("a changed policy of a caller starts with new candidates", () => {
   const { find } = counted();
-  find(asking());
-  expect(find(asking(), create(CallerSchema, { keyHash: "a" }))).toBe("looked for");
+  find(testRequest());
+  expect(find(testRequest(), create(CallerSchema, { keyHash: "a" }))).toBe("looked for");
 });
 
 test("a slug with a blank is unknown, and its refusal is not remembered for similar slugs", () => {
   expect(slug.safeParse("acme/large acme/small").success).toBe(false);
   const memo = new CandidateMemo();
   const caller = create(CallerSchema, { keyHash: "a" });
-  const refused = asking({ models: ["acme/large acme/small"] });
+  const refused = testRequest({ models: ["acme/large acme/small"] });
   expect(() =>
     memo.find(refused, caller, () => {
       throw new Error("not in the catalogue");
     }),
   ).toThrow("not in the catalogue");
   const known = { groups: [], excluded: new Map() };
-  expect(memo.find(asking({ models: ["acme/large", "acme/small"] }), caller, () => known)).toBe(known);
+  expect(memo.find(testRequest({ models: ["acme/large", "acme/small"] }), caller, () => known)).toBe(known);
 });
 
 test("a caller with ever changing limits takes bounded memory", () => {
   const { find } = counted();
-  for (let limit = 1; limit <= 64; limit++) find(asking({ maxOutputTokens: limit }));
-  expect(find(asking({ maxOutputTokens: 1 }))).toBe("known");
-  find(asking({ maxOutputTokens: 65 }));
-  expect(find(asking({ maxOutputTokens: 1 }))).toBe("looked for");
+  for (let limit = 1; limit <= 64; limit++) find(testRequest({ maxOutputTokens: limit }));
+  expect(find(testRequest({ maxOutputTokens: 1 }))).toBe("known");
+  find(testRequest({ maxOutputTokens: 65 }));
+  expect(find(testRequest({ maxOutputTokens: 1 }))).toBe("looked for");
 });

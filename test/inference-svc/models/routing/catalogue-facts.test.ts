@@ -7,7 +7,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../../support/processes.ts";
-import { type Engine, asking, functionTool, newScope, openEngine } from "../../asking.ts";
+import { type Engine, testRequest, functionTool, newScope, openEngine } from "../../asking.ts";
 
 type Asked = Partial<TurnRequest>;
 
@@ -110,7 +110,7 @@ describe("the built-in catalogue", () => {
   });
 
   async function sentTo(at: string, asked: Asked) {
-    const request = asking({ models: [slugOf(at)], stream: false, maxOutputTokens: 1_000, ...asked });
+    const request = testRequest({ models: [slugOf(at)], stream: false, maxOutputTokens: 1_000, ...asked });
     const { plan } = await engine.planDryRun(request, newScope().scope);
     const [first] = plan;
     return {

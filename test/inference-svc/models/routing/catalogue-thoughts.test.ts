@@ -10,7 +10,7 @@ import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import { root } from "../../../support/processes.ts";
-import { type Engine, asking, functionTool, newScope, openEngine } from "../../asking.ts";
+import { type Engine, testRequest, functionTool, newScope, openEngine } from "../../asking.ts";
 
 const thought = "THOUGHT-7";
 const open = { summary: [], content: [{ type: "reasoning_text", text: thought }] };
@@ -116,7 +116,7 @@ describe.each([...Object.entries(vendors), ["xai", xaiResponses] as const])("the
     expect(thinking.length).toBeGreaterThan(0);
     for (const id of thinking) {
       const { plan } = await engine.planDryRun(
-        asking({ models: [id], input: [...input], tools: [functionTool({ name: "f" })] }),
+        testRequest({ models: [id], input: [...input], tools: [functionTool({ name: "f" })] }),
         newScope().scope,
       );
       const { bodyJson = "", losses = [] } = plan[0] ?? {};

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { totalCost } from "@sluice/inference-svc/turn/usage.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 let provider: Upstream;
 let engine: Engine;
@@ -113,10 +113,14 @@ const candidateOf = (promptTokenCount: number, candidatesTokenCount: number, tex
   usageMetadata: { promptTokenCount, candidatesTokenCount },
 });
 
-async function ask(model: string, reply: Reply, request: Parameters<typeof asking>[0] = {}) {
+async function ask(model: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
   provider.script([reply]);
   const asked = newScope();
-  const { events, fault } = await run(engine.turn, asking({ models: [model], text: "hi there", ...request }), asked);
+  const { events, fault } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: [model], text: "hi there", ...request }),
+    asked,
+  );
   if (fault) throw fault;
   const end = events.at(-1);
   if (end?.type !== "end" || !end.outcome.usage) throw new Error("no usage");
@@ -129,7 +133,7 @@ async function ask(model: string, reply: Reply, request: Parameters<typeof askin
   };
 }
 
-const claim = (format: string, said: Claim, request: Parameters<typeof asking>[0] = {}) => {
+const claim = (format: string, said: Claim, request: Parameters<typeof testRequest>[0] = {}) => {
   const [dialect = "", kind] = format.split(", ");
   const reply = formats[format]!({ input: 12, output: 2, text: "Hello.", ...said });
   return ask(`${dialect}/m`, reply, { stream: kind === "streamed", maxOutputTokens: 100, ...request });
@@ -247,8 +251,8 @@ test("a thousand million tokens of an embedding are estimated", async () => {
     json({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 90_000_000, total_tokens: 90_000_000 } }),
   ]);
   const asked = newScope();
-  const request = asking({ models: ["chat/e"], text: "hi there", embedding: { encodingFormat: "float" } });
-  const { events, fault } = await run(engine.embed, request, asked);
+  const request = testRequest({ models: ["chat/e"], text: "hi there", embedding: { encodingFormat: "float" } });
+  const { events, fault } = await runTestTurn(engine.embed, request, asked);
   expect(fault).toBeUndefined();
   expect(events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 2, estimated: true } } });
   expect(asked.scope.trace.stages).toMatchObject([{ type: "usage", data: { figures: ["input_tokens"] } }]);
@@ -282,7 +286,10 @@ test("figures received before a client left are checked, too", async () => {
     },
   ]);
   const asked = newScope();
-  const answer = engine.turn(asking({ models: ["messages/m"], text: "hi there", maxOutputTokens: 100 }), asked.scope);
+  const answer = engine.turn(
+    testRequest({ models: ["messages/m"], text: "hi there", maxOutputTokens: 100 }),
+    asked.scope,
+  );
   for await (const _ of answer) break;
   asked.abort.abort(new Error("left"));
   await new Promise(setImmediate);

@@ -10,8 +10,17 @@ import {
   chatStream,
   startUpstream,
 } from "../../../support/providers/upstream.js";
-import { preferring } from "../../features/routers/deciding.js";
-import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run, untilOpen } from "../../asking.js";
+import { preferencesOf } from "../../features/routers/deciding.js";
+import {
+  type Engine,
+  testRequest,
+  functionTool,
+  testConfig,
+  newScope,
+  openEngine,
+  runTestTurn,
+  openAnswer,
+} from "../../asking.js";
 
 let first: Upstream;
 let second: Upstream;
@@ -108,7 +117,7 @@ describe("a fallback", () => {
   ])("%s moves to the next endpoint, unseen", async (_, reply) => {
     first.script([reply]);
     const asked = newScope();
-    const { events, fault } = await run(engine.turn, asking(), asked);
+    const { events, fault } = await runTestTurn(engine.turn, testRequest(), asked);
     expect([fault, textOf(events), events[0]]).toEqual([undefined, "second", { type: "start", model: "acme/large-2" }]);
     expect(events.filter((event) => event.type === "start")).toHaveLength(1);
     expect(asked.scope.trace.attempts.map((attempt) => attempt.provider)).toEqual(["Acme", "Borealis"]);
@@ -123,7 +132,7 @@ describe("a fallback", () => {
     third.script([error(status), chatStream("third")]);
     const asked = newScope();
     const at = performance.now();
-    expect(textOf((await run(engine.turn, asking(alone), asked)).events)).toBe("third");
+    expect(textOf((await runTestTurn(engine.turn, testRequest(alone), asked)).events)).toBe("third");
     expect(performance.now() - at).toBeGreaterThan(95);
     expect(asked.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
   });
@@ -136,15 +145,15 @@ describe("a fallback", () => {
     ["an error in a 200", { chunks: [{ sse: [{ error: { message: "no", code: 502 } }] }] }],
   ])("%s: there is no retry", async (_, reply) => {
     third.script([reply]);
-    expect((await run(engine.turn, asking(alone))).fault?.status).toBeGreaterThanOrEqual(500);
+    expect((await runTestTurn(engine.turn, testRequest(alone))).fault?.status).toBeGreaterThanOrEqual(500);
     expect(third.requests).toHaveLength(1);
   });
 
   test("with other endpoints there is no retry", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const [two, three] = [newScope(), newScope()];
-    await run(engine.turn, asking(), two);
-    await run(engine.turn, asking({ models: ["three"] }), three);
+    await runTestTurn(engine.turn, testRequest(), two);
+    await runTestTurn(engine.turn, testRequest({ models: ["three"] }), three);
     expect([providersOf(two), providersOf(three)]).toEqual([
       ["Acme", "Borealis"],
       ["Acme", "Borealis", "Corona"],
@@ -154,14 +163,14 @@ describe("a fallback", () => {
   test("the single endpoint of a model is called once more before another model", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const asked = newScope();
-    await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
+    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), asked);
     expect(providersOf(asked)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
   });
 
   test("a client leaving during the pause ends the attempts", async () => {
     third.script([error(500)]);
     const asked = newScope();
-    const ending = run(engine.turn, asking(alone), asked);
+    const ending = runTestTurn(engine.turn, testRequest(alone), asked);
     await third.nextRequest();
     // The pause is a tenth of a second at least, and its end would be another request.
     setTimeout(() => asked.abort.abort(new Error("gone")), 50);
@@ -172,7 +181,7 @@ describe("a fallback", () => {
   test("there is no retry after the deadline", async () => {
     third.script([error(500)]);
     const { scope, abort } = newScope();
-    await run(engine.turn, asking(alone), { scope: scope.with({ deadline: clock.now + 400 }), abort });
+    await runTestTurn(engine.turn, testRequest(alone), { scope: scope.with({ deadline: clock.now + 400 }), abort });
     expect(third.requests).toHaveLength(1);
   });
 
@@ -180,16 +189,19 @@ describe("a fallback", () => {
     first.script([{ hang: true }]);
     const { scope, abort } = newScope();
     const at = performance.now();
-    const { events } = await run(engine.turn, asking(), { scope: scope.with({ deadline: clock.now + 5_000 }), abort });
+    const { events } = await runTestTurn(engine.turn, testRequest(), {
+      scope: scope.with({ deadline: clock.now + 5_000 }),
+      abort,
+    });
     expect(textOf(events)).toBe("second");
     expect(performance.now() - at).toBeGreaterThan(3_950);
   });
 
   test.each([400, 413, 422])("the caller's own %i moves to another model only", async (status) => {
     first.script([error(status)]);
-    const alone = await run(engine.turn, asking());
+    const alone = await runTestTurn(engine.turn, testRequest());
     expect([alone.fault?.status, second.requests.length]).toEqual([status, 0]);
-    const { events } = await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }));
+    const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }));
     expect([textOf(events), events[0], second.requests.length]).toEqual([
       "third",
       { type: "start", model: "corona/small" },
@@ -199,7 +211,7 @@ describe("a fallback", () => {
 
   test("without a stream half an answer falls back, too", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true }]);
-    const { events, batches } = await run(engine.turn, asking({ stream: false }));
+    const { events, batches } = await runTestTurn(engine.turn, testRequest({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
     expect(events[1]).toMatchObject({ item: { content: [{ text: "second" }] } });
   });
@@ -207,7 +219,7 @@ describe("a fallback", () => {
   test("after the first words there is no fallback", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], hang: true }]);
     const { scope, abort } = newScope();
-    const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
     await batches.next();
     await first.stop();
     await expect(batches.next()).rejects.toMatchObject({ message: "Provider connection lost" });
@@ -218,7 +230,7 @@ describe("a fallback", () => {
   test("an abort between attempts ends it", async () => {
     const asked = newScope();
     first.script([{ hang: true }]);
-    const ending = run(engine.turn, asking(), asked);
+    const ending = runTestTurn(engine.turn, testRequest(), asked);
     await first.nextRequest();
     asked.abort.abort(new Error("gone"));
     expect((await ending).rejected).toBe(true);
@@ -230,7 +242,7 @@ describe("with every endpoint failing", () => {
   test("the last failure is returned, with the earlier ones in short", async () => {
     first.script([error(409, { error: { message: "x", code: "busy" } })]);
     second.script([error(529)]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect([fault?.reason, fault?.metadata]).toEqual([
       FaultReason.PROVIDER_OVERLOADED,
       {
@@ -244,7 +256,7 @@ describe("with every endpoint failing", () => {
 
   test("the single endpoint is called after any number of failures, but without a retry once it is ejected", async () => {
     third.script([error(500)]);
-    const ask = () => run(engine.turn, asking({ models: ["corona/small"] }));
+    const ask = () => runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     for (let index = 0; index < 4; index++) {
       const { fault } = await ask();
       expect([fault?.status, fault?.metadata]).toEqual([
@@ -262,7 +274,7 @@ describe("with every endpoint failing", () => {
     const ask = async (reply: Reply): Promise<number> => {
       for (const upstream of [first, second, third]) upstream.script([reply]);
       const asked = newScope();
-      await run(engine.turn, asking({ models: ["many"] }), asked);
+      await runTestTurn(engine.turn, testRequest({ models: ["many"] }), asked);
       return asked.scope.trace.attempts.length;
     };
     expect(await ask(error(500))).toBe(3);
@@ -272,7 +284,7 @@ describe("with every endpoint failing", () => {
 
   test("a 502 names the provider and its answer, also without an answer", async () => {
     third.script([error(401, { error: { message: "key sk-secret is unknown" } })]);
-    const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     expect(fault).toMatchObject({
       status: 502,
       message: "Provider returned error",
@@ -281,7 +293,7 @@ describe("with every endpoint failing", () => {
     await third.stop();
     // A connection kept from before may be tried first.
     const refusedOrLost = /^(connect_refused|connection_lost)$/;
-    const gone = await run(engine.turn, asking({ models: ["corona/small"] }));
+    const gone = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     expect(gone.fault).toMatchObject({
       status: 502,
       metadata: {
@@ -298,7 +310,7 @@ describe("with every endpoint failing", () => {
       error(404),
     ]) {
       third.script([reply]);
-      const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+      const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
       expect(fault).toMatchObject({
         status: 404,
         message: "Provider corona does not serve corona/small under its configured name (it answered 404)",
@@ -309,7 +321,7 @@ describe("with every endpoint failing", () => {
 
   test("one attempt has no previous errors", async () => {
     third.script([error(529)]);
-    expect((await run(engine.turn, asking({ models: ["corona/small"] }))).fault?.metadata).toEqual({
+    expect((await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }))).fault?.metadata).toEqual({
       error_type: "provider_overloaded",
       provider_name: "corona",
       provider_status: 529,
@@ -320,7 +332,7 @@ describe("with every endpoint failing", () => {
 describe("eligible endpoints", () => {
   test("an unknown slug is the caller's mistake, anywhere in the list", async () => {
     for (const models of [["nobody/x"], ["acme/large-2", "nobody/x"]]) {
-      const { fault } = await run(engine.turn, asking({ models }));
+      const { fault } = await runTestTurn(engine.turn, testRequest({ models }));
       expect([fault?.status, fault?.reason, fault?.message]).toEqual([
         404,
         FaultReason.NOT_FOUND,
@@ -331,7 +343,7 @@ describe("eligible endpoints", () => {
   });
 
   const tools = [functionTool()];
-  test.each<[string, Parameters<typeof asking>[0], string]>([
+  test.each<[string, Parameters<typeof testRequest>[0], string]>([
     ["image output", { outputModalities: ["text", "image"] }, "acme/large-2 gives no image output"],
     [
       "image input",
@@ -359,7 +371,7 @@ describe("eligible endpoints", () => {
       "no-tools gives no structured outputs",
     ],
   ])("%s", async (_, request, message) => {
-    const { fault } = await run(engine.turn, asking(request));
+    const { fault } = await runTestTurn(engine.turn, testRequest(request));
     expect([fault?.status, fault?.reason, fault?.message]).toEqual([
       404,
       FaultReason.NO_ENDPOINTS,
@@ -373,9 +385,9 @@ describe("eligible endpoints", () => {
   const refusal = "no provider of this model runs tools of type service:browser_use";
 
   test("a setting unsupported by every endpoint is the caller's error: the path and the reason", async () => {
-    const { fault } = await run(
+    const { fault } = await runTestTurn(
       engine.turn,
-      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("service:browser_use")] }),
+      testRequest({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("service:browser_use")] }),
     );
     expect([fault?.status, fault?.reason, fault?.message, fault?.metadata]).toEqual([
       400,
@@ -388,30 +400,30 @@ describe("eligible endpoints", () => {
 
   test("an endpoint without support for a required setting is no candidate", async () => {
     const asked = newScope();
-    await run(engine.turn, asking({ models: ["mixed"], tools: [search] }), asked);
+    await runTestTurn(engine.turn, testRequest({ models: ["mixed"], tools: [search] }), asked);
     expect(asked.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
     expect([first.requests.length, third.requests.length]).toEqual([0, 1]);
   });
 
   test("a filter unrelated to the format stays 404", async () => {
-    const { fault } = await run(engine.turn, asking({ models: ["no-tools"], tools: [search] }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["no-tools"], tools: [search] }));
     expect([fault?.status, fault?.reason]).toEqual([404, FaultReason.NO_ENDPOINTS]);
   });
 
   test("an unable model is passed over for an able one", async () => {
-    const { events } = await run(engine.turn, asking({ models: ["no-tools", "corona/small"], tools }));
+    const { events } = await runTestTurn(engine.turn, testRequest({ models: ["no-tools", "corona/small"], tools }));
     expect(textOf(events)).toBe("third");
   });
 
   test("of two endpoints the one with tools is chosen", async () => {
-    expect(textOf((await run(engine.turn, asking({ models: ["limited"], tools }))).events)).toBe("second");
+    expect(textOf((await runTestTurn(engine.turn, testRequest({ models: ["limited"], tools }))).events)).toBe("second");
   });
 
   test("settings unknown to an endpoint are not sent to it, and the receipt lists them", async () => {
     const asked = newScope();
-    await run(
+    await runTestTurn(
       engine.turn,
-      asking({ models: ["limited"], temperature: 1, topP: 0.5, reasoning: { effort: "low" }, maxOutputTokens: 5 }),
+      testRequest({ models: ["limited"], temperature: 1, topP: 0.5, reasoning: { effort: "low" }, maxOutputTokens: 5 }),
       asked,
     );
     expect(serviceMetadata(asked.scope.trace, { requested: "limited", region: "local" }).params).toEqual({
@@ -430,7 +442,7 @@ describe("eligible endpoints", () => {
       { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
     ];
     expect(
-      (await run(engine.turn, asking({ models: ["painter"], input, outputModalities: ["image"] }))).fault,
+      (await runTestTurn(engine.turn, testRequest({ models: ["painter"], input, outputModalities: ["image"] }))).fault,
     ).toBeUndefined();
   });
 
@@ -444,14 +456,14 @@ describe("eligible endpoints", () => {
     ["scale", ["default"]],
   ])("tier %s calls %j", async (serviceTier, expected) => {
     first.script([error(529)]);
-    await run(engine.turn, asking({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
+    await runTestTurn(engine.turn, testRequest({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
     expect(first.requests.map((request) => request.json.model)).toEqual(expected);
   });
 });
 
 describe("measurements of endpoints", () => {
-  const asked = (provider?: object) => asking({ ...(provider && { provider: preferring(provider) }) });
-  const served = async (request = asked()): Promise<string> => textOf((await run(engine.turn, request)).events);
+  const asked = (provider?: object) => testRequest({ ...(provider && { provider: preferencesOf(provider) }) });
+  const served = async (request = asked()): Promise<string> => textOf((await runTestTurn(engine.turn, request)).events);
 
   test("put an endpoint with five failures behind the others, and it is tried again", async () => {
     first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
@@ -469,7 +481,7 @@ describe("measurements of endpoints", () => {
     third.script(Array.from({ length: 5 }, () => error(529)));
     const pauses: number[] = [];
     for (let index = 0; index < 5; index++) {
-      const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+      const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
       pauses.push(fault?.retryAfterMs ?? 0);
     }
     for (const pause of pauses.slice(0, 4)) expect([pause >= 500, pause <= 1_500]).toEqual([true, true]);
@@ -485,7 +497,7 @@ describe("measurements of endpoints", () => {
 
   test("count the caller's own errors as no failure of the endpoint", async () => {
     first.script([error(400), error(400), error(400), error(400), error(400), chatStream("first")]);
-    for (let index = 0; index < 5; index++) expect((await run(engine.turn, asked())).fault?.status).toBe(400);
+    for (let index = 0; index < 5; index++) expect((await runTestTurn(engine.turn, asked())).fault?.status).toBe(400);
     expect(await served()).toBe("first");
   });
 
@@ -493,7 +505,7 @@ describe("measurements of endpoints", () => {
     const broken: Reply = { chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true };
     first.script([broken]);
     for (let index = 0; index < 5; index++) {
-      expect((await run(engine.turn, asked())).fault?.message).toBe("Provider connection lost");
+      expect((await runTestTurn(engine.turn, asked())).fault?.message).toBe("Provider connection lost");
     }
     expect(await served()).toBe("second");
     expect(first.requests).toHaveLength(5);
@@ -516,7 +528,7 @@ describe("measurements of endpoints", () => {
       first.script([answer("first", released)]);
       second.script([answer("second", released)]);
       const { scope } = newScope();
-      const batches = await untilOpen(engine.turn(asked({ sort: "throughput" }), scope));
+      const batches = await openAnswer(engine.turn(asked({ sort: "throughput" }), scope));
       clock.now += ms;
       release();
       const events = [];
@@ -531,7 +543,7 @@ describe("measurements of endpoints", () => {
 
   test("without fallbacks return the failure of the first endpoint", async () => {
     first.script([error(529)]);
-    const { fault } = await run(engine.turn, asked({ allow_fallbacks: false }));
+    const { fault } = await runTestTurn(engine.turn, asked({ allow_fallbacks: false }));
     expect([fault?.attemptStatus, second.requests.length]).toEqual([529, 0]);
   });
 
@@ -547,7 +559,7 @@ describe("the receipt", () => {
   test("of a turn served by the second endpoint", async () => {
     first.script([error(409)]);
     const asked = newScope();
-    await run(engine.turn, asking(), asked);
+    await runTestTurn(engine.turn, testRequest(), asked);
     const receipt = serviceMetadata(asked.scope.trace, parts);
     expect(receipt.generation_time).toEqual(expect.any(Number));
     expect({ ...receipt, generation_time: 812 }).toEqual({
@@ -576,7 +588,7 @@ describe("the receipt", () => {
 
   test("of a variant: the model itself, directly", async () => {
     const asked = newScope();
-    const { events } = await run(engine.turn, asking({ models: ["acme/large-2:nitro"] }), asked);
+    const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2:nitro"] }), asked);
     expect(events[0]).toEqual({ type: "start", model: "acme/large-2" });
     expect(serviceMetadata(asked.scope.trace, { ...parts, requested: "acme/large-2:nitro" })).toMatchObject({
       requested: "acme/large-2:nitro",
@@ -587,7 +599,7 @@ describe("the receipt", () => {
   test("lists the settings unsent to the serving endpoint, not to an earlier one", async () => {
     first.script([error(503)]);
     const asked = newScope();
-    await run(engine.turn, asking({ models: ["limited"], temperature: 1, topP: 0.5 }), asked);
+    await runTestTurn(engine.turn, testRequest({ models: ["limited"], temperature: 1, topP: 0.5 }), asked);
     expect(serviceMetadata(asked.scope.trace, parts).params).toMatchObject({
       not_sent: [{ path: "temperature" }, { path: "top_p" }],
     });
@@ -596,7 +608,7 @@ describe("the receipt", () => {
   test("of a failed turn, over two models", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(529)]);
     const asked = newScope();
-    await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
+    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), asked);
     expect(serviceMetadata(asked.scope.trace, parts)).toMatchObject({
       attempt: 3,
       strategy: "fallback",

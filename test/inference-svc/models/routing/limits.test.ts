@@ -4,7 +4,7 @@ import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/en
 import { RetryBudget } from "@sluice/inference-svc/models/routing/attempt/retry-budget.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 let one: Upstream;
 let two: Upstream;
@@ -53,7 +53,7 @@ const error = (status: number, headers: Record<string, string> = {}, body: objec
   chunks: [{ json: body }],
 });
 const limited = (seconds?: number) => error(429, seconds === undefined ? {} : { "retry-after": String(seconds) });
-const ask = (model: string, asked = newScope()) => run(engine.turn, asking({ models: [model] }), asked);
+const ask = (model: string, asked = newScope()) => runTestTurn(engine.turn, testRequest({ models: [model] }), asked);
 const keysAt = (upstream: Upstream) => upstream.requests.map(({ headers }) => headers.authorization?.at(-1));
 
 describe("429", () => {
@@ -132,7 +132,7 @@ describe("429", () => {
     one.script([limited(9)]);
     const { scope, abort } = newScope();
     const at = performance.now();
-    const { fault } = await run(engine.turn, asking({ models: ["plain"] }), {
+    const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["plain"] }), {
       scope: scope.with({ deadline: clock.now + 8_000 }),
       abort,
     });

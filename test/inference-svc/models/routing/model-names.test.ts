@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/models/routing/catalog.js";
 import { ModelNames, type NamedAlias } from "@sluice/inference-svc/models/routing/model-names.js";
-import { asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 const slugs = [
   "anthropic/claude-sonnet-4.5",
@@ -104,7 +104,7 @@ test("a model requested by two names is one model", async () => {
     }),
   );
   const asked = newScope();
-  await run(engine.turn, asking({ models: ["b", "a/b"], stream: false }), asked);
+  await runTestTurn(engine.turn, testRequest({ models: ["b", "a/b"], stream: false }), asked);
   await engine.upstreams.close();
   expect(asked.scope.trace.candidates).toHaveLength(1);
 });

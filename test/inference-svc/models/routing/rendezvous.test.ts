@@ -1,11 +1,11 @@
 /** Sharing of load: by price, by session, and with as little movement as possible. */
 import { describe, expect, test } from "@jest/globals";
 import { sessionSeed } from "@sluice/inference-svc/models/routing/choose/rendezvous.js";
-import { deciding, openDecider, priced } from "../../features/routers/deciding.js";
+import { routedRequest, openDecider, pricedEndpoint } from "../../features/routers/deciding.js";
 
 const models = ["acme/large-2"];
 const prices = { one: 1, two: 2, three: 3, five: 5 };
-const endpoints = Object.entries(prices).map(([name, price]) => priced(name, price));
+const endpoints = Object.entries(prices).map(([name, price]) => pricedEndpoint(name, price));
 const sessions = 60_000;
 
 const all = openDecider([{ id: "acme/large-2", endpoints }]);
@@ -33,7 +33,7 @@ test("60,000 sessions are shared by price, and a removed endpoint moves only its
 }, 300_000);
 
 test("fifty endpoints of one price get fifty equal shares, under any names", () => {
-  const fifty = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, 1));
+  const fifty = Array.from({ length: 50 }, (_, index) => pricedEndpoint(`e${index}`, 1));
   const decider = openDecider([{ id: "acme/large-2", endpoints: fifty }]);
   const counts = new Map<string, number>();
   for (let session = 0; session < 10_000; session++) {
@@ -48,9 +48,10 @@ test("fifty endpoints of one price get fifty equal shares, under any names", () 
 }, 300_000);
 
 describe("a session", () => {
-  const of = (fields: Parameters<typeof deciding>[0], keyHash?: string) => all.order({ models, ...fields }, keyHash);
+  const of = (fields: Parameters<typeof routedRequest>[0], keyHash?: string) =>
+    all.order({ models, ...fields }, keyHash);
   const many = Array.from({ length: 200 }, (_, index) => `s${index}`);
-  const firsts = (fieldsOf: (name: string) => Parameters<typeof deciding>[0], keyHash?: string) =>
+  const firsts = (fieldsOf: (name: string) => Parameters<typeof routedRequest>[0], keyHash?: string) =>
     many.map((name) => of(fieldsOf(name), keyHash)[0]);
 
   test("stays for any request, with its whole order", () => {
@@ -103,11 +104,16 @@ describe("a session", () => {
 });
 
 test("unpriced endpoints follow priced endpoints, in the order of the configuration; without prices this order holds", () => {
-  const mixed = [priced("x", undefined), priced("free", 0), priced("y", undefined), priced("dear", 9)];
+  const mixed = [
+    pricedEndpoint("x", undefined),
+    pricedEndpoint("free", 0),
+    pricedEndpoint("y", undefined),
+    pricedEndpoint("dear", 9),
+  ];
   const decider = openDecider([
     { id: "mixed", endpoints: mixed },
-    { id: "plain", endpoints: ["p", "q", "r"].map((name) => priced(name, undefined)) },
-    { id: "free", endpoints: ["f", "g"].map((name) => priced(name, 0)) },
+    { id: "plain", endpoints: ["p", "q", "r"].map((name) => pricedEndpoint(name, undefined)) },
+    { id: "free", endpoints: ["f", "g"].map((name) => pricedEndpoint(name, 0)) },
   ]);
   for (let session = 0; session < 100; session++) {
     const sessionId = `s${session}`;

@@ -1,7 +1,7 @@
 /** Which endpoints remain for a request, and the error when none remains: the reasons, counted. */
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { type Decider, openDecider, priced } from "../../features/routers/deciding.js";
+import { type Decider, openDecider, pricedEndpoint } from "../../features/routers/deciding.js";
 import { functionTool } from "../../asking.js";
 
 const quiet = {
@@ -33,10 +33,10 @@ const decider: Decider = openDecider(
       id: "p",
       context_length: 50,
       endpoints: [
-        priced("cheap", undefined, at("1", "2")),
-        priced("dear", undefined, at("3", "12.5")),
-        priced("fee", undefined, at("1", "2", { request: "0.01", image: "0.02", audio: "0.03" })),
-        priced("unknown", undefined),
+        pricedEndpoint("cheap", undefined, at("1", "2")),
+        pricedEndpoint("dear", undefined, at("3", "12.5")),
+        pricedEndpoint("fee", undefined, at("1", "2", { request: "0.01", image: "0.02", audio: "0.03" })),
+        pricedEndpoint("unknown", undefined),
       ],
     },
   ],

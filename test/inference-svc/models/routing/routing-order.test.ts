@@ -5,7 +5,7 @@ import type { EndpointRecord } from "@sluice/inference-svc/models/routing/record
 import { endpointMetrics } from "@sluice/inference-svc/models/routing/records/endpoint-metrics.js";
 import { RecentPercentiles } from "@sluice/inference-svc/models/routing/records/percentiles.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
-import { type Decider, openDecider, priced } from "../../features/routers/deciding.js";
+import { type Decider, openDecider, pricedEndpoint } from "../../features/routers/deciding.js";
 
 let decider: Decider;
 beforeEach(() => {
@@ -13,20 +13,20 @@ beforeEach(() => {
     {
       id: "m",
       endpoints: [
-        priced("a", 5),
-        priced("b", 1, { provider: "b", quantization: "fp8" }),
-        priced("c", undefined, { provider: "c" }),
-        priced("a-priority", 9, { tier: "priority" }),
-        priced("b-priority", 8, { tier: "priority", provider: "b" }),
-        priced("a-flex", 0.5, { tier: "flex" }),
-        priced("b-flex", 0.4, { tier: "flex", provider: "b" }),
-        priced("c-ultrafast", 20, { tier: "ultrafast", provider: "c" }),
-        priced("c-scale", 4, { tier: "scale", provider: "c" }),
+        pricedEndpoint("a", 5),
+        pricedEndpoint("b", 1, { provider: "b", quantization: "fp8" }),
+        pricedEndpoint("c", undefined, { provider: "c" }),
+        pricedEndpoint("a-priority", 9, { tier: "priority" }),
+        pricedEndpoint("b-priority", 8, { tier: "priority", provider: "b" }),
+        pricedEndpoint("a-flex", 0.5, { tier: "flex" }),
+        pricedEndpoint("b-flex", 0.4, { tier: "flex", provider: "b" }),
+        pricedEndpoint("c-ultrafast", 20, { tier: "ultrafast", provider: "c" }),
+        pricedEndpoint("c-scale", 4, { tier: "scale", provider: "c" }),
       ],
     },
-    { id: "n", endpoints: [priced("n-a", 3), priced("n-b", 0.5, { provider: "b" })] },
-    { id: "n:floor", endpoints: [priced("own", 3)] },
-    { id: "plain", endpoints: ["x", "y", "z"].map((name) => priced(name, undefined)) },
+    { id: "n", endpoints: [pricedEndpoint("n-a", 3), pricedEndpoint("n-b", 0.5, { provider: "b" })] },
+    { id: "n:floor", endpoints: [pricedEndpoint("own", 3)] },
+    { id: "plain", endpoints: ["x", "y", "z"].map((name) => pricedEndpoint(name, undefined)) },
   ]);
 });
 

@@ -7,8 +7,8 @@ import { StickySessions } from "@sluice/inference-svc/models/routing/choose/stic
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
-import { preferring } from "../../features/routers/deciding.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
+import { preferencesOf } from "../../features/routers/deciding.js";
 
 const failing: Reply = { status: 503, chunks: [{ json: { error: { message: "no" } } }] };
 const answer = (cached_tokens = 0): Reply =>
@@ -51,7 +51,11 @@ type Asking = Partial<TurnRequest> & { readonly text?: string };
 /** Name of the provider answering a request without a stream. */
 async function askedOf(request: Asking): Promise<string> {
   const asked = newScope({ keyHash: "key" });
-  const { fault } = await run(engine.turn, asking({ models: ["shared"], stream: false, ...request }), asked);
+  const { fault } = await runTestTurn(
+    engine.turn,
+    testRequest({ models: ["shared"], stream: false, ...request }),
+    asked,
+  );
   expect(fault).toBeUndefined();
   return asked.scope.trace.candidates[asked.scope.trace.selected ?? -1]?.provider ?? "nobody";
 }
@@ -67,7 +71,7 @@ async function moved(request: Asking): Promise<{ own: string; other: string }> {
 
 /** The order of attempts. */
 const plannedDryRun = (request: Asking) =>
-  engine.planDryRun(asking({ models: ["shared"], stream: false, ...request }), newScope({ keyHash: "key" }).scope);
+  engine.planDryRun(testRequest({ models: ["shared"], stream: false, ...request }), newScope({ keyHash: "key" }).scope);
 
 describe("a session moved by a failure", () => {
   test.each<[string, Asking]>([
@@ -140,7 +144,7 @@ describe("a conversation without a name", () => {
 });
 
 test.each<[string, Asking, string]>([
-  ["an order of the caller", { models: ["shared"], provider: preferring({ order: ["a"] }) }, "a"],
+  ["an order of the caller", { models: ["shared"], provider: preferencesOf({ order: ["a"] }) }, "a"],
   ["an order of the configuration", { models: ["ordered"] }, "a"],
 ])("%s counts for more than a cache", async (_, request, first) => {
   upstreams[first]?.script([failing, answer()]);
@@ -157,14 +161,14 @@ test("only a limited number of sessions is remembered, the latest", () => {
 });
 
 test("a dry run does not use up the trial of an ejected endpoint", async () => {
-  const request = asking({ models: ["ordered"], stream: false });
+  const request = testRequest({ models: ["ordered"], stream: false });
   const planned = async () => {
     const { plan } = await engine.planDryRun(request, newScope({ keyHash: "key" }).scope);
     return plan[0]?.endpoint.provider;
   };
   const tried = async () => {
     const asked = newScope({ keyHash: "key" });
-    await run(engine.turn, request, asked);
+    await runTestTurn(engine.turn, request, asked);
     return asked.scope.trace.candidates[0]?.provider;
   };
   upstreams["a"]?.script([failing]);
@@ -182,6 +186,6 @@ test("a request redacted on its way tries an ejected endpoint like any other", a
   });
   const asked = newScope({ keyHash: "key", guardrail: redacting });
   const input = [{ type: "message", role: "user", content: "A secret" }] as const;
-  await run(engine.turn, asking({ models: ["ordered"], stream: false, input }), asked);
+  await runTestTurn(engine.turn, testRequest({ models: ["ordered"], stream: false, input }), asked);
   expect(asked.scope.trace.candidates.map(({ provider }) => provider)).toEqual(["a", "b"]);
 });

@@ -5,8 +5,8 @@ import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/en
 import { ToolCallSuccess } from "@sluice/inference-svc/models/routing/records/tool-calls.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Upstream, chatChunk, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, functionTool, testConfig, openEngine, run } from "../../asking.ts";
-import { preferring } from "../../features/routers/deciding.ts";
+import { type Engine, testRequest, functionTool, testConfig, openEngine, runTestTurn } from "../../asking.ts";
+import { preferencesOf } from "../../features/routers/deciding.ts";
 
 const parameters = {
   type: "object",
@@ -20,7 +20,7 @@ const anything = functionTool({ name: "anything" });
 describe("a call", () => {
   const shareOf = (item: object): number | undefined => {
     const success = new ToolCallSuccess();
-    const meter = ToolCallMeter.of(asking({ tools: [weather, anything] }), success, () => 0);
+    const meter = ToolCallMeter.of(testRequest({ tools: [weather, anything] }), success, () => 0);
     const event = { type: "item.end", index: 0, item: { type: "function_call", ...item } } as TurnEvent;
     for (let n = 0; n < 20; n++) meter?.note([event]);
     return success.share(0);
@@ -49,13 +49,13 @@ describe("a call", () => {
     const success = new ToolCallSuccess();
     const tool = functionTool({ name: "f", parametersJson: '{"$ref":"https://example.com/schema"}' });
     const item = { type: "function_call", id: "fc_1", name: "f", arguments: "{}" };
-    const meter = ToolCallMeter.of(asking({ tools: [tool] }), success, () => 0);
+    const meter = ToolCallMeter.of(testRequest({ tools: [tool] }), success, () => 0);
     for (let n = 0; n < 20; n++) meter?.note([{ type: "item.end", index: 0, item }]);
     expect(success.share(0)).toBeUndefined();
   });
 
   test("without functions is not measured", () => {
-    expect(ToolCallMeter.of(asking(), new ToolCallSuccess(), () => 0)).toBeUndefined();
+    expect(ToolCallMeter.of(testRequest(), new ToolCallSuccess(), () => 0)).toBeUndefined();
   });
 });
 
@@ -87,7 +87,10 @@ describe("tool calls over sockets", () => {
   test("move requests with sort exacto to the endpoint with fitting calls, after twenty calls that do not fit", async () => {
     // Calls count a little less with every second, so twenty are not quite enough.
     const ask = () =>
-      run(engine.turn, asking({ models: ["m"], tools: [weather], provider: preferring({ sort: "exacto" }) }));
+      runTestTurn(
+        engine.turn,
+        testRequest({ models: ["m"], tools: [weather], provider: preferencesOf({ sort: "exacto" }) }),
+      );
     for (let n = 0; n < 19; n++) await ask();
     expect([bad.requests.length, good.requests.length]).toEqual([19, 0]);
     for (let n = 0; n < 4; n++) await ask();

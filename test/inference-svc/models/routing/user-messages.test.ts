@@ -5,7 +5,7 @@ import { estimateDifficulty } from "@sluice/inference-svc/models/routing/choose/
 import { findLastUserRequest } from "@sluice/inference-svc/models/routing/choose/user-messages.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { findMinCpuMs, measureCpuMs } from "../../../support/clock.ts";
-import { asking } from "../../asking.ts";
+import { testRequest } from "../../asking.ts";
 
 const user = (content: unknown): InputItem => ({ type: "message", role: "user", content });
 const answer: InputItem = { type: "message", role: "assistant", content: "Done." };
@@ -39,9 +39,9 @@ describe("the user's last request", () => {
   });
 
   test("decides the kind of task and its difficulty, with any text after it", () => {
-    const alone = asking({ input: [user(bug)] });
+    const alone = testRequest({ input: [user(bug)] });
     for (const later of [user("go on"), user(note)]) {
-      const request = asking({ input: [user(bug), answer, later] });
+      const request = testRequest({ input: [user(bug), answer, later] });
       expect(guessTaskLocally(request).task).toBe(guessTaskLocally(alone).task);
       expect(estimateDifficulty(request)).toEqual(estimateDifficulty(alone));
     }

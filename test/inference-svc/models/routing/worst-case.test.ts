@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { maxImageTokens, readPixels } from "@sluice/inference-svc/models/estimate/images.js";
 import { maxSoundTokens, readSoundLength } from "@sluice/inference-svc/models/estimate/sounds.js";
 import { boundInput } from "@sluice/inference-svc/models/estimate/worst-case.js";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 
 const bytes = (hex: string): string => Buffer.from(hex.replaceAll(" ", ""), "hex").toString("base64");
 
@@ -58,7 +58,7 @@ test("a sound counts by its length, and a sound of unknown length by the window"
 
 const reader = { model: "local/model", contextLength: 8_000 };
 const tokensOf = (content: unknown, more: object = {}): number =>
-  boundInput(asking({ input: [{ type: "message", role: "user", content }], ...more }), reader).inputTokens;
+  boundInput(testRequest({ input: [{ type: "message", role: "user", content }], ...more }), reader).inputTokens;
 
 test("every byte readable as text counts, in any place", () => {
   const text = "é".repeat(500);
@@ -72,7 +72,7 @@ test("every byte readable as text counts, in any place", () => {
     { input: [{ type: "message", role: "user", content: [{ type: "odd", [text]: 1 }] }] },
     { input: [{ type: "message", role: "user", content: [{ type: "odd", numbers: Array(500).fill(12) }] }] },
   ];
-  for (const place of places) expect(boundInput(asking(place), reader).inputTokens).toBeGreaterThanOrEqual(1_000);
+  for (const place of places) expect(boundInput(testRequest(place), reader).inputTokens).toBeGreaterThanOrEqual(1_000);
 });
 
 test("ordinary text longer than the window counts no more than the window, unless its estimate is higher", () => {
@@ -95,7 +95,7 @@ test("an unlimited part counts the whole window: a video, a file elsewhere, a se
 test("a picture in an answer counts as a picture, and sealed reasoning by its size", () => {
   const picture = { type: "image_generation_call", id: "ig_1", status: "completed", result: "A".repeat(1_000_000) };
   const known = { model: "openai/gpt-5", contextLength: 400_000 };
-  expect(boundInput(asking({ input: [picture] }), known).inputTokens).toBeLessThan(30_000);
+  expect(boundInput(testRequest({ input: [picture] }), known).inputTokens).toBeLessThan(30_000);
   const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "A".repeat(4_000) };
-  expect(boundInput(asking({ input: [thought] }), known).inputTokens).toBeGreaterThanOrEqual(1_000);
+  expect(boundInput(testRequest({ input: [thought] }), known).inputTokens).toBeGreaterThanOrEqual(1_000);
 });

@@ -2,14 +2,14 @@
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, type Reply, chatChunk, sse } from "../../../support/providers/upstream.js";
-import { ask, bytes, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
+import { runAgainstServer, bytes, greetingChunk, outcomeOf, readItems, stopChunk, stream } from "./odd-server.js";
 
 const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 });
 
 describe("how a stream is written", () => {
-  const events = [hi, stop].map((event) => JSON.stringify(event));
+  const events = [greetingChunk, stopChunk].map((event) => JSON.stringify(event));
   const written = (line: (json: string) => string, end: string) => events.map((json) => line(json) + end).join("");
   test.each<[string, string]>([
     ["CRLF", `${written((json) => `data: ${json}`, "\r\n\r\n")}data: [DONE]\r\n\r\n`],
@@ -29,28 +29,28 @@ describe("how a stream is written", () => {
       `data:\n\nevent: ping\ndata: \n\n${written((json) => `data: ${json}`, "\n\n: \n\n")}data: [DONE]\n\n`,
     ],
   ])("%s", async (_, text) => {
-    const ending = await ask(bytes(text));
+    const ending = await runAgainstServer(bytes(text));
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
   test("a line of 8 MiB", async () => {
     const content = "x".repeat(8 * 1024 * 1024);
-    const ending = await ask(stream(chatChunk({ content }), stop, "[DONE]"));
+    const ending = await runAgainstServer(stream(chatChunk({ content }), stopChunk, "[DONE]"));
     expect([readItems(ending)[0] === content, outcomeOf(ending).status]).toEqual([true, "completed"]);
   });
 
   test("may be one byte at a time", async () => {
-    const text = Buffer.from(sse(hi, stop, "[DONE]"));
+    const text = Buffer.from(sse(greetingChunk, stopChunk, "[DONE]"));
     const chunks: Chunk[] = Array.from(text, (byte) => ({
       bytes: Uint8Array.of(byte),
       after: new Promise(setImmediate),
     }));
-    expect(readItems(await ask({ chunks }))).toEqual(["Hi"]);
+    expect(readItems(await runAgainstServer({ chunks }))).toEqual(["Hi"]);
   });
 });
 
 describe("a head that contradicts its body", () => {
-  const streamed = sse(hi, stop, "[DONE]");
+  const streamed = sse(greetingChunk, stopChunk, "[DONE]");
   test.each<[string, Reply]>([
     ["a stream called text/plain", bytes(streamed, "text/plain; charset=utf-8")],
     ["a stream called JSON", bytes(streamed, "application/json")],
@@ -63,7 +63,7 @@ describe("a head that contradicts its body", () => {
     ["a byte order mark before a whole answer", bytes(`\ufeff${whole}`, "application/json")],
   ])("%s", async (_, reply) => {
     for (const streaming of [true, false]) {
-      const ending = await ask(reply, { stream: streaming });
+      const ending = await runAgainstServer(reply, { stream: streaming });
       expect(outcomeOf(ending).status).toBe("completed");
       expect(JSON.stringify(ending.events)).toContain("Hi");
     }
@@ -71,9 +71,15 @@ describe("a head that contradicts its body", () => {
 
   test("may repeat its header", async () => {
     const twice = { "content-type": ["text/event-stream", "text/event-stream"] } as unknown as Record<string, string>;
-    expect(outcomeOf(await ask({ headers: twice, chunks: [{ bytes: streamed }] })).status).toBe("completed");
+    expect(outcomeOf(await runAgainstServer({ headers: twice, chunks: [{ bytes: streamed }] })).status).toBe(
+      "completed",
+    );
     const again = { "retry-after": ["7", "9"] } as unknown as Record<string, string>;
-    const { fault } = await ask({ status: 429, headers: again, chunks: [{ json: { error: { message: "no" } } }] });
+    const { fault } = await runAgainstServer({
+      status: 429,
+      headers: again,
+      chunks: [{ json: { error: { message: "no" } } }],
+    });
     expect(fault?.reason).toBe(FaultReason.RATE_LIMITED);
     // The rest of the time when the fault reaches the client.
     expect(fault?.retryAfterMs).toBeGreaterThan(0);
@@ -86,13 +92,13 @@ describe("a head that contradicts its body", () => {
     ["a page called a stream", bytes("\n<!doctype html>")],
     ["an image", bytes("x", "image/png")],
   ])("with %s is no answer: another endpoint is called", async (_, reply) => {
-    expect((await ask(reply)).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
-    expect(readItems(await ask(reply, { fallback: true }))).toEqual(["Good."]);
+    expect((await runAgainstServer(reply)).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(readItems(await runAgainstServer(reply, { fallback: true }))).toEqual(["Good."]);
   });
 
   test("may call an error in JSON a stream", async () => {
     const reply = bytes(JSON.stringify({ error: { message: "slow", code: 429 } }));
-    expect((await ask(reply)).fault?.reason).toBe(FaultReason.RATE_LIMITED);
+    expect((await runAgainstServer(reply)).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });
 });
 
@@ -108,14 +114,14 @@ test("Gemini without server-sent events: one array of all chunks", async () => {
     ],
   };
   const text = JSON.stringify([chunk("Hi, "), chunk("you."), call]).replace('"n":1', '"n":12345678901234567890');
-  const ending = await ask(bytes(text, "application/json"), { dialect: "gemini" });
+  const ending = await runAgainstServer(bytes(text, "application/json"), { dialect: "gemini" });
   expect(readItems(ending)).toEqual(["Hi, you.", { call: "f", arguments: '{"n":12345678901234567890}' }]);
   expect(
-    (await ask(reply(chunk("Hi"), { error: { code: 503, status: "UNAVAILABLE" } }), { dialect: "gemini" })).fault
-      ?.reason,
+    (await runAgainstServer(reply(chunk("Hi"), { error: { code: 503, status: "UNAVAILABLE" } }), { dialect: "gemini" }))
+      .fault?.reason,
   ).toBe(FaultReason.PROVIDER_OVERLOADED);
   for (const half of ["[", '[{"candidates":[', "[]", "[1]"])
-    expect((await ask(bytes(half, "application/json"), { dialect: "gemini" })).fault?.reason).toBe(
+    expect((await runAgainstServer(bytes(half, "application/json"), { dialect: "gemini" })).fault?.reason).toBe(
       FaultReason.PROVIDER_FAILED,
     );
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, chatChunk } from "../../../support/providers/upstream.js";
-import { ask, hi, outcomeOf, readItems, stop, stream } from "./odd-server.js";
+import { runAgainstServer, greetingChunk, outcomeOf, readItems, stopChunk, stream } from "./odd-server.js";
 import { itemsOf } from "../../asking.js";
 
 describe("the finish reason", () => {
@@ -24,25 +24,27 @@ describe("the finish reason", () => {
     ["insufficient_system_resource", FaultReason.PROVIDER_OVERLOADED],
     ["function_call_filter: MALFORMED_FUNCTION_CALL", FaultReason.PROVIDER_FAILED],
   ])("%s", async (finish, expected) => {
-    const ending = await ask(stream(hi, chatChunk({}, finish), "[DONE]"));
+    const ending = await runAgainstServer(stream(greetingChunk, chatChunk({}, finish), "[DONE]"));
     if (typeof expected === "number") expect(ending.fault?.reason).toBe(expected);
     else expect(outcomeOf(ending).reason ?? outcomeOf(ending).status).toBe(expected);
     if (typeof expected === "number")
-      expect(readItems(await ask(stream(chatChunk({}, finish), "[DONE]"), { fallback: true }))).toEqual(["Good."]);
+      expect(readItems(await runAgainstServer(stream(chatChunk({}, finish), "[DONE]"), { fallback: true }))).toEqual([
+        "Good.",
+      ]);
   });
 });
 
 describe("a chat server's answer", () => {
   test("of Mistral has reasoning in a part of the content", async () => {
     const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
-    const streamed = await ask(
+    const streamed = await runAgainstServer(
       stream(
         chatChunk({ role: "assistant", content: "" }),
         chatChunk({ content: [thinking("They want ")] }),
         chatChunk({ content: [thinking("the time.")] }),
         chatChunk({ content: [{ type: "text", text: "It is " }] }),
         chatChunk({ content: "noon." }),
-        stop,
+        stopChunk,
         "[DONE]",
       ),
     );
@@ -53,12 +55,12 @@ describe("a chat server's answer", () => {
       { type: "reference", reference_ids: [1] },
     ];
     const reply = { chunks: [{ json: { choices: [{ message: { content }, finish_reason: "stop" }] } }] };
-    expect(readItems(await ask(reply))).toEqual([{ thought: "Hm." }, "Noon."]);
+    expect(readItems(await runAgainstServer(reply))).toEqual([{ thought: "Hm." }, "Noon."]);
   });
 
   test("of Azure has filter results first, and in chunks without text", async () => {
     const filter = { hate: { filtered: false, severity: "safe" } };
-    const ending = await ask(
+    const ending = await runAgainstServer(
       stream(
         {
           choices: [],
@@ -68,7 +70,7 @@ describe("a chat server's answer", () => {
           object: "",
           prompt_filter_results: [{ prompt_index: 0, content_filter_results: filter }],
         },
-        hi,
+        greetingChunk,
         {
           choices: [
             {
@@ -100,28 +102,34 @@ describe("a chat server's answer", () => {
       { call: "g", arguments: "{}" },
     ];
     const pieces = [piece("f", '{"a":1}'), piece("f", '{"a":2}'), piece("g", "{}")];
-    expect(readItems(await ask(stream(chatChunk({ tool_calls: pieces }), chatChunk({}, "tool_calls"))))).toEqual(calls);
+    expect(
+      readItems(await runAgainstServer(stream(chatChunk({ tool_calls: pieces }), chatChunk({}, "tool_calls")))),
+    ).toEqual(calls);
     const apart = pieces.map((one) => chatChunk({ tool_calls: [one] }));
-    expect(readItems(await ask(stream(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
+    expect(readItems(await runAgainstServer(stream(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
   });
 
   test("with a name in every piece of a call is one call", async () => {
     const piece = (json: string) =>
       chatChunk({ tool_calls: [{ index: 0, id: "", function: { name: "f", arguments: json } }] });
-    const ending = await ask(stream(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")));
+    const ending = await runAgainstServer(
+      stream(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")),
+    );
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":{}}' }]);
   });
 
   test("with two calls of one id has two calls", async () => {
     const piece = (index: number) => ({ index, id: "call_1", function: { name: "f", arguments: "{}" } });
-    const ending = await ask(stream(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")));
+    const ending = await runAgainstServer(
+      stream(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")),
+    );
     const ids = itemsOf(ending.events).map((item) => item.call_id);
     expect([ids[0], new Set(ids).size]).toEqual(["call_1", 2]);
   });
 
   test("with a finish reason in every chunk goes on while text comes", async () => {
     const word: Chunk = { afterMs: 400, sse: [chatChunk({ content: "x" }, "stop")] };
-    const ending = await ask(
+    const ending = await runAgainstServer(
       { chunks: [word, word, word, word, { sse: ["[DONE]"] }] },
       { timeouts: { idle_ms: 1_000 } },
     );
@@ -138,7 +146,7 @@ describe("a chat server's answer", () => {
       ],
     };
     const cited = async (...chunks: readonly unknown[]) => {
-      const [item] = itemsOf((await ask(stream(...chunks, "[DONE]"))).events);
+      const [item] = itemsOf((await runAgainstServer(stream(...chunks, "[DONE]"))).events);
       return (item?.content as { annotations: unknown }[] | undefined)?.[0]?.annotations;
     };
     expect(
@@ -228,7 +236,7 @@ describe("figures", () => {
       { inputTokens: 9, outputTokens: 5 },
     ],
   ])("of %s", async (_, usage, expected) => {
-    const ending = await ask(stream(hi, stop, { choices: [], usage }, "[DONE]"));
+    const ending = await runAgainstServer(stream(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
     expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
     expect(outcomeOf(ending).usage?.estimated).toBeUndefined();
   });
@@ -236,12 +244,12 @@ describe("figures", () => {
   test.each<[string, readonly unknown[]]>([
     [
       "in the last delta",
-      [hi, chatChunk({ content: "" }, "stop", { usage: { prompt_tokens: 9, completion_tokens: 5 } })],
+      [greetingChunk, chatChunk({ content: "" }, "stop", { usage: { prompt_tokens: 9, completion_tokens: 5 } })],
     ],
     [
       "in the choice",
       [
-        hi,
+        greetingChunk,
         {
           choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: { prompt_tokens: 9, completion_tokens: 5 } }],
         },
@@ -255,6 +263,9 @@ describe("figures", () => {
       ],
     ],
   ])("%s", async (_, events) => {
-    expect(outcomeOf(await ask(stream(...events, "[DONE]"))).usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
+    expect(outcomeOf(await runAgainstServer(stream(...events, "[DONE]"))).usage).toMatchObject({
+      inputTokens: 9,
+      outputTokens: 5,
+    });
   });
 });

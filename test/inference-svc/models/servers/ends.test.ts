@@ -1,7 +1,15 @@
 /** How servers end their answers: a certainly whole answer is accepted, a possibly truncated one is a failure. */
 import { describe, expect, test } from "@jest/globals";
 import { chatChunk } from "../../../support/providers/upstream.js";
-import { type AskOptions, ask, bytes, hi, outcomeOf, readItems, stop } from "./odd-server.js";
+import {
+  type OddServerOptions,
+  runAgainstServer,
+  bytes,
+  greetingChunk,
+  outcomeOf,
+  readItems,
+  stopChunk,
+} from "./odd-server.js";
 
 const event = (value: unknown): string => `data: ${typeof value === "string" ? value : JSON.stringify(value)}\n\n`;
 const done = event("[DONE]");
@@ -18,15 +26,15 @@ const claude = (more: object = {}) =>
 const typeOf = (text: string): string => (text.startsWith("{") ? "application/json" : "text/event-stream");
 
 describe("a certainly whole answer is complete", () => {
-  test.each<[string, string, AskOptions]>([
-    ["[DONE] without a finish reason", event(hi) + done, {}],
+  test.each<[string, string, OddServerOptions]>([
+    ["[DONE] without a finish reason", event(greetingChunk) + done, {}],
     [
       "[DONE] after usage, without a finish reason",
-      event(hi) + event({ choices: [], usage: counted(3, 1) }) + done,
+      event(greetingChunk) + event({ choices: [], usage: counted(3, 1) }) + done,
       {},
     ],
-    ["[DONE] without a line feed", `${event(hi)}data: [DONE]`, {}],
-    ["a last event without a line feed", `${event(hi)}data: ${JSON.stringify(stop)}`, {}],
+    ["[DONE] without a line feed", `${event(greetingChunk)}data: [DONE]`, {}],
+    ["a last event without a line feed", `${event(greetingChunk)}data: ${JSON.stringify(stopChunk)}`, {}],
     ["a JSON body whose finish reason is absent", wholeChat({}), {}],
     ["a JSON body whose finish reason is null", wholeChat({ finish_reason: null }), {}],
     ["a JSON body whose finish reason is empty", wholeChat({ finish_reason: "" }), {}],
@@ -34,21 +42,21 @@ describe("a certainly whole answer is complete", () => {
     ["a JSON body of Anthropic with null", claude({ stop_reason: null }), { dialect: "messages" }],
     ["a JSON body of Anthropic without a reason", claude(), { dialect: "messages" }],
   ])("%s", async (_, text, options) => {
-    const ending = await ask(bytes(text, typeOf(text)), options);
+    const ending = await runAgainstServer(bytes(text, typeOf(text)), options);
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
   test("a whole call, then [DONE] without a finish reason", async () => {
-    const ending = await ask(bytes(event(called('{"a":1}')) + done));
+    const ending = await runAgainstServer(bytes(event(called('{"a":1}')) + done));
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":1}' }]);
     expect(outcomeOf(ending).status).toBe("completed");
   });
 });
 
 describe("a possibly truncated or empty answer is a failure", () => {
-  test.each<[string, string, string, AskOptions]>([
-    ["the end of the connection alone", event(hi), "Provider connection lost", {}],
-    ["half of a last event", `${event(hi)}data: {"choices":[{"delta":`, "Provider connection lost", {}],
+  test.each<[string, string, string, OddServerOptions]>([
+    ["the end of the connection alone", event(greetingChunk), "Provider connection lost", {}],
+    ["half of a last event", `${event(greetingChunk)}data: {"choices":[{"delta":`, "Provider connection lost", {}],
     ["half of a call, then [DONE]", event(called('{"a":')) + done, "Provider connection lost", {}],
     ["[DONE] after a role alone", event(chatChunk({ role: "assistant" })) + done, "Provider returned error", {}],
     ["[DONE] alone", done, "Provider returned error", {}],
@@ -57,7 +65,7 @@ describe("a possibly truncated or empty answer is a failure", () => {
     ["a message without content", wholeChat({}, { content: null }), "Provider returned error", {}],
     ["Gemini's stream without a reason", event(gemini()), "Provider connection lost", { dialect: "gemini" }],
   ])("%s", async (_, text, message, options) => {
-    const { fault } = await ask(bytes(text, typeOf(text)), options);
+    const { fault } = await runAgainstServer(bytes(text, typeOf(text)), options);
     expect(fault?.message).toBe(message);
   });
 });
@@ -66,8 +74,8 @@ describe("a possibly truncated or empty answer is a failure", () => {
 test.each([
   [
     "chat",
-    event(hi) +
-      event(stop) +
+    event(greetingChunk) +
+      event(stopChunk) +
       event({ choices: [], usage: counted(9, 5) }) +
       event({ choices: [], usage: counted(0, 0) }) +
       done,
@@ -96,6 +104,6 @@ test.each([
       .join(""),
   ],
 ])("zeros at the end of a stream of %s take no count back", async (dialect, text) => {
-  const outcome = outcomeOf(await ask(bytes(text), { dialect }));
+  const outcome = outcomeOf(await runAgainstServer(bytes(text), { dialect }));
   expect(outcome.usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../../support/providers/upstream.js";
-import { ask, bytes, readItems, stream } from "./odd-server.js";
+import { runAgainstServer, bytes, readItems, stream } from "./odd-server.js";
 
 describe("errors", () => {
   const html = "<html><head><title>502 Bad Gateway</title></head></html>";
@@ -208,11 +208,11 @@ describe("errors", () => {
       true,
     ],
   ])("%s", async (_, answer, reason, shown, moves) => {
-    const { fault, rejected } = await ask(answer);
+    const { fault, rejected } = await runAgainstServer(answer);
     expect([fault?.reason, rejected]).toEqual([reason, true]);
     if (shown) expect(fault?.message).toMatch(shown);
     else expect(fault?.message).toBe(new Fault(reason).message);
-    const moved = await ask(answer, { fallback: true });
+    const moved = await runAgainstServer(answer, { fallback: true });
     expect(moved.fault?.reason ?? readItems(moved)).toEqual(moves ? ["Good."] : reason);
   });
 });

@@ -1,9 +1,9 @@
 /** A server that answers in an unusual way, and what a reader gets from it. */
 import type { Outcome } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, chatChunk, chatStream, startUpstream } from "../../../support/providers/upstream.js";
-import { type Ending, asking, testConfig, itemsOf, openEngine, run } from "../../asking.js";
+import { type TurnResult, testRequest, testConfig, itemsOf, openEngine, runTestTurn } from "../../asking.js";
 
-export interface AskOptions {
+export interface OddServerOptions {
   /** Dialect of the server, chat by default. */
   readonly dialect?: string;
   readonly stream?: boolean;
@@ -14,7 +14,7 @@ export interface AskOptions {
 }
 
 /** Runs a turn over the whole stack and real sockets. */
-export async function ask(reply: Reply, asked: AskOptions = {}): Promise<Ending> {
+export async function runAgainstServer(reply: Reply, asked: OddServerOptions = {}): Promise<TurnResult> {
   const { dialect = "chat", stream = true, fallback, timeouts } = asked;
   const [odd, good] = await Promise.all([startUpstream([reply]), startUpstream([chatStream("Good.")])]);
   const provider = (id: string, url: string) => ({ id, base_url: `${url}/v1`, api_keys: ["k"] });
@@ -28,7 +28,7 @@ export async function ask(reply: Reply, asked: AskOptions = {}): Promise<Ending>
     }),
   );
   try {
-    return await run(engine.turn, asking({ stream }));
+    return await runTestTurn(engine.turn, testRequest({ stream }));
   } finally {
     await Promise.all([engine.upstreams.close(), odd.stop(), good.stop()]);
   }
@@ -41,14 +41,14 @@ const joined = (parts: unknown) =>
     .join("");
 
 /** The visible text of the items. Fails unless the items are in the order required by clients. */
-export const readItems = ({ events }: Ending): readonly unknown[] =>
+export const readItems = ({ events }: TurnResult): readonly unknown[] =>
   itemsOf(events).map(({ type, name, content, arguments: json }) => {
     if (type === "reasoning") return { thought: joined(content) };
     return type === "function_call" ? { call: name, arguments: json } : joined(content);
   });
 
 /** How the turn ended: once, and with nothing after it. */
-export function outcomeOf({ events, fault }: Ending): Outcome {
+export function outcomeOf({ events, fault }: TurnResult): Outcome {
   if (fault) throw fault;
   const [end, ...others] = events.filter((event) => event.type === "end");
   if (!end || others.length > 0 || events.at(-1) !== end) throw new Error(`${others.length + 1} ends`);
@@ -63,5 +63,5 @@ export const bytes = (text: string | Uint8Array, type = "text/event-stream"): Re
 
 export const stream = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: events }] });
 
-export const hi = chatChunk({ content: "Hi" });
-export const stop = chatChunk({}, "stop");
+export const greetingChunk = chatChunk({ content: "Hi" });
+export const stopChunk = chatChunk({}, "stop");

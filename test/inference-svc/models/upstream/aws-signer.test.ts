@@ -9,8 +9,8 @@ import { AwsSigner } from "@sluice/inference-svc/models/upstream/credentials/aws
 import { fixedCredential } from "@sluice/inference-svc/models/upstream/credentials/source.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
-import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
+import { converseAnswer, converseStart, endEvents, converseTextBlock } from "../dialects/converse-translation.js";
 
 const credentials = {
   region: "us-east-1",
@@ -113,7 +113,7 @@ describe("signing over a socket", () => {
 
   const hi: Reply = {
     headers: { "content-type": "application/vnd.amazon.eventstream" },
-    chunks: [{ bytes: Buffer.concat([converseStart(), ...converseTextBlock(0, "Hi"), ...ended("end_turn")]) }],
+    chunks: [{ bytes: Buffer.concat([converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents("end_turn")]) }],
   };
   const hourMs = 3_600_000;
   const refusal = (aheadMs: number): Reply => ({
@@ -128,10 +128,10 @@ describe("signing over a socket", () => {
     Date.parse(String(headers["x-amz-date"]).replace(/(....)(..)(..)T(..)(..)(..)/, "$1-$2-$3T$4:$5:$6"));
 
   test.each(["", "/proxy?b=2&a=%C3%A9"])("sends exactly the signed bytes (%s)", async (query) => {
-    const whole = { chunks: [{ json: answer([{ text: "Hi" }]) }] };
+    const whole = { chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] };
     await begin([hi, whole], query);
-    expect((await run(engine.turn, asking({ text: "Zürich 😀" }))).fault).toBeUndefined();
-    expect((await run(engine.turn, asking({ stream: false }))).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest({ text: "Zürich 😀" }))).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest({ stream: false }))).fault).toBeUndefined();
     expect(upstream.requests).toHaveLength(2);
     for (const request of upstream.requests) {
       expect(request.path).toContain("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Fus.");
@@ -144,8 +144,8 @@ describe("signing over a socket", () => {
 
   test("learns the provider's time from its first refusal", async () => {
     await begin([refusal(hourMs), hi]);
-    expect((await run(engine.turn, asking())).fault).toBeUndefined();
-    expect((await run(engine.turn, asking())).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest())).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest())).fault).toBeUndefined();
     const [first, again, ...later] = upstream.requests.map(signedAt);
     expect(later).toHaveLength(1);
     for (const time of [again, ...later]) {
@@ -163,21 +163,24 @@ describe("signing over a socket", () => {
     const { chunks = [], ...head } = refusal(hourMs);
     const later = { ...head, chunks: chunks.map((chunk) => ({ ...chunk, after: both })) };
     upstream.script([later, later, hi]);
-    const endings = await Promise.all([run(engine.turn, asking()), run(engine.turn, asking())]);
+    const endings = await Promise.all([
+      runTestTurn(engine.turn, testRequest()),
+      runTestTurn(engine.turn, testRequest()),
+    ]);
     expect(endings.map(({ fault }) => fault)).toEqual([undefined, undefined]);
     expect(upstream.requests).toHaveLength(4);
   });
 
   test("does so once: a second refusal by the same clock has another reason", async () => {
     await begin([refusal(hourMs)]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(upstream.requests).toHaveLength(2);
   });
 
   test("with the right time keeps a refusal, without credentials", async () => {
     await begin([refusal(0)]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(upstream.requests).toHaveLength(1);
     const seen = JSON.stringify([fault?.message, String(fault?.cause), fault?.metadata, engine.warnings]);
     for (const secret of [credentials.access_key_id, credentials.secret_access_key]) expect(seen).not.toContain(secret);

@@ -25,10 +25,23 @@ import {
   sse,
   startUpstream,
 } from "../../../support/providers/upstream.js";
-import { type Ending, type Engine, asking, testConfig, newScope, openEngine, run, untilOpen } from "../../asking.js";
+import {
+  type TurnResult,
+  type Engine,
+  testRequest,
+  testConfig,
+  newScope,
+  openEngine,
+  runTestTurn,
+  openAnswer,
+} from "../../asking.js";
 import { cohereEnd, cohereStart, cohereTextBlock, wholeCohere } from "../dialects/cohere-translation.js";
-import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";
-import { chunk as geminiChunk, last as geminiLast, geminiTextPart } from "../dialects/gemini-translation.js";
+import { converseAnswer, converseStart, endEvents, converseTextBlock } from "../dialects/converse-translation.js";
+import {
+  geminiStreamChunk as geminiChunk,
+  lastGeminiChunk as geminiLast,
+  geminiTextPart,
+} from "../dialects/gemini-translation.js";
 import * as messages from "../dialects/messages-translation.js";
 import { completed, messageItem } from "../../features/guardrails/reading.js";
 
@@ -45,7 +58,7 @@ async function begin(replies: readonly Reply[], settings: Parameters<typeof test
 }
 
 /** The text of a streamed or a whole answer. */
-const said = ({ events }: Ending): string[] =>
+const said = ({ events }: TurnResult): string[] =>
   events.flatMap((event) =>
     event.type === "item.end" ? (event.item.content as { text: string }[]).map(({ text }) => text) : [],
   );
@@ -104,7 +117,7 @@ describe("answers in a coding", () => {
     const whole = chatAnswer({ role: "assistant", content: "Grüße aus 東京" });
     await begin([packed(chatStream("Grüße ", "aus 東京"), coding, pack), packed(whole, coding, pack)]);
     for (const stream of [true, false]) {
-      const ending = await run(engine.turn, asking({ stream }));
+      const ending = await runTestTurn(engine.turn, testRequest({ stream }));
       expect([ending.fault, said(ending)]).toEqual([undefined, ["Grüße aus 東京"]]);
     }
     expect(upstream.requests[0]?.headers["accept-encoding"]).toBe("identity");
@@ -146,14 +159,14 @@ describe("answers in a coding", () => {
       "converse",
       {
         ...frames,
-        chunks: [{ bytes: Buffer.concat([converseStart(), ...converseTextBlock(0, "Hi"), ...ended("end_turn")]) }],
+        chunks: [{ bytes: Buffer.concat([converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents("end_turn")]) }],
       },
-      { chunks: [{ json: answer([{ text: "Hi" }]) }] },
+      { chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] },
     ],
   ])("of the dialect %s", async (dialect, streamed, whole) => {
     await begin([gzipped(streamed), gzipped(whole)], { dialect });
     for (const stream of [true, false]) {
-      const ending = await run(engine.turn, asking({ stream }));
+      const ending = await runTestTurn(engine.turn, testRequest({ stream }));
       expect([ending.fault, said(ending)]).toEqual([undefined, ["Hi"]]);
     }
   });
@@ -161,19 +174,19 @@ describe("answers in a coding", () => {
   test("an error keeps its status and its words", async () => {
     const error = { error: { message: "tools.0: unknown field", type: "invalid_request_error" } };
     await begin([gzipped({ status: 400, chunks: [{ json: error }] })]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, "tools.0: unknown field"]);
   });
 
   test.each(["zstd", "gzip"])("an error that cannot be unpacked (%s) keeps its status", async (coding) => {
     const headers = { "content-type": "application/json", "content-encoding": coding };
     await begin([{ status: 429, headers, chunks: [{ bytes: "nonsense" }] }]);
-    expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.RATE_LIMITED);
+    expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });
 
   test("connections are used again", async () => {
     await begin([gzipped(chatStream("Hi"))]);
-    for (let count = 0; count < 5; count++) await run(engine.turn, asking());
+    for (let count = 0; count < 5; count++) await runTestTurn(engine.turn, testRequest());
     expect(upstream.openSockets).toBeLessThanOrEqual(2);
   });
 });
@@ -197,7 +210,7 @@ describe("a stream in a coding", () => {
       },
     ]);
     const { scope, abort } = newScope();
-    const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
     const one = await batches.next();
     expect(one.value).toMatchObject([{ type: "start" }, { type: "item.start" }, { type: "text.delta", delta: "Hi" }]);
     release();
@@ -210,7 +223,7 @@ describe("a stream in a coding", () => {
     const bytes = Buffer.concat(await flushed(createGzip(), sse(hi), sse(stop, "[DONE]")));
     const chunks = Array.from(bytes, (byte) => ({ bytes: Uint8Array.of(byte), after: new Promise(setImmediate) }));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks }]);
-    expect(said(await run(engine.turn, asking()))).toEqual(["Hi"]);
+    expect(said(await runTestTurn(engine.turn, testRequest()))).toEqual(["Hi"]);
   });
 
   test.each<[string, Partial<Reply>]>([
@@ -223,13 +236,13 @@ describe("a stream in a coding", () => {
       { ...how, headers, chunks: [{ bytes: first ?? "" }] },
       { ...how, headers, chunks: [{ bytes: first ?? "" }, { bytes: second ?? "" }] },
     ]);
-    const broken = await run(engine.turn, asking());
+    const broken = await runTestTurn(engine.turn, testRequest());
     expect([broken.fault?.reason, broken.fault?.message]).toEqual([
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",
     ]);
     // After it, nothing is missing but the usage.
-    const { fault, events } = await run(engine.turn, asking());
+    const { fault, events } = await runTestTurn(engine.turn, testRequest());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
@@ -240,7 +253,9 @@ describe("a stream in a coding", () => {
     );
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
     await begin([{ headers, chunks: [{ bytes: bytes.subarray(0, -20) }] }]);
-    expect((await run(engine.turn, asking({ stream: false }))).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect((await runTestTurn(engine.turn, testRequest({ stream: false }))).fault?.reason).toBe(
+      FaultReason.PROVIDER_FAILED,
+    );
   });
 
   test.each<[string, string | Uint8Array, string, string]>([
@@ -255,7 +270,7 @@ describe("a stream in a coding", () => {
     ["over another", gzipSync(gzipSync(sse(hi, stop))), "gzip, gzip", "content-encoding gzip, gzip"],
   ])("in one %s is no answer", async (_, bytes, coding, detail) => {
     await begin([{ headers: { "content-encoding": coding }, chunks: [{ bytes }] }]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect([fault?.reason, (fault?.cause as Error | undefined)?.message]).toEqual([
       FaultReason.PROVIDER_FAILED,
       detail,
@@ -268,7 +283,7 @@ describe("limits count the unpacked bytes", () => {
     const bytes = gzipSync(`{"a":"${"x".repeat(65 * 1024 * 1024)}"}`);
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
     await begin([{ headers, chunks: [{ bytes }] }]);
-    const { fault } = await run(engine.turn, asking({ stream: false }));
+    const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false }));
     expect([fault?.reason, (fault?.cause as Error | undefined)?.message]).toEqual([
       FaultReason.PROVIDER_FAILED,
       "answer of more than 67108864 bytes",
@@ -278,7 +293,7 @@ describe("limits count the unpacked bytes", () => {
   test("an error page above 64 KiB is not read", async () => {
     const headers = { "content-type": "text/html", "content-encoding": "br" };
     await begin([{ status: 400, headers, chunks: [{ bytes: brotliCompressSync("x".repeat(65_537)) }], hang: true }]);
-    expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.INVALID_REQUEST);
+    expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.INVALID_REQUEST);
   });
 
   test("a slow reader pauses the provider, and gets everything in the end", async () => {
@@ -288,7 +303,7 @@ describe("limits count the unpacked bytes", () => {
     const pieces = await flushed(createGzip({ level: 0 }), ...parts, sse(stop, "[DONE]"));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: pieces.map((bytes) => ({ bytes })) }]);
     const { scope, abort } = newScope();
-    const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
     await batches.next();
     let characters = words.length;
     const ahead = async () => (await waitUntilStable(() => upstream.bytesWritten)) - characters;
@@ -312,7 +327,7 @@ describe("limits count the unpacked bytes", () => {
     const [first] = await flushed(createGzip(), sse(hi));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: [{ bytes: first ?? "" }], hang: true }]);
     const { scope, abort } = newScope();
-    await untilOpen(engine.turn(asking(), scope));
+    await openAnswer(engine.turn(testRequest(), scope));
     const closed = upstream.nextClose();
     abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED));
     await closed;

@@ -9,7 +9,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
-import { type Engine, asking, testConfig, openEngine, run, untilOpen } from "../../asking.js";
+import { type Engine, testRequest, testConfig, openEngine, runTestTurn, openAnswer } from "../../asking.js";
 
 /** Work of another key waits from this call on, so nothing is read at once. */
 const occupy = () => eventLoop.wait("another key", () => {});
@@ -88,7 +88,7 @@ describe("in a busy process", () => {
     occupy();
     for (const word of said) say(word);
     expect([flow.paused, words]).toEqual([stopped, []]);
-    await untilOpen(answer);
+    await openAnswer(answer);
     expect([flow.paused, words]).toEqual([false, said]);
     signal.abort(new Error("over"));
   });
@@ -97,7 +97,7 @@ describe("in a busy process", () => {
     const { exchange, flow, answer, say } = openExchange();
     occupy();
     for (const word of ["a", "[DONE]"]) say(word);
-    await untilOpen(answer);
+    await openAnswer(answer);
     while (eventLoop.waiting > 0) await new Promise(setImmediate);
     expect([flow.paused, flow.closed]).toEqual([false, false]);
     exchange.onResponseEnd();
@@ -136,7 +136,7 @@ describe("over a real connection", () => {
     upstream = await startUpstream([chatStream(...words)]);
     engine = openEngine(testConfig({ url: upstream.url }));
     const occupied = setInterval(occupy);
-    const { events } = await run(engine.turn, asking());
+    const { events } = await runTestTurn(engine.turn, testRequest());
     clearInterval(occupied);
     const said = events.map((event) => (event.type === "text.delta" ? event.delta : "")).join("");
     expect(said).toBe(words.join(""));

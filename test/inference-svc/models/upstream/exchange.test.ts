@@ -23,14 +23,14 @@ import { cohereDelta, cohereEnd } from "../dialects/cohere-translation.js";
 import * as gemini from "../dialects/gemini-translation.js";
 import {
   type Engine,
-  asking,
+  testRequest,
   testConfig,
   itemsOf,
   maskIds,
   newScope,
   openEngine,
-  run,
-  untilOpen,
+  runTestTurn,
+  openAnswer,
 } from "../../asking.js";
 
 let upstream: Upstream;
@@ -67,7 +67,7 @@ const error = (
 describe("a request to a provider", () => {
   test("is a post with the key, and without any data of the caller", async () => {
     await begin([chatStream("Hi")]);
-    await run(engine.turn, asking());
+    await runTestTurn(engine.turn, testRequest());
     const [request] = upstream.requests;
     expect([request?.method, request?.path]).toEqual(["POST", "/v1/chat/completions"]);
     expect(request?.headers).toMatchObject({
@@ -86,9 +86,9 @@ describe("a request to a provider", () => {
 
   test("uses several keys in rotation, a refused key rests; without a key there is no header", async () => {
     await begin([chatStream("Hi")], { provider: { api_keys: ["a", "b"] } });
-    for (let count = 0; count < 3; count++) await run(engine.turn, asking());
+    for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, testRequest());
     upstream.script([error(401), chatStream("Hi")]);
-    for (let count = 0; count < 3; count++) await run(engine.turn, asking());
+    for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, testRequest());
     // b is refused at its second turn: the turn goes on with a, and b is left out from then on.
     expect(engine.errors).toEqual([{ provider: "acme", key: 1, status: 401, rests_ms: 60_000 }]);
     expect(upstream.requests.map((request) => request.headers.authorization)).toEqual(
@@ -96,7 +96,7 @@ describe("a request to a provider", () => {
     );
     await engine.upstreams.close();
     engine = openEngine(testConfig({ url: upstream.url, provider: { api_keys: undefined } }));
-    await run(engine.turn, asking());
+    await runTestTurn(engine.turn, testRequest());
     expect(upstream.requests.at(-1)?.headers.authorization).toBeUndefined();
   });
 
@@ -108,7 +108,7 @@ describe("a request to a provider", () => {
     async (status, body) => {
       await begin([error(status, body), chatStream("Hi")]);
       for (let count = 0; count < 2; count++) {
-        const { events, fault } = await run(engine.turn, asking());
+        const { events, fault } = await runTestTurn(engine.turn, testRequest());
         expect(fault).toBeUndefined();
         expect(itemsOf(events)).toHaveLength(1);
       }
@@ -120,16 +120,16 @@ describe("a request to a provider", () => {
 
   test("is not repeated for another field, nor twice for stream_options", async () => {
     await begin([error(400, { error: { message: "Unknown parameter: 'stream'." } })]);
-    expect((await run(engine.turn, asking())).fault?.attemptStatus).toBe(400);
+    expect((await runTestTurn(engine.turn, testRequest())).fault?.attemptStatus).toBe(400);
     expect(upstream.requests).toHaveLength(1);
     upstream.script([error(400, { error: { message: "stream_options: Extra inputs are not permitted" } })]);
-    expect((await run(engine.turn, asking())).fault).toBeDefined();
+    expect((await runTestTurn(engine.turn, testRequest())).fault).toBeDefined();
     expect(upstream.requests).toHaveLength(3);
   });
 
   test("reuses connections", async () => {
     await begin([chatStream("Hi")]);
-    for (let count = 0; count < 5; count++) await run(engine.turn, asking());
+    for (let count = 0; count < 5; count++) await runTestTurn(engine.turn, testRequest());
     // Two, because the last chunk of an answer may still be under way when the next turn begins.
     expect(upstream.openSockets).toBeLessThanOrEqual(2);
   });
@@ -138,7 +138,7 @@ describe("a request to a provider", () => {
     await begin([chatStream("Hi")]);
     const image = `data:image/png;base64,${"QUJD".repeat(100)}`;
     const input = [{ type: "message", role: "user", content: [{ type: "input_image", image_url: image }] }];
-    const { events } = await run(engine.turn, asking({ input, echoUpstreamBody: true }));
+    const { events } = await runTestTurn(engine.turn, testRequest({ input, echoUpstreamBody: true }));
     expect(events.slice(0, 2).map((event) => event.type)).toEqual(["debug", "start"]);
     const body = events[0]?.type === "debug" ? events[0].bodyJson : "";
     expect(JSON.parse(body)).toMatchObject({
@@ -160,7 +160,7 @@ describe("a request to a provider", () => {
       '{ "type": "mcp", "server_label": "a", "server_url": "https://a.example", "authorization" : "secret \\"1\\"", "headers": {"x-key": "secret-2"} }';
     const tools = [{ type: "hosted" as const, kind: "mcp", spelling: "mcp", json }];
     const input = [{ type: "image_generation_call", id: "i", status: "completed", result: "QUJD".repeat(100) }];
-    const { events } = await run(engine.turn, asking({ input, tools, echoUpstreamBody: true }));
+    const { events } = await runTestTurn(engine.turn, testRequest({ input, tools, echoUpstreamBody: true }));
     const body = events[0]?.type === "debug" ? events[0].bodyJson : "";
     expect(JSON.parse(body)).toMatchObject({
       input: [{ type: "image_generation_call", result: "[redacted]" }],
@@ -189,7 +189,7 @@ describe("the form of an answer", () => {
 
   test("cut at random places, the events are the same", async () => {
     await begin([{ chunks: [{ bytes: script }] }]);
-    const expected = maskIds((await run(engine.turn, asking())).events);
+    const expected = maskIds((await runTestTurn(engine.turn, testRequest())).events);
     const bytes = Buffer.from(script);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 12 }), async (cuts) => {
@@ -201,7 +201,7 @@ describe("the form of an answer", () => {
               .map((end, index) => ({ bytes: bytes.subarray(at[index], end), after: new Promise(setImmediate) })),
           },
         ]);
-        const { events } = await run(engine.turn, asking());
+        const { events } = await runTestTurn(engine.turn, testRequest());
         itemsOf(events);
         expect(maskIds(events)).toEqual(expected);
       }),
@@ -212,20 +212,20 @@ describe("the form of an answer", () => {
   test("one read is one batch", async () => {
     const words = Array.from({ length: 200 }, (_, index) => `word ${index} `);
     await begin([chatStream(...words)]);
-    const { batches, events } = await run(engine.turn, asking());
+    const { batches, events } = await runTestTurn(engine.turn, testRequest());
     expect(events.filter((event) => event.type === "text.delta")).toHaveLength(200);
     expect(batches).toBeLessThan(10);
   });
 
   test("a whole answer to a streamed call is a stream", async () => {
     await begin([chatAnswer({ role: "assistant", content: "Titan." })]);
-    const { events } = await run(engine.turn, asking());
+    const { events } = await runTestTurn(engine.turn, testRequest());
     expect(events.map((event) => event.type)).toEqual(["start", "item.start", "text.delta", "item.end", "end"]);
   });
 
   test("an unrequested stream is a whole answer", async () => {
     await begin([chatStream("One, ", "two.")]);
-    const { events, batches } = await run(engine.turn, asking({ stream: false }));
+    const { events, batches } = await runTestTurn(engine.turn, testRequest({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
     expect(events[1]).toMatchObject({ item: { content: [{ text: "One, two." }] } });
   });
@@ -245,7 +245,7 @@ describe("the form of an answer", () => {
     ]);
     const { scope, abort } = newScope();
     let settled = false;
-    const answer = untilOpen(engine.turn(asking(), scope)).finally(() => {
+    const answer = openAnswer(engine.turn(testRequest(), scope)).finally(() => {
       settled = true;
     });
     await upstream.nextRequest();
@@ -258,7 +258,7 @@ describe("the form of an answer", () => {
 
   test("a connection broken after the finish loses only the usage", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], cut: true }]);
-    const { events, fault } = await run(engine.turn, asking());
+    const { events, fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
@@ -267,7 +267,7 @@ describe("the form of an answer", () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], hang: true }], {
       provider: { timeouts: { idle_ms: 50 } },
     });
-    expect((await run(engine.turn, asking())).events.at(-1)?.type).toBe("end");
+    expect((await runTestTurn(engine.turn, testRequest())).events.at(-1)?.type).toBe("end");
   });
 
   test("the first end wins", async () => {
@@ -278,7 +278,7 @@ describe("the form of an answer", () => {
         ],
       },
     ]);
-    const { events } = await run(engine.turn, asking());
+    const { events } = await runTestTurn(engine.turn, testRequest());
     expect(events.filter((event) => event.type === "end")).toHaveLength(1);
     expect(JSON.stringify(events)).not.toContain("more");
   });
@@ -393,7 +393,7 @@ describe("failures before any output", () => {
   ])("%s", async (_, reply, reason, status) => {
     await begin([reply]);
     for (const stream of [true, false]) {
-      const ending = await run(engine.turn, asking({ stream }));
+      const ending = await runTestTurn(engine.turn, testRequest({ stream }));
       expect([ending.rejected, ending.fault?.reason, ending.fault?.status, ending.fault?.origin]).toEqual([
         true,
         reason,
@@ -406,15 +406,18 @@ describe("failures before any output", () => {
 
   test("an error in the same read as the first words hides them", async () => {
     await begin([{ chunks: [{ bytes: sse(chatChunk({ content: "Hi" }), { error: { message: "x" } }) }] }]);
-    expect(await run(engine.turn, asking())).toMatchObject({ rejected: true, events: [] });
+    expect(await runTestTurn(engine.turn, testRequest())).toMatchObject({ rejected: true, events: [] });
   });
 
   test("without a stream, half an answer is none", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], cut: true }]);
-    expect(await run(engine.turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
+    expect(await runTestTurn(engine.turn, testRequest({ stream: false }))).toMatchObject({
+      rejected: true,
+      events: [],
+    });
     // The single call already fails, without a collector above it.
-    expect(await run(single(), asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
-    expect(await run(single(), asking())).toMatchObject({ rejected: false });
+    expect(await runTestTurn(single(), testRequest({ stream: false }))).toMatchObject({ rejected: true, events: [] });
+    expect(await runTestTurn(single(), testRequest())).toMatchObject({ rejected: false });
   });
 
   test.each([
@@ -425,12 +428,12 @@ describe("failures before any output", () => {
     ["for ever", { "retry-after": "1e99" }, 86_400_000],
   ])("Retry-After: %s", async (_, headers, retryAfterMs) => {
     await begin([error(429, {}, headers)]);
-    expect((await run(single(), asking())).fault?.retryAfterMs).toBe(retryAfterMs);
+    expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
   test("Retry-After: a date", async () => {
     await begin([error(429, {}, { "retry-after": new Date(Date.now() + 60_000).toUTCString() })]);
-    const hintMs = (await run(single(), asking())).fault?.retryAfterMs ?? 0;
+    const hintMs = (await runTestTurn(single(), testRequest())).fault?.retryAfterMs ?? 0;
     expect(hintMs).toBeGreaterThan(50_000);
     expect(hintMs).toBeLessThanOrEqual(60_000);
   });
@@ -438,7 +441,7 @@ describe("failures before any output", () => {
   test("the provider's message is shown, cleaned, for an error of the request", async () => {
     const message = `tools.0: unknown\nfield "x" (see https://internal.example/docs?key=1, http://10.0.0.7:8000/v1), key sk-abcdef123456, host vllm-0.ml.svc.cluster.local:8000, ${"y".repeat(600)}`;
     await begin([error(400, { error: { message } })]);
-    const shown = (await run(engine.turn, asking())).fault?.message ?? "";
+    const shown = (await runTestTurn(engine.turn, testRequest())).fault?.message ?? "";
     expect(shown).toMatch(/^tools\.0: unknown field "x" \(see \[link\]/);
     expect(shown).toHaveLength(500);
     for (const secret of ["internal.example", "10.0.0.7", "sk-abcdef", "cluster.local", "\n"])
@@ -447,7 +450,7 @@ describe("failures before any output", () => {
 
   test.each([401, 429, 500])("the provider's message is not shown for %i", async (status) => {
     await begin([error(status, { error: { message: "secret words", code: "some_code" } })]);
-    const { fault } = await run(engine.turn, asking());
+    const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault?.message).not.toContain("secret");
     expect(fault?.metadata).toMatchObject({ provider_code: "some_code" });
   });
@@ -489,7 +492,7 @@ describe("failures after output", () => {
     ];
     await begin([{ ...reply, chunks }], reply.hang === true ? { provider: { timeouts: { idle_ms: 100 } } } : {});
     const { scope, abort } = newScope();
-    const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
     const first = await batches.next();
     expect(first.value).toMatchObject([{ type: "start" }, { type: "item.start" }, { type: "text.delta", delta: "Hi" }]);
     release();
@@ -541,7 +544,7 @@ describe("a window filled during the answer ends it, like a token limit", () => 
     ],
     [
       "gemini",
-      { sse: [gemini.chunk([gemini.geminiTextPart("Hi")])] },
+      { sse: [gemini.geminiStreamChunk([gemini.geminiTextPart("Hi")])] },
       { sse: [{ error: { code: 400, status: "INVALID_ARGUMENT", message } }] },
     ],
     ["cohere", { sse: [cohereDelta(0, { text: "Hi" })] }, { sse: [cohereEnd("ERROR", { error: message })] }],
@@ -560,7 +563,7 @@ describe("a window filled during the answer ends it, like a token limit", () => 
     await begin([{ headers, chunks: [begun, { ...full, after: taken }] }], { dialect });
     const { scope, abort } = newScope();
     const events: TurnEvent[] = [];
-    for await (const batch of engine.turn(asking(), scope)) {
+    for await (const batch of engine.turn(testRequest(), scope)) {
       events.push(...batch);
       release();
     }
@@ -575,7 +578,7 @@ describe("a window filled during the answer ends it, like a token limit", () => 
 
   test("before the answer it is a failure: the input does not fit", async () => {
     await begin([{ chunks: [{ sse: [{ error: { code: "context_length_exceeded", message } }] }] }]);
-    expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
+    expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
   });
 });
 
@@ -587,7 +590,7 @@ describe("time", () => {
   ])("%s", async (_, timeouts, reply) => {
     await begin([reply], { provider: { timeouts } });
     const closed = upstream.nextClose();
-    const { fault, rejected } = await run(single(), asking());
+    const { fault, rejected } = await runTestTurn(single(), testRequest());
     expect([fault?.reason, rejected]).toEqual([FaultReason.PROVIDER_TIMEOUT, true]);
     await closed;
   });
@@ -598,7 +601,7 @@ describe("time", () => {
   ])("is no longer than the time left for others: %s", async (_, reply) => {
     await begin([reply]);
     const closed = upstream.nextClose();
-    const { fault } = await run(single({ withinMs: 100, last: false }), asking());
+    const { fault } = await runTestTurn(single({ withinMs: 100, last: false }), testRequest());
     expect(fault?.reason).toBe(FaultReason.PROVIDER_TIMEOUT);
     await closed;
   });
@@ -615,7 +618,7 @@ describe("time", () => {
       },
     );
     const asked = upstream.nextRequest();
-    const ending = run(engine.turn, asking());
+    const ending = runTestTurn(engine.turn, testRequest());
     await asked;
     await new Promise((resolve) => setTimeout(resolve, 100));
     release();
@@ -624,7 +627,9 @@ describe("time", () => {
 
   test("without a stream the body may not pause either", async () => {
     await begin([{ chunks: [{ json: {} }], hang: true }], { provider: { timeouts: { idle_ms: 50 } } });
-    expect((await run(engine.turn, asking({ stream: false }))).fault?.reason).toBe(FaultReason.PROVIDER_TIMEOUT);
+    expect((await runTestTurn(engine.turn, testRequest({ stream: false }))).fault?.reason).toBe(
+      FaultReason.PROVIDER_TIMEOUT,
+    );
   });
 });
 
@@ -636,7 +641,7 @@ describe("stopping", () => {
     await begin([reply]);
     const stopOnce = async (stream: boolean) => {
       const asked = newScope();
-      const ending = run(engine.turn, asking({ stream }), asked);
+      const ending = runTestTurn(engine.turn, testRequest({ stream }), asked);
       await upstream.nextRequest();
       const closed = upstream.nextClose();
       const at = performance.now();
@@ -652,7 +657,7 @@ describe("stopping", () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], hang: true }]);
     const stopOnce = async (how: string) => {
       const { scope, abort } = newScope();
-      const batches = engine.turn(asking(), scope)[Symbol.asyncIterator]();
+      const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
       await batches.next();
       const closed = upstream.nextClose();
       const at = performance.now();
@@ -668,7 +673,7 @@ describe("stopping", () => {
     await begin([chatStream("Hi")]);
     const asked = newScope();
     asked.abort.abort(new Error("gone"));
-    expect((await run(engine.turn, asking(), asked)).rejected).toBe(true);
+    expect((await runTestTurn(engine.turn, testRequest(), asked)).rejected).toBe(true);
     expect(upstream.requests).toHaveLength(0);
   });
 });
@@ -680,7 +685,7 @@ describe("bounds", () => {
   test("a slow reader pauses the provider, and gets everything in the end", async () => {
     await begin([{ chunks: [{ bytes: kilobyte, repeat: many }, { sse: [chatChunk({}, "stop"), "[DONE]"] }] }]);
     const { scope, abort } = newScope();
-    const answer = engine.turn(asking(), scope);
+    const answer = engine.turn(testRequest(), scope);
     const batches = answer[Symbol.asyncIterator]();
     await batches.next();
     const settled = await waitUntilStable(() => upstream.bytesWritten);
@@ -708,7 +713,7 @@ describe("bounds", () => {
         ],
       },
     ]);
-    const answer = await untilOpen(engine.turn(asking(), newScope().scope));
+    const answer = await openAnswer(engine.turn(testRequest(), newScope().scope));
     opened.abort();
     let said = "";
     for await (const batch of answer) {
@@ -722,7 +727,9 @@ describe("bounds", () => {
     await begin([
       { headers: { "content-type": "application/json" }, chunks: [{ bytes: megabyte, repeat: 65 }], hang: true },
     ]);
-    expect((await run(engine.turn, asking({ stream: false }))).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect((await runTestTurn(engine.turn, testRequest({ stream: false }))).fault?.reason).toBe(
+      FaultReason.PROVIDER_FAILED,
+    );
   });
 });
 
@@ -737,7 +744,7 @@ test("a connection broken before it carried a byte is tried once more", async ()
   upstream = await startUpstream();
   // The handshake of TLS fails, so no request was sent.
   engine = openEngine(testConfig({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }));
-  const { fault } = await run(engine.turn, asking());
+  const { fault } = await runTestTurn(engine.turn, testRequest());
   expect([connections, fault?.reason]).toEqual([2, FaultReason.PROVIDER_FAILED]);
   server.close();
 });
@@ -746,7 +753,7 @@ test("a provider without a listener is a failure", async () => {
   upstream = await startUpstream();
   await upstream.stop();
   engine = openEngine(testConfig({ url: upstream.url }));
-  expect(await run(engine.turn, asking())).toMatchObject({
+  expect(await runTestTurn(engine.turn, testRequest())).toMatchObject({
     rejected: true,
     fault: { reason: FaultReason.PROVIDER_FAILED, message: "Provider returned error" },
   });

@@ -16,7 +16,7 @@ import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/r
 import { boundCost } from "@sluice/inference-svc/models/routing/price/worst-cost.js";
 import { Catalog } from "@sluice/inference-svc/models/routing/catalog.js";
 import { type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import { asking, testConfig, openEngine, run } from "../../asking.js";
+import { testRequest, testConfig, openEngine, runTestTurn } from "../../asking.js";
 
 const edits = '{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}';
 const compaction = '[{"type":"compaction","compact_threshold":1000}]';
@@ -35,7 +35,7 @@ const sdk: Write = (request, target, drop) => callOptions(request, target, drop,
 
 function write(translate: Write, target: Target, request = all) {
   const notSent: string[] = [];
-  const body = translate(asking(request), target, (path) => void notSent.push(path));
+  const body = translate(testRequest(request), target, (path) => void notSent.push(path));
   return { body: (typeof body === "string" ? JSON.parse(body) : body) as Record<string, unknown>, notSent };
 }
 
@@ -186,7 +186,7 @@ describe("bounds of a provider", () => {
 
 describe("the header anthropic-beta", () => {
   const header = (request: Partial<TurnRequest>, target = vendor) =>
-    betaHeader(asking(request), target)?.["anthropic-beta"];
+    betaHeader(testRequest(request), target)?.["anthropic-beta"];
 
   test("has the names of the request, and the name needed for edits", () => {
     expect(header({ anthropicBetas: ["a", "b"] })).toBe("a,b");
@@ -210,8 +210,8 @@ describe("the header anthropic-beta", () => {
         ],
       }),
     );
-    await run(engine.turn, asking({ anthropicBetas: ["a", "b"] }));
-    await run(engine.turn, asking({}));
+    await runTestTurn(engine.turn, testRequest({ anthropicBetas: ["a", "b"] }));
+    await runTestTurn(engine.turn, testRequest({}));
     await engine.upstreams.close();
     expect(upstream.requests.map(({ headers }) => headers["anthropic-beta"])).toEqual(["a,b", undefined]);
     expect(upstream.requests.map(({ headers }) => headers["x-api-key"])).toEqual(["k", "k"]);
@@ -219,7 +219,7 @@ describe("the header anthropic-beta", () => {
 });
 
 describe("the stop text of an answer", () => {
-  const stops = asking({ stop: ["END"] });
+  const stops = testRequest({ stop: ["END"] });
 
   function readMessagesStop(sequence: string | null) {
     const events: TurnEvent[] = [];
@@ -265,7 +265,7 @@ describe("the stop text of an answer", () => {
       }),
     );
     const ask = { models: ["sluice/echo"], text: "one two three", stop: ["zero", "three", " two"], stream };
-    const { events } = await run(engine.turn, asking(ask));
+    const { events } = await runTestTurn(engine.turn, testRequest(ask));
     await engine.upstreams.close();
     const said = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect(JSON.stringify(said)).toContain('the built-in model. You said: one"');
@@ -282,7 +282,7 @@ test("a prediction counts against a budget as if nothing of it were used", () =>
   );
   const endpoint = catalog.find("a/b")?.model.endpoints[0];
   const cost = (request: Partial<TurnRequest>) =>
-    endpoint && boundCost(endpoint, asking({ maxOutputTokens: 10, ...request }))?.pico;
+    endpoint && boundCost(endpoint, testRequest({ maxOutputTokens: 10, ...request }))?.pico;
   const predictionJson = all.predictionJson as string;
   expect(cost({ predictionJson })).toBe(BigInt(10 + predictionJson.length) * 1_000_000n);
 });

@@ -4,9 +4,16 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/models/upstream/chat/stream.js";
 import fc from "../../../support/properties.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
-import { asking, itemsOf } from "../../asking.js";
-import { gated, redact } from "../../features/guardrails/gating.js";
-import { added, completed, itemDone, messageItem, opened, read } from "../../features/guardrails/reading.js";
+import { testRequest, itemsOf } from "../../asking.js";
+import { runGuarded, redact } from "../../features/guardrails/gating.js";
+import {
+  itemAddedEvent,
+  completed,
+  itemDoneEvent,
+  messageItem,
+  openedMessage,
+  read,
+} from "../../features/guardrails/reading.js";
 
 type Event = Readonly<Record<string, unknown>>;
 
@@ -47,9 +54,9 @@ describe("interleaved parts of the Responses format", () => {
             : []),
         ]);
         const { events } = read([
-          added(0, opened("item_0")),
+          itemAddedEvent(0, openedMessage("item_0")),
           ...mixed(lists, taken),
-          itemDone(0, messageItem("item_0", ...texts)),
+          itemDoneEvent(0, messageItem("item_0", ...texts)),
           completed([]),
         ]);
         await expectInOrder(events);
@@ -74,7 +81,12 @@ describe("interleaved parts of the Responses format", () => {
           summary: [{ type: "summary_text", text: summary.join("") }],
           content: parts.map((part) => ({ type: "reasoning_text", text: part.join("") })),
         };
-        const { events } = read([added(0, start), ...mixed(lists, taken), itemDone(0, item), completed([])]);
+        const { events } = read([
+          itemAddedEvent(0, start),
+          ...mixed(lists, taken),
+          itemDoneEvent(0, item),
+          completed([]),
+        ]);
         await expectInOrder(events);
       }),
       { numRuns: 100 },
@@ -93,13 +105,13 @@ describe("interleaved parts of the Responses format", () => {
 
   test("do not wait for an ended part, and its later text comes after the next beginning", () => {
     const { events } = read([
-      added(0, opened("item_0")),
+      itemAddedEvent(0, openedMessage("item_0")),
       ...part(0, "aha"),
       ...part(1, "b"),
       partDone(0, "aha"),
       ...part(1, "c"),
       ...part(0, "ha"),
-      itemDone(0, messageItem("item_0", "aha", "bc")),
+      itemDoneEvent(0, messageItem("item_0", "aha", "bc")),
       completed([messageItem("item_0", "aha", "bc")]),
     ]);
     expect(said(events)).toEqual([
@@ -112,9 +124,9 @@ describe("interleaved parts of the Responses format", () => {
   test("go on after their end until another part begins", () => {
     const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
     const { events } = read([
-      added(0, opened("item_0")),
+      itemAddedEvent(0, openedMessage("item_0")),
       ...more,
-      itemDone(0, messageItem("item_0", "ab")),
+      itemDoneEvent(0, messageItem("item_0", "ab")),
       completed([]),
     ]);
     expect(said(events)).toEqual([
@@ -132,27 +144,42 @@ describe("interleaved parts of the Responses format", () => {
 
   test("lose a summary sent only in the response", () => {
     const whole = { ...thought, summary: [{ type: "summary_text", text: "late" }] };
-    const { items } = read([added(0, thought), itemDone(0, thought), completed([whole])]);
+    const { items } = read([itemAddedEvent(0, thought), itemDoneEvent(0, thought), completed([whole])]);
     expect(items).toMatchObject([{ type: "reasoning", summary: [] }]);
   });
 
   test.each<[string, Event, readonly Event[], object[]]>([
-    ["in a delta of a part that another has followed", opened("item_0"), [...followed, ...part(0, "late")], []],
-    ["in the end of such a part", opened("item_0"), [...followed, partDone(0, "alate")], []],
+    ["in a delta of a part that another has followed", openedMessage("item_0"), [...followed, ...part(0, "late")], []],
+    ["in the end of such a part", openedMessage("item_0"), [...followed, partDone(0, "alate")], []],
     [
       "in the item of such a part",
-      opened("item_0"),
-      [...followed, itemDone(0, messageItem("item_0", "alate", "b"))],
+      openedMessage("item_0"),
+      [...followed, itemDoneEvent(0, messageItem("item_0", "alate", "b"))],
       [],
     ],
-    ["in a delta of an item", opened("item_0"), [itemDone(0, messageItem("item_0", "a")), ...part(0, "late")], []],
-    ["in a new part of an item", opened("item_0"), [itemDone(0, messageItem("item_0", "a")), ...part(1, "late")], []],
-    ["in the response", opened("item_0"), [itemDone(0, messageItem("item_0"))], [messageItem("item_0", "late")]],
+    [
+      "in a delta of an item",
+      openedMessage("item_0"),
+      [itemDoneEvent(0, messageItem("item_0", "a")), ...part(0, "late")],
+      [],
+    ],
+    [
+      "in a new part of an item",
+      openedMessage("item_0"),
+      [itemDoneEvent(0, messageItem("item_0", "a")), ...part(1, "late")],
+      [],
+    ],
+    [
+      "in the response",
+      openedMessage("item_0"),
+      [itemDoneEvent(0, messageItem("item_0"))],
+      [messageItem("item_0", "late")],
+    ],
     ["in a summary", thought, [...summary(0, "a"), summaryDone, ...summary(1, "b"), ...summary(0, "late")], []],
-    ["in a delta of a call", call, [itemDone(0, call), ...late], []],
-    ["in the response, of a call", call, [itemDone(0, call)], [{ ...call, arguments: "{}" }]],
+    ["in a delta of a call", call, [itemDoneEvent(0, call), ...late], []],
+    ["in the response, of a call", call, [itemDoneEvent(0, call)], [{ ...call, arguments: "{}" }]],
   ])("with text too late for delivery, %s, fail the answer", (_, start, events, output) => {
-    expect(() => read([added(0, start), ...events, completed(output)])).toThrow("Provider returned error");
+    expect(() => read([itemAddedEvent(0, start), ...events, completed(output)])).toThrow("Provider returned error");
   });
 });
 
@@ -172,7 +199,7 @@ test("chat, in thoughts and their summaries", async () => {
 function chatEvents(chunks: readonly unknown[]): TurnEvent[] {
   const events: TurnEvent[] = [];
   const target = { upstreamModel: "m", tier: "default", original: false };
-  const translator = new ChatTranslator(asking(), target, (event) => events.push(event));
+  const translator = new ChatTranslator(testRequest(), target, (event) => events.push(event));
   for (const chunk of chunks) translator.event(undefined, JSON.stringify(chunk));
   translator.close();
   return events;
@@ -181,7 +208,7 @@ function chatEvents(chunks: readonly unknown[]): TurnEvent[] {
 /** A guardrail removes matches from the texts in delivery order, and from the texts that clients join. */
 async function expectInOrder(events: readonly TurnEvent[]): Promise<void> {
   expect(new Set(order(events)).size).toBe(order(events).length);
-  const guarded = await gated(
+  const guarded = await runGuarded(
     events.map((event) => [event]),
     rules,
   );

@@ -11,7 +11,7 @@ import { messagesBody } from "@sluice/inference-svc/models/upstream/messages/req
 import { mistralOcrBody } from "@sluice/inference-svc/models/upstream/mistral-ocr/request.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
 import { parameterRequests } from "../../../support/probes/parameters.ts";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 
 const other: Target = { upstreamModel: "m", tier: "default", original: false };
 const vendor: Target = { ...other, original: true };
@@ -49,7 +49,7 @@ const settings: Readonly<Record<string, Partial<TurnRequest>>> = {
 
 function written(write: Write, target: Target, request: Partial<TurnRequest>) {
   const lost: string[] = [];
-  const body = write(asking(request), target, (path) => void lost.push(path));
+  const body = write(testRequest(request), target, (path) => void lost.push(path));
   return { body: JSON.stringify(body), lost };
 }
 

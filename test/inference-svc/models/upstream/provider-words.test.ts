@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { loggedError } from "@sluice/proto/lib/log/error.js";
 import { maskUnknownName } from "@sluice/inference-svc/models/upstream/known-words.js";
 import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
-import { type Engine, asking, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere", "converse"];
 let provider: Upstream;
@@ -87,7 +87,11 @@ describe.each(dialects)("an answer of the dialect %s", (dialect) => {
         provider.script([reply(word)]);
         const before = engine.warnings.length;
         const asked = newScope();
-        const { fault } = await run(engine.turn, asking({ models: [`${dialect}/m`], stream: true }), asked);
+        const { fault } = await runTestTurn(
+          engine.turn,
+          testRequest({ models: [`${dialect}/m`], stream: true }),
+          asked,
+        );
         const { message, metadata } = fault ?? {};
         const logged = engine.warnings.slice(before).map((line) => ({
           ...line,

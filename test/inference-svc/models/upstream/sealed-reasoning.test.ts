@@ -3,8 +3,14 @@ import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { openReasoning, sealReasoning } from "@sluice/inference-svc/models/upstream/translate/reasoning-seal.js";
 import { translateChat, otherChat } from "../dialects/chat-translation.ts";
-import { answer, buildConverseBody, readWholeConverse } from "../dialects/converse-translation.ts";
-import { buildGeminiBody, call, last, readGemini, thought } from "../dialects/gemini-translation.ts";
+import { converseAnswer, buildConverseBody, readWholeConverse } from "../dialects/converse-translation.ts";
+import {
+  buildGeminiBody,
+  geminiCallPart,
+  lastGeminiChunk,
+  readGemini,
+  geminiThoughtPart,
+} from "../dialects/gemini-translation.ts";
 import {
   buildMessagesBody,
   findMessagesDropped,
@@ -41,12 +47,15 @@ test("converse: signatures and redacted reasoning come back", () => {
     { reasoningContent: { redactedContent: "AA==" } },
     { text: "Hi" },
   ];
-  const body = buildConverseBody({ input: sentBack(readWholeConverse(answer(content), { include }).items) });
+  const body = buildConverseBody({ input: sentBack(readWholeConverse(converseAnswer(content), { include }).items) });
   expect((body["messages"] as unknown[])[1]).toEqual({ role: "assistant", content });
 });
 
 test("gemini: the signature of a call comes back", () => {
-  const { items } = readGemini([last([thought("Hm"), call("f", {}, { thoughtSignature: "S" })])], { include });
+  const { items } = readGemini(
+    [lastGeminiChunk([geminiThoughtPart("Hm"), geminiCallPart("f", {}, { thoughtSignature: "S" })])],
+    { include },
+  );
   const body = buildGeminiBody({ input: sentBack(items) });
   expect((body["contents"] as unknown[])[1]).toMatchObject({ parts: [{ thoughtSignature: "S" }] });
 });

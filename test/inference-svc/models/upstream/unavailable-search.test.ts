@@ -9,7 +9,7 @@ import {
   responsesAnswer,
   startUpstream,
 } from "../../../support/providers/upstream.js";
-import { type Engine, asking, functionTool, testConfig, newScope, openEngine, run } from "../../asking.js";
+import { type Engine, testRequest, functionTool, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
 
 const hosted = (kind: string, more: object = {}): HostedTool => ({
   type: "hosted",
@@ -65,7 +65,7 @@ function open(unavailable?: "drop" | "refuse"): void {
 
 async function ask(request: Partial<TurnRequest>) {
   const asked = newScope();
-  const { fault } = await run(engine.turn, asking(request), asked);
+  const { fault } = await runTestTurn(engine.turn, testRequest(request), asked);
   const { droppedFields: losses, attempts } = asked.scope.trace;
   return {
     fault: fault && [fault.status, fault.message],
@@ -132,7 +132,7 @@ describe("left out", () => {
   test("in a dry run, too", async () => {
     open();
     const { scope } = newScope();
-    const { plan } = await engine.planDryRun(asking({ models: ["chat"], tools: [search] }), scope);
+    const { plan } = await engine.planDryRun(testRequest({ models: ["chat"], tools: [search] }), scope);
     expect(plan.map(({ losses }) => losses)).toEqual([[notSent("tools.0")]]);
   });
 });

@@ -14,7 +14,7 @@ import { findConverseViolations } from "../../../support/providers/rules/convers
 import { findGeminiViolations } from "../../../support/providers/rules/gemini.ts";
 import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
 import { findResponsesViolations } from "../../../support/providers/rules/responses.ts";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 import { buildChatBody, otherChat, vendorChat } from "../dialects/chat-translation.js";
 import { buildCohereBody } from "../dialects/cohere-translation.js";
 import {
@@ -94,7 +94,7 @@ const tools = [functionTool({ name: "f", parametersJson: '{"type":"object","prop
 const mistralChat = { ...otherChat, upstreamModel: "mistral-large-latest" };
 const openAi = { ...otherChat, original: true, reasoningFormat: "openai-responses-v1" };
 const responsesOf = (request: Partial<TurnRequest>) =>
-  JSON.parse(responsesBody(asking(request), openAi, () => undefined)) as Record<string, unknown>;
+  JSON.parse(responsesBody(testRequest(request), openAi, () => undefined)) as Record<string, unknown>;
 
 type Request = Partial<TurnRequest>;
 const vendors: readonly (readonly [string, (request: Request) => readonly string[]])[] = [
@@ -185,7 +185,7 @@ test("ids of other vendors are not sent to OpenAI, with a note in the receipt", 
     { type: "function_call", id: "call_b5022d86", call_id: "call_1", name: "f", arguments: "{}" },
     { type: "custom_tool_call", id: "fc_7d85", call_id: "call_2", name: "ap", input: "x" },
   ];
-  const text = responsesBody(asking({ input }), openAi, (path) => void losses.push(path));
+  const text = responsesBody(testRequest({ input }), openAi, (path) => void losses.push(path));
   expect((JSON.parse(text) as { input: { id?: string }[] }).input.map(({ id }) => id)).toEqual([
     undefined,
     "msg_1",

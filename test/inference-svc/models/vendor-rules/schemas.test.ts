@@ -24,7 +24,7 @@ import {
   checkXaiTool,
 } from "../../../support/providers/rules/schemas.ts";
 import { type BodyPart, violationsOf } from "../../../support/providers/rules/violations.ts";
-import { asking, functionTool } from "../../asking.js";
+import { testRequest, functionTool } from "../../asking.js";
 import { translateChat, vendorChat, otherChat } from "../dialects/chat-translation.js";
 import { translateToCohere } from "../dialects/cohere-translation.js";
 import { claude, translateToConverse } from "../dialects/converse-translation.js";
@@ -104,7 +104,7 @@ const inChat = (target: Target): Sending => ({
 
 function translateToResponses(request: Partial<TurnRequest>, target: Target) {
   const losses: [string, string][] = [];
-  const text = responsesBody(asking(request), target, (path, reason) => void losses.push([path, reason]));
+  const text = responsesBody(testRequest(request), target, (path, reason) => void losses.push([path, reason]));
   return { body: JSON.parse(text) as BodyPart, losses };
 }
 

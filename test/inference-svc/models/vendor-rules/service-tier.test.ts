@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
-import { asking } from "../../asking.js";
+import { testRequest } from "../../asking.js";
 import { otherChat, translateChat, vendorChat } from "../dialects/chat-translation.js";
 import { cohereTarget, translateToCohere } from "../dialects/cohere-translation.js";
 import { claude, translateToConverse } from "../dialects/converse-translation.js";
@@ -17,7 +17,7 @@ interface Translated {
 
 function translateToResponses(request: Partial<TurnRequest>, target: Target): Translated {
   const losses: [string, string][] = [];
-  const text = responsesBody(asking(request), target, (path, reason) => void losses.push([path, reason]));
+  const text = responsesBody(testRequest(request), target, (path, reason) => void losses.push([path, reason]));
   return { body: JSON.parse(text) as Record<string, unknown>, losses };
 }
 

@@ -33,8 +33,8 @@ import { findConverseViolations } from "../../../support/providers/rules/convers
 import { findGeminiViolations } from "../../../support/providers/rules/gemini.ts";
 import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
 import { findResponsesViolations } from "../../../support/providers/rules/responses.ts";
-import { type BodyPart, isBodyPart, list } from "../../../support/providers/rules/violations.ts";
-import { asking, functionTool, itemsOf } from "../../asking.js";
+import { type BodyPart, isBodyPart, bodyPartsOf } from "../../../support/providers/rules/violations.ts";
+import { testRequest, functionTool, itemsOf } from "../../asking.js";
 import { claude } from "../dialects/converse-translation.js";
 
 const target: Target = { upstreamModel: "m", tier: "default", original: false };
@@ -74,7 +74,7 @@ function through(
 
 const functionOf = (entry: BodyPart): Name => [part(entry.function).name ?? part(entry.custom).name];
 const functionsIn = (body: BodyPart): readonly Name[] =>
-  list(body.messages).flatMap(({ tool_calls: calls }) => list(calls).map(functionOf));
+  bodyPartsOf(body.messages).flatMap(({ tool_calls: calls }) => bodyPartsOf(calls).map(functionOf));
 const functionCalls = (calls: readonly Name[]): readonly object[] =>
   calls.map(([name], index) => ({
     id: `call_${index}`,
@@ -89,7 +89,7 @@ const chatAnswer = (calls: readonly Name[]): object => ({
 const chatVendor = (to: Target, limits: Parameters<typeof findChatViolations>[1]): Vendor => ({
   ...through(chat, to, chatAnswer),
   violations: (body) => findChatViolations(body, limits),
-  declared: (body) => list(body.tools).map(functionOf),
+  declared: (body) => bodyPartsOf(body.tools).map(functionOf),
   called: functionsIn,
 });
 
@@ -102,10 +102,10 @@ const messagesVendor = (to: Target): Vendor => ({
     usage: { input_tokens: 1, output_tokens: 1 },
   })),
   violations: findMessagesViolations,
-  declared: (body) => list(body.tools).map(({ name }) => [name]),
+  declared: (body) => bodyPartsOf(body.tools).map(({ name }) => [name]),
   called: (body) =>
-    list(body.messages)
-      .flatMap(({ content }) => list(content))
+    bodyPartsOf(body.messages)
+      .flatMap(({ content }) => bodyPartsOf(content))
       .flatMap(({ type, name }) => (type === "tool_use" ? [[name] as const] : [])),
 });
 
@@ -123,11 +123,11 @@ const responsesVendor = (to: Target): Vendor => ({
   })),
   violations: findResponsesViolations,
   declared: (body) =>
-    list(body.tools).flatMap(({ type, name, tools: members }): readonly Name[] =>
-      type === "namespace" ? list(members).map((member) => [member.name, name]) : [[name, undefined]],
+    bodyPartsOf(body.tools).flatMap(({ type, name, tools: members }): readonly Name[] =>
+      type === "namespace" ? bodyPartsOf(members).map((member) => [member.name, name]) : [[name, undefined]],
     ),
   called: (body) =>
-    list(body.input).flatMap(({ type, name, namespace }) =>
+    bodyPartsOf(body.input).flatMap(({ type, name, namespace }) =>
       type === "function_call" || type === "custom_tool_call" ? [[name, namespace] as const] : [],
     ),
 });
@@ -135,11 +135,11 @@ const responsesVendor = (to: Target): Vendor => ({
 const toSdk: Vendor = {
   send: (request, onDropped) => ({ ...callOptions(request, target, onDropped, "v4") }),
   violations: ({ tools }) =>
-    list(tools).flatMap(({ name }) => (/^[\w-]{1,64}$/.test(String(name)) ? [] : [`tools: ${String(name)}`])),
-  declared: (body) => list(body.tools).map(({ name }) => [name]),
+    bodyPartsOf(tools).flatMap(({ name }) => (/^[\w-]{1,64}$/.test(String(name)) ? [] : [`tools: ${String(name)}`])),
+  declared: (body) => bodyPartsOf(body.tools).map(({ name }) => [name]),
   called: (body) =>
-    list(body.prompt)
-      .flatMap(({ content }) => list(content))
+    bodyPartsOf(body.prompt)
+      .flatMap(({ content }) => bodyPartsOf(content))
       .flatMap(({ type, toolName }) => (type === "tool-call" ? [[toolName] as const] : [])),
   read(request, calls) {
     const events: TurnEvent[] = [];
@@ -188,10 +188,10 @@ const vendors: Readonly<Record<string, Vendor>> = {
       usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
     })),
     violations: findConverseViolations,
-    declared: ({ toolConfig }) => list(part(toolConfig).tools).map(({ toolSpec }) => [part(toolSpec).name]),
+    declared: ({ toolConfig }) => bodyPartsOf(part(toolConfig).tools).map(({ toolSpec }) => [part(toolSpec).name]),
     called: (body) =>
-      list(body.messages)
-        .flatMap(({ content }) => list(content))
+      bodyPartsOf(body.messages)
+        .flatMap(({ content }) => bodyPartsOf(content))
         .flatMap(({ toolUse }) => (isBodyPart(toolUse) ? [[toolUse.name] as const] : [])),
   },
   Google: {
@@ -205,10 +205,12 @@ const vendors: Readonly<Record<string, Vendor>> = {
     })),
     violations: findGeminiViolations,
     declared: (body) =>
-      list(body.tools).flatMap(({ functionDeclarations: all }) => list(all).map(({ name }) => [name] as const)),
+      bodyPartsOf(body.tools).flatMap(({ functionDeclarations: all }) =>
+        bodyPartsOf(all).map(({ name }) => [name] as const),
+      ),
     called: (body) =>
-      list(body.contents)
-        .flatMap(({ parts }) => list(parts))
+      bodyPartsOf(body.contents)
+        .flatMap(({ parts }) => bodyPartsOf(parts))
         .flatMap(({ functionCall: call }) => (isBodyPart(call) ? [[call.name] as const] : [])),
   },
   Cohere: {
@@ -217,7 +219,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
       message: { role: "assistant", tool_calls: functionCalls(calls) },
     })),
     violations: (body) => findChatViolations(body, cohereLimits),
-    declared: (body) => list(body.tools).map(functionOf),
+    declared: (body) => bodyPartsOf(body.tools).map(functionOf),
     called: functionsIn,
   },
   "packages of the AI SDK": toSdk,
@@ -319,7 +321,7 @@ const requests = fc
       allowed_tools: { type: "allowed_tools", mode: "auto", tools: [referenceTo(chosen)] },
     };
     const input = [{ type: "message", role: "user", content: "Hi" }, ...historyOf([...owned, ...lost])];
-    return { owned, lost, request: asking({ tools, input, toolChoice: choices[kind] as ToolChoice }) };
+    return { owned, lost, request: testRequest({ tools, input, toolChoice: choices[kind] as ToolChoice }) };
   });
 
 /** `TOOL_NAMES=20000 npm test -- vendor-rules/tool-names` is the long form, of some minutes. */
@@ -368,7 +370,7 @@ test.each<[string, Vendor, Readonly<Record<string, string>>]>([
   (_vendor, { send, declared }, wanted) => {
     const losses: (readonly [string, string])[] = [];
     const tools = Object.keys(wanted).map((name) => callable(name, false));
-    const body = send(asking({ tools }), (path, reason) => void losses.push([path, reason]));
+    const body = send(testRequest({ tools }), (path, reason) => void losses.push([path, reason]));
     expect(declared(body).map(([name]) => name)).toEqual(Object.values(wanted));
     expect(losses.map(([path, reason]) => [path, reason.split(",")[0]])).toEqual(
       Object.entries(wanted).flatMap(([own, sent], index) =>
@@ -387,7 +389,7 @@ test("a slash in the name of a tool or of its namespace makes no two tools one",
   };
   const tools = [inside("a/b", "c"), inside("a", "b/c")];
   const input = [{ type: "message", role: "user", content: "Hi" }, ...historyOf(ownedBy(tools))];
-  expect(new Set(called(send(asking({ tools, input }), () => undefined)).map(([name]) => name)).size).toBe(2);
+  expect(new Set(called(send(testRequest({ tools, input }), () => undefined)).map(([name]) => name)).size).toBe(2);
 });
 
 test("thousands of colliding names are distinguished in linear time", async () => {

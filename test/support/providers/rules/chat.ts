@@ -6,7 +6,7 @@
  * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
  * results in the same way; "System message must be at the beginning" of templates of Qwen (vllm-project/vllm issue 41114).
  */
-import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
 interface Limits {
   readonly id: RegExp;
@@ -35,9 +35,9 @@ const nameOf = (entry: unknown): unknown => {
 /** @returns each broken rule as "path: error"; empty for a valid body */
 export function findChatViolations(body: BodyPart, limits: Limits): readonly string[] {
   return violationsOf((report) => {
-    const messages = list(body.messages);
+    const messages = bodyPartsOf(body.messages);
     if (messages.length === 0) report("messages", "is empty");
-    checkToolNames(list(body.tools).map(nameOf), limits.name, nameOf(body.tool_choice), report);
+    checkToolNames(bodyPartsOf(body.tools).map(nameOf), limits.name, nameOf(body.tool_choice), report);
     let open: readonly unknown[] = [];
     let before: unknown;
     for (const [index, message] of messages.entries()) {
@@ -53,7 +53,7 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
         report(path, "is a message of the system after the beginning");
       before = role;
       if (role !== "assistant") continue;
-      const calls = list(message.tool_calls);
+      const calls = bodyPartsOf(message.tool_calls);
       open = calls.map(({ id }) => id);
       if (new Set(open).size < open.length) report(path, "has one id twice");
       for (const call of calls) {

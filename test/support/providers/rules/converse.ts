@@ -3,14 +3,14 @@
  * ToolResultBlock and CachePointBlock (https://docs.aws.amazon.com/bedrock/latest/APIReference), and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
-import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
 const form = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** @returns each broken rule as "path: error"; empty for a valid body */
 export function findConverseViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
-    const messages = list(body.messages);
+    const messages = bodyPartsOf(body.messages);
     if (messages.length === 0) report("messages", "is empty");
     if (messages[0]?.role !== "user") report("messages", "do not begin with the user");
     let role: unknown;
@@ -19,7 +19,7 @@ export function findConverseViolations(body: BodyPart): readonly string[] {
       const path = `messages.${index}`;
       if (message.role === role) report(path, "has the role of the message before");
       ({ role } = message);
-      const blocks = list(message.content);
+      const blocks = bodyPartsOf(message.content);
       if (blocks.length === 0) report(path, "is empty");
       for (const { text } of blocks)
         if (typeof text === "string" && text.trim() === "") report(path, "has a blank text");
@@ -37,19 +37,19 @@ export function findConverseViolations(body: BodyPart): readonly string[] {
       if (new Set(open).size < open.length) report(path, "has one id twice");
     }
     if (open.length > 0) report("messages", "end with a call");
-    const end = role === "assistant" ? list(messages.at(-1)?.content).at(-1) : undefined;
+    const end = role === "assistant" ? bodyPartsOf(messages.at(-1)?.content).at(-1) : undefined;
     if (typeof end?.text === "string" && /\s$/.test(end.text))
       report("messages", "end with white space of the assistant");
     checkSchemas(body, report);
     const { tools, toolChoice } = (body.toolConfig ?? {}) as BodyPart;
-    const names = list(tools).flatMap(({ toolSpec }) => (isBodyPart(toolSpec) ? [toolSpec.name] : []));
+    const names = bodyPartsOf(tools).flatMap(({ toolSpec }) => (isBodyPart(toolSpec) ? [toolSpec.name] : []));
     const chosen = isBodyPart(toolChoice) ? toolChoice.tool : undefined;
     checkToolNames(names, form, isBodyPart(chosen) ? chosen.name : undefined, report);
   });
 }
 
 function checkSchemas({ toolConfig, outputConfig }: BodyPart, report: (path: string, problem: string) => void): void {
-  for (const { toolSpec } of list(isBodyPart(toolConfig) ? toolConfig.tools : [])) {
+  for (const { toolSpec } of bodyPartsOf(isBodyPart(toolConfig) ? toolConfig.tools : [])) {
     if (!isBodyPart(toolSpec)) continue;
     const { json } = toolSpec.inputSchema as { readonly json: BodyPart };
     checkClaudeTool(json, `toolConfig.${String(toolSpec.name)}`, report);

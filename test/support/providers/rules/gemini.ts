@@ -3,7 +3,7 @@
  * its errors "Please ensure that function call turn comes immediately after a user turn or after a function response turn", "Please ensure that the
  * number of function response parts is equal to the number of function call parts", "contents is not specified", "must have one initialized field".
  */
-import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
 /** "Must start with a letter or an underscore ... underscores (_), dots (.) or dashes (-), with a maximum length of 64" (gemini-cli, issue 2966). */
 const name = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/;
@@ -11,14 +11,14 @@ const name = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/;
 /** @returns each broken rule as "path: error"; empty for a valid body */
 export function findGeminiViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
-    const contents = list(body.contents);
+    const contents = bodyPartsOf(body.contents);
     if (contents.length === 0) report("contents", "is empty");
-    if (list(contents[0]?.parts).some(({ functionCall }) => functionCall !== undefined))
+    if (bodyPartsOf(contents[0]?.parts).some(({ functionCall }) => functionCall !== undefined))
       report("contents", "begin with a call");
     let open = 0;
     for (const [index, { role, parts: all }] of contents.entries()) {
       const path = `contents.${index}`;
-      const parts = list(all);
+      const parts = bodyPartsOf(all);
       if (parts.length === 0) report(path, "has no parts");
       for (const part of parts)
         if (part.text === "" && part.thoughtSignature === undefined) report(path, "has an empty text");
@@ -34,7 +34,9 @@ export function findGeminiViolations(body: BodyPart): readonly string[] {
     if (open > 0) report("contents", "end with a call");
     const { functionCallingConfig: calling } = (body.toolConfig ?? {}) as BodyPart;
     const chosen = isBodyPart(calling) ? (calling.allowedFunctionNames as readonly unknown[] | undefined) : undefined;
-    const names = list(body.tools).flatMap(({ functionDeclarations: each }) => list(each).map((tool) => tool.name));
+    const names = bodyPartsOf(body.tools).flatMap(({ functionDeclarations: each }) =>
+      bodyPartsOf(each).map((tool) => tool.name),
+    );
     checkToolNames(names, name, chosen?.[0], report);
   });
 }

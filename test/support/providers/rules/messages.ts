@@ -3,7 +3,7 @@
  * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
-import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
 const maxMarks = 4;
 const idForm = /^[a-zA-Z0-9_-]+$/;
@@ -12,15 +12,16 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 /** @returns each broken rule as "path: error"; empty for a valid body */
 export function findMessagesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
-    const messages = list(body.messages);
+    const messages = bodyPartsOf(body.messages);
     if (messages.length === 0) report("messages", "is empty");
     checkMarks(body, report);
-    checkTexts(list(body.system), "system", report);
-    for (const [index, message] of messages.entries()) checkTexts(list(message.content), `messages.${index}`, report);
+    checkTexts(bodyPartsOf(body.system), "system", report);
+    for (const [index, message] of messages.entries())
+      checkTexts(bodyPartsOf(message.content), `messages.${index}`, report);
     checkCalls(messages, report);
     checkEnd(messages, report);
-    for (const [index, tool] of list(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
-    const names = list(body.tools).map((tool) => tool.name);
+    for (const [index, tool] of bodyPartsOf(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
+    const names = bodyPartsOf(body.tools).map((tool) => tool.name);
     checkToolNames(names, toolName, isBodyPart(body.tool_choice) ? body.tool_choice.name : undefined, report);
     checkThinking(body, report);
     const { format } = (body.output_config ?? {}) as BodyPart;
@@ -32,9 +33,9 @@ type Report = (path: string, problem: string) => void;
 
 function checkMarks(body: BodyPart, report: Report): void {
   const blocks = [
-    ...list(body.tools),
-    ...list(body.system),
-    ...list(body.messages).flatMap(({ content }) => list(content)),
+    ...bodyPartsOf(body.tools),
+    ...bodyPartsOf(body.system),
+    ...bodyPartsOf(body.messages).flatMap(({ content }) => bodyPartsOf(content)),
   ];
   const marked = blocks.filter(({ cache_control: mark }) => isBodyPart(mark));
   if (marked.length > maxMarks) report("cache_control", `${marked.length} marks`);
@@ -48,7 +49,7 @@ function checkMarks(body: BodyPart, report: Report): void {
   }
   for (const { type, content } of blocks) {
     if (type !== "tool_result") continue;
-    if (list(content).some((inner) => inner.cache_control !== undefined))
+    if (bodyPartsOf(content).some((inner) => inner.cache_control !== undefined))
       report("cache_control", "stands inside of a tool_result");
   }
 }
@@ -64,7 +65,7 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
   const ids = new Set<unknown>();
   let open: readonly unknown[] = [];
   for (const [index, { role, content }] of messages.entries()) {
-    const blocks = list(content);
+    const blocks = bodyPartsOf(content);
     const path = `messages.${index}`;
     const results = blocks.filter(({ type }) => type === "tool_result");
     const answered = results.map(({ tool_use_id: id }) => id);
@@ -94,7 +95,7 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
 function checkEnd(messages: readonly BodyPart[], report: Report): void {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return;
-  const end = list(last.content).at(-1);
+  const end = bodyPartsOf(last.content).at(-1);
   if (end?.type === "text" && /\s$/.test(String(end.text))) report("messages", "end with white space of the assistant");
 }
 

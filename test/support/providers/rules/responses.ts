@@ -3,7 +3,7 @@
  * its errors "Invalid 'input[0].id': ... Expected an ID that begins with 'msg'", "string too long. Expected a string with maximum length 64", "No
  * tool output found for function call", "No tool call found for function call output", "Invalid 'input[1].name': string does not match pattern".
  */
-import { type BodyPart, checkToolNames, isBodyPart, list, violationsOf } from "./violations.ts";
+import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
 const prefixes: Readonly<Record<string, string>> = {
   message: "msg",
@@ -18,7 +18,7 @@ const maxIdLength = 64;
 export function findResponsesViolations(body: BodyPart): readonly string[] {
   return violationsOf((report) => {
     const { tool_choice: choice } = body;
-    const tools = [...list(body.tools), ...list(body.input).flatMap((item) => list(item.tools))];
+    const tools = [...bodyPartsOf(body.tools), ...bodyPartsOf(body.input).flatMap((item) => bodyPartsOf(item.tools))];
     const named = tools.filter((tool) => tool.name !== undefined);
     const chosen = isBodyPart(choice) && choice.namespace === undefined ? choice.name : undefined;
     checkToolNames(
@@ -28,10 +28,10 @@ export function findResponsesViolations(body: BodyPart): readonly string[] {
       report,
     );
     for (const namespace of named.filter(({ type }) => type === "namespace")) {
-      const members = list(namespace.tools).map((tool) => tool.name);
+      const members = bodyPartsOf(namespace.tools).map((tool) => tool.name);
       checkToolNames(members, name, undefined, report);
     }
-    const items = list(body.input);
+    const items = bodyPartsOf(body.input);
     if (items.length === 0) report("input", "is empty");
     const open = new Set<unknown>();
     for (const [index, { type, id, call_id: callId, name: called, namespace }] of items.entries()) {

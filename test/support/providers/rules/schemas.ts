@@ -3,7 +3,7 @@
  * and .../tool-use, https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, the reference of `responseJsonSchema`
  * (https://ai.google.dev/api/generate-content), and error texts in public reports.
  */
-import { type BodyPart, isBodyPart, list } from "./violations.ts";
+import { type BodyPart, isBodyPart, bodyPartsOf } from "./violations.ts";
 
 type Report = (path: string, problem: string) => void;
 
@@ -44,7 +44,8 @@ function visit(schema: unknown, path: string, check: (node: BodyPart, path: stri
       for (const [name, each] of Object.entries(named)) visit(each, `${path}.${keyword}.${name}`, check);
   }
   for (const keyword of ["anyOf", "oneOf", "allOf", "prefixItems"])
-    for (const [index, each] of list(schema[keyword]).entries()) visit(each, `${path}.${keyword}.${index}`, check);
+    for (const [index, each] of bodyPartsOf(schema[keyword]).entries())
+      visit(each, `${path}.${keyword}.${index}`, check);
   for (const keyword of ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"])
     visit(schema[keyword], `${path}.${keyword}`, check);
 }

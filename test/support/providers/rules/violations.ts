@@ -4,7 +4,8 @@ export type BodyPart = Readonly<Record<string, unknown>>;
 export const isBodyPart = (value: unknown): value is BodyPart =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const list = (value: unknown): readonly BodyPart[] => (Array.isArray(value) ? value.filter(isBodyPart) : []);
+export const bodyPartsOf = (value: unknown): readonly BodyPart[] =>
+  Array.isArray(value) ? value.filter(isBodyPart) : [];
 
 type Report = (path: string, problem: string) => void;
 

@@ -8,7 +8,7 @@ import type { Connection, ResponseHandler } from "@sluice/inference-svc/models/u
 import type { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
 
 /** A request to send, or a paused request to resume, or a request to give up. */
-export type Order =
+export type CallerCommand =
   | {
       readonly kind: "ask";
       readonly id: number;
@@ -21,7 +21,7 @@ export type Order =
   | { readonly kind: "resume" | "close"; readonly id: number };
 
 /** Outcome of a request. */
-export interface Report {
+export interface CallerReport {
   readonly id: number;
   readonly kind: "stopped" | "ended" | "failed";
   readonly status: number;
@@ -39,7 +39,7 @@ const pools = new Map<string, Connections>();
 const calls = new Map<number, Call>();
 
 class Call implements ResponseHandler {
-  readonly #order: Order & { kind: "ask" };
+  readonly #order: CallerCommand & { kind: "ask" };
   readonly #connection: Connection;
   readonly #hash = createHash("sha1");
   #status = 0;
@@ -48,7 +48,7 @@ class Call implements ResponseHandler {
   #isSent = false;
   #hasStopped = false;
 
-  constructor(order: Order & { kind: "ask" }, connection: Connection) {
+  constructor(order: CallerCommand & { kind: "ask" }, connection: Connection) {
     this.#order = order;
     this.#connection = connection;
   }
@@ -96,8 +96,8 @@ class Call implements ResponseHandler {
     this.#report("failed", "", { message, ...(code !== undefined && { code }) });
   }
 
-  #report(kind: Report["kind"], sha1: string, error: Pick<Report, "code" | "message"> = {}): void {
-    const report: Report = {
+  #report(kind: CallerReport["kind"], sha1: string, error: Pick<CallerReport, "code" | "message"> = {}): void {
+    const report: CallerReport = {
       id: this.#order.id,
       kind,
       status: this.#status,
@@ -122,7 +122,7 @@ function poolOf(origin: string): Connections {
   return pool;
 }
 
-process.on("message", (order: Order) => {
+process.on("message", (order: CallerCommand) => {
   if (order.kind !== "ask") return calls.get(order.id)?.[order.kind]();
   const call = new Call(order, poolOf(order.origin).take());
   calls.set(order.id, call);

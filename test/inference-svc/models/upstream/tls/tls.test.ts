@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { type Authority, newAuthority, readCredentials, writeCertificate } from "../../../../support/certificates.js";
 import { waitUntilStable } from "../../../../support/clock.js";
 import { bareEnvironment, eventually } from "../../../../support/processes.js";
-import type { Order, Report } from "./caller.js";
+import type { CallerCommand, CallerReport } from "./caller.js";
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 const closing = ok.replace("\r\n", "\r\nconnection: close\r\n");
@@ -92,7 +92,7 @@ let lastId = 0;
 interface Asked {
   readonly id: number;
   /** The next report about the request. */
-  next(): Promise<Report>;
+  next(): Promise<CallerReport>;
 }
 
 function startAsking(
@@ -105,11 +105,11 @@ function startAsking(
 ): Asked {
   const { host = "localhost", path = "/", ...rest } = options;
   const id = ++lastId;
-  const order: Order = { kind: "ask", id, origin: `https://${host}:${port}`, path, ...rest };
+  const order: CallerCommand = { kind: "ask", id, origin: `https://${host}:${port}`, path, ...rest };
   caller.send(order);
   const next = () =>
-    new Promise<Report>((resolve) => {
-      const read = (report: Report) => {
+    new Promise<CallerReport>((resolve) => {
+      const read = (report: CallerReport) => {
         if (report.id !== id) return;
         caller.off("message", read);
         resolve(report);
@@ -119,7 +119,7 @@ function startAsking(
   return { id, next };
 }
 
-const ask = (options?: Parameters<typeof startAsking>[0]): Promise<Report> => startAsking(options).next();
+const ask = (options?: Parameters<typeof startAsking>[0]): Promise<CallerReport> => startAsking(options).next();
 
 const sha1 = (bytes: string | Buffer): string => createHash("sha1").update(bytes).digest("hex");
 
@@ -187,7 +187,7 @@ describe("a trusted server", () => {
     // The bytes already read, and those in the buffers of the system.
     expect(written).toBeLessThan(body.length / 2);
     const whole = asked.next();
-    caller.send({ kind: "resume", id: asked.id } satisfies Order);
+    caller.send({ kind: "resume", id: asked.id } satisfies CallerCommand);
     expect(await whole).toMatchObject({ kind: "ended", bytes: body.length, sha1: sha1(body) });
     expect((await ask()).kind).toBe("ended");
     expect(sockets).toHaveLength(1);
@@ -277,7 +277,7 @@ describe("a connection closed by the server", () => {
 describe("a cancelled request", () => {
   /** A reset counts as well: a client sends one if it has not read everything. */
   const untilClosed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
-  const giveUp = ({ id }: Asked) => caller.send({ kind: "close", id } satisfies Order);
+  const giveUp = ({ id }: Asked) => caller.send({ kind: "close", id } satisfies CallerCommand);
 
   test("during the handshake closes its connection", async () => {
     await listen(createTcpServer());

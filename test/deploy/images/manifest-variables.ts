@@ -7,10 +7,10 @@ import { render } from "../kubernetes/kustomize.ts";
 import { workloadsOf } from "../kubernetes/workloads.ts";
 import type { Target } from "./targets.ts";
 
-export type Told = Record<Target, Record<string, string>>;
+export type ManifestVariables = Record<Target, Record<string, string>>;
 
 /** The variables of the manifests, with the addresses of the cluster replaced by local ones. */
-export async function toldIn(folder: string, databaseUrl: string): Promise<Told> {
+export async function readManifestVariables(folder: string, databaseUrl: string): Promise<ManifestVariables> {
   const [http, rpc, admin, ...health] = (await freePorts(6)).map(String) as [string, string, string, ...string[]];
   const spool = join(folder, "spool");
   mkdirSync(spool);

@@ -588,7 +588,7 @@ describe("help", () => {
     [["end-users", "--help"], "  deactivate  Marks an end user as inactive"],
     [["guardrails", "create", "--help"], "JavaScript's syntax"],
     [["end-users", "create", "-h"], "USER"],
-  ])("%j", async (argv, text) => {
+  ])("%j prints the usage", async (argv, text) => {
     const { code, stdout } = await runAt(undefined, argv);
     expect(stdout).toContain(text);
     expect(code).toBe(0);

@@ -242,7 +242,7 @@ describe("refused", () => {
       "records_json.0.costUsd: must be a decimal of at most 12 places",
     ],
     ["NUL", [usageRecord({ user: "a\0" })], "records_json.0.user: at most 1024 characters, no NUL"],
-  ])("%s", async (_, records, message) => {
+  ])("a record list with %s", async (_, records, message) => {
     expect(await refusal(records)).toEqual([400, message]);
     for (const { turnId } of records.slice(0, 1)) if (turnId.length === 36) expect(await stored(turnId)).toEqual([]);
   });

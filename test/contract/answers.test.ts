@@ -107,7 +107,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       ["a call", chatAnswer({ role: "assistant", content: null, tool_calls: [toolCall] }, "tool_calls"), "completed"],
       ["a cut text", chatAnswer({ role: "assistant", content: "Hi" }, "length"), "incomplete"],
       ["a refusal", chatAnswer({ role: "assistant", refusal: "No" }), "completed"],
-    ])("%s", async (_, reply, status) => {
+    ])("%s fits the published schema", async (_, reply, status) => {
       chat.script([reply]);
       const settings = { tools, temperature: 0.5, metadata: { a: "b" }, user: "u", text: { verbosity: "low" } };
       await expectResponse(await respond({ ...ask, ...settings }), status);

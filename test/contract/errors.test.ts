@@ -28,10 +28,13 @@ async function expectPublished(written: Fault): Promise<void> {
 }
 
 describe("a failure as it is written", () => {
-  test.each(reasons.map((reason) => [FaultReason[reason], reason] as const))("%s", async (_, reason) => {
-    await expectPublished(new Fault(reason));
-    await expectPublished(new Fault(reason, "Because", { retryAfterMs: 1_500, metadata: { provider_code: "x" } }));
-  });
+  test.each(reasons.map((reason) => [FaultReason[reason], reason] as const))(
+    "%s fits the published schema",
+    async (_, reason) => {
+      await expectPublished(new Fault(reason));
+      await expectPublished(new Fault(reason, "Because", { retryAfterMs: 1_500, metadata: { provider_code: "x" } }));
+    },
+  );
 
   test.each(["ERR_HTTP_REQUEST_TIMEOUT", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "HPE_HEADER_OVERFLOW", "HPE_INVALID"])(
     "an error of the HTTP parser is documented: %s",

@@ -341,7 +341,7 @@ describe("tools together", () => {
       [{ ...minimal["namespace"], tools: [deferred] }, f],
       ["tools.0.tools.0.defer_loading: needs a tool of type service:tool_search"],
     ],
-  ])("%s", (_, tools, problems) => {
+  ])("%s give the expected problems", (_, tools, problems) => {
     expect(listProblems({ tools })).toEqual(problems);
   });
 
@@ -367,7 +367,7 @@ describe("a choice", () => {
     [mcp],
     [{ type: "web_search" }],
     [{ type: "service:files" }],
-  ])("%j", (choice) => {
+  ])("%j is accepted", (choice) => {
     const tools = choice === mcp ? [minimal["mcp"]] : [{ ...minimal[(choice as Tool).type], ...choice }];
     expect(parseTurnRequest({ tools, tool_choice: choice }).toolChoice).toEqual({ type: "tool", tool: choice });
     const allowed = { type: "allowed_tools", mode: "required", tools: [choice] };

@@ -61,7 +61,7 @@ describe("with a stand-in for podman", () => {
     [422, { language: "ruby" }],
     [422, { memory_limit: "4g" }],
     [422, { network_policy: { type: "allowlist", allowed_domains: ["a.example"] } }],
-  ] as [number, object][])("%d: %j", async (status, fields) => {
+  ] as [number, object][])("answers %d to the body %j", async (status, fields) => {
     expect((await adapter.run({ commands: [say("one")], ...fields })).status).toBe(status);
   });
 

@@ -12,7 +12,7 @@ test.each([
   [{ SLUICE_INFERENCE_HTTP_PORT: "65536" }, "SLUICE_INFERENCE_HTTP_PORT: must be a port, 1 to 65535"],
   [{ DATABASE_URL: "127.0.0.1:5432/sluice" }, "DATABASE_URL: must be postgres://user:password@host:port/database"],
   [{ DATABASE_URL: "mysql://127.0.0.1/sluice" }, "DATABASE_URL: must be postgres://user:password@host:port/database"],
-])("%j", (environment, message) => {
+])("the setting %j is refused by name", (environment, message) => {
   expect(() => readSettings(environment)).toThrow(`environment:\n  ${message}`);
 });
 

@@ -73,7 +73,7 @@ const restrictsAll = ({ command }: { readonly command: string }): boolean => com
 const commands = pageCommands();
 const inOrder = [...commands.filter((each) => !restrictsAll(each)), ...commands.filter(restrictsAll)];
 
-test.each(inOrder)("$place: $command", async ({ place, command }) => {
+test.each(inOrder)("the command of $place works: $command", async ({ place, command }) => {
   const environment = { ...bareEnvironment(), ...variables, SLUICE_DATA_DIR: installation.dataDir };
   const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", here(command)], { environment });
   expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });

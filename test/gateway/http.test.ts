@@ -79,7 +79,7 @@ describe("a good request", () => {
     ["in chunks", head([...good, "Transfer-Encoding: chunked"]) + "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", 2],
     ["without a body", head(good), 0],
     ["with the largest body", head([...good, `Content-Length: ${limitBytes}`]) + " ".repeat(limitBytes), limitBytes],
-  ])("%s", async (_, bytes, length) => {
+  ])("a body %s arrives whole", async (_, bytes, length) => {
     const answer = await exchange(port, bytes);
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({ keyHash: hashKey(key), path: "/x", length });
@@ -169,7 +169,7 @@ describe("refused with 400:", () => {
     ["two keys", head([...good, bearer])],
     ["two types", head([...good, json])],
     ["a URL of another host", head(good, "POST http://evil/x HTTP/1.1")],
-  ])("%s", async (_, bytes) => {
+  ])("a request with %s", async (_, bytes) => {
     await refused(bytes, 400);
   });
 
@@ -195,7 +195,7 @@ describe("refused with 400:", () => {
     [[json, "Content-Encoding: compress"], "content-encoding not supported; take one of gzip, deflate, br"],
     [[json, "Content-Encoding: gzip, br"], "content-encoding not supported; take one of gzip, deflate, br"],
     [[json, "Content-Encoding: br"], "content-encoding: the body is not what content-encoding says, or not whole"],
-  ])("%j", async (lines, message) => {
+  ])("a request with the headers %j", async (lines, message) => {
     const body = zlib.gzipSync(Buffer.alloc(1_000_000));
     const bytes = Buffer.concat([
       Buffer.from(head([host, bearer, close, ...lines, `Content-Length: ${body.length}`])),
@@ -219,7 +219,7 @@ describe("keys", () => {
     ["a wrong checksum", `Bearer ${changeDigit(key)}`],
     ["the hash of a key", `Bearer ${hashKey(key)}`],
     ["10 kB", `Bearer sk-sl-${"a".repeat(10_000)}`],
-  ])("%s", async (_, value) => {
+  ])("a header with %s is 401", async (_, value) => {
     const message = await refused(head([host, json, close, `Authorization: ${value}`]), 401);
     expect(message).toBe("Invalid API key");
   });

@@ -298,7 +298,7 @@ describe("is refused:", () => {
     [{ context_management: {} }, "context_management.edits: required"],
     [{ context_management: [{}] }, "context_management.0.type: required"],
     [{ truncation: "middle" }, "truncation: must be one of auto, disabled"],
-  ])("%j", (fields, message) => {
+  ])("the body %j", (fields, message) => {
     expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
   });
 

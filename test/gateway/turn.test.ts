@@ -161,7 +161,7 @@ describe("input", () => {
       { input: [call, { type: "function_call_output", call_id: "c1", output: [{ type: "output_text", text: "x" }] }] },
       "input.1.output.0.type: output_text is not possible here; use one of input_text, input_image, input_file",
     ],
-  ])("%j", (body, message) => {
+  ])("%j is refused with its path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 
@@ -281,7 +281,7 @@ describe("tools", () => {
       "tool_choice.tools: at least 1 tool",
     ],
     [{ tools: [tool], tool_choice: { type: "fork" } }, "tool_choice.type: unknown type fork"],
-  ])("%j", (body, message) => {
+  ])("%j is refused with its path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 });
@@ -316,7 +316,7 @@ describe("settings", () => {
     [{ reasoning: { enabled: 1 } }, "reasoning.enabled: must be true or false or null"],
     [{ reasoning: { mode: "pro" } }, "accepted"],
     [{ reasoning: { context: "all_turns" } }, "accepted"],
-  ])("%j", (body, message) => {
+  ])("%j is refused with its path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 
@@ -396,7 +396,7 @@ describe("bytes of a gRPC caller, without a gateway", () => {
     ["a lone surrogate", '"\\ud800"', "input: lone surrogate at byte 1"],
     ["a duplicate key", '[{"role":"user","role":"system"}]', 'input: duplicate key "role" at byte 16'],
     ["a leading space", ' "x"', "accepted"],
-  ])("%s", (_, input, message) => {
+  ])("%s as input gives the expected problem", (_, input, message) => {
     expect(refused(input)).toBe(message);
   });
 

@@ -164,7 +164,7 @@ const chatScripts: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe("a provider with the chat format", () => {
-  test.each(Object.keys(chatScripts))("%s", async (name) => {
+  test.each(Object.keys(chatScripts))("answers the sample %s", async (name) => {
     const { events } = await ask("chat", { chunks: [{ sse: [...(chatScripts[name] ?? []), "[DONE]"] }] });
     expect(maskIds(events)).toEqual(maskIds([start, ...expected(name)]));
     itemsOf(events);
@@ -173,7 +173,7 @@ describe("a provider with the chat format", () => {
   test.each([
     ["01-text.response.json", "Titan.", 14, 3],
     ["04-function-output.response.json", "Oslo is clear at minus three degrees.", 88, 11],
-  ] as const)("%s", async (name, content, prompt, completion) => {
+  ] as const)("gives the response of the sample %s", async (name, content, prompt, completion) => {
     const response = JSON.parse(sample(name).toString()) as { output: unknown[] } & Record<string, unknown>;
     const reply = chatAnswer({ role: "assistant", content }, "stop", usage(prompt, completion));
     const answer = {

@@ -220,7 +220,7 @@ describe("limits", () => {
       "plugins.0.cost_quality_tradeoff: must be between 0 and 10",
     ],
     ["model or models", { model: "", models: ["a/b"] }, { model: "" }, "model or models is required"],
-  ])("%s", (_, within, beyond, message) => {
+  ])("%s ends at its limit", (_, within, beyond, message) => {
     expect(refusal(within)).toBe("accepted");
     expect(refusal(beyond)).toBe(message);
   });
@@ -247,7 +247,7 @@ describe("limits", () => {
       { plugins: [{ plugin: alignment({ rules: ["r"] }) }, { plugin: alignment({ rules: ["r"] }) }] },
       /^plugins\.1: plugin alignment is given twice$/,
     ],
-  ])("%j", (fields, message) => {
+  ])("%j is beyond them", (fields, message) => {
     expect(refusal(fields)).toMatch(message);
   });
 

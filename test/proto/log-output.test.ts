@@ -31,7 +31,7 @@ test.each([
   ["ends on its own", "many(5);", 0, 5],
   ["throws", "many(500); setImmediate(() => { throw new Error(); });", 1, 500],
   ["writes long lines of wide characters", 'many(200, "東".repeat(5000)); process.exit(0);', 0, 200],
-])("%s", async (_, then, code, lines) => {
+])("no line is lost when a process %s", async (_, then, code, lines) => {
   const ended = await runProgram(process.execPath, program(then));
   expect(ended.code).toBe(code);
   expect(numbersIn(ended.stdout)).toEqual(upTo(lines));

@@ -139,7 +139,7 @@ describe("a folder is refused at the start", () => {
       },
       /key values mismatch/,
     ],
-  ])("%s", async (_, make, problem) => {
+  ])("as one %s", async (_, make, problem) => {
     await expect(make()).rejects.toThrow(problem);
   });
 });

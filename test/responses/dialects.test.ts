@@ -135,12 +135,15 @@ describe("responses", () => {
   const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
   const bodyOf = (events: readonly unknown[]) => (events.at(-1) as { response: object }).response;
 
-  test.each(itemKinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
-    const events = streamOf([kind]);
-    expect(maskVolatile(streamAnswer(responses, sse(...events), { cuts: [] }))).toEqual(
-      maskVolatile(readWholeAnswer(responses, bodyOf(events))),
-    );
-  });
+  test.each(itemKinds.map((kind) => [kind.type, kind] as const))(
+    "are the same, streamed and whole, with the item %s",
+    (_, kind) => {
+      const events = streamOf([kind]);
+      expect(maskVolatile(streamAnswer(responses, sse(...events), { cuts: [] }))).toEqual(
+        maskVolatile(readWholeAnswer(responses, bodyOf(events))),
+      );
+    },
+  );
 
   test("any stream folds into the object of the whole answer", () => {
     fc.assert(

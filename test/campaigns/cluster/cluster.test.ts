@@ -15,7 +15,7 @@ const missing = typeof programs === "string" ? ` (${programs})` : "";
   afterAll(() => cluster?.stop());
 
   const all = checks(typeof programs === "string" ? [] : programs.helms, () => undefined);
-  test.each(Object.keys(all).slice(0, 3))("%s", async (name) => {
+  test.each(Object.keys(all).slice(0, 3))("the cluster check %s passes", async (name) => {
     await all[name]?.(cluster);
   });
 });

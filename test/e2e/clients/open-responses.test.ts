@@ -103,7 +103,7 @@ compat: {fill_defaults: true}
         return events.map((event) => streamEvent.parse(event));
       }
 
-      test.each(Object.entries(requests))("%s", async (name, body) => {
+      test.each(Object.entries(requests))("%s gives a valid response", async (name, body) => {
         const { status, output } = await answerTo(body);
         expect(status).toBe("completed");
         expect(output).not.toHaveLength(0);

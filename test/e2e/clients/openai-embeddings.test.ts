@@ -152,7 +152,7 @@ describe("an unservable request", () => {
     [{ model: "near/embed", input: Array.from({ length: 2_049 }, () => "a") }, 400, "at most 2048 inputs"],
     [{ model: "near/embed", input: "Hi", encoding_format: "int8" }, 400, "encoding_format: must be one of"],
     [{ model: "near/embed", input: "Hi", dimensions: 0 }, 400, "dimensions: must be between 1 and 16384"],
-  ])("%j: %i %s", async (body, status, message) => {
+  ])("%j gets %i: %s", async (body, status, message) => {
     const asked = upstream.requests.length;
     const response = await post(body);
     expect(response.status).toBe(status);

@@ -74,7 +74,7 @@ describe("the openai client and failures", () => {
       ["broken", 502, OpenAI.InternalServerError, "Provider returned error"],
       ["late", 524, OpenAI.InternalServerError, "did not answer in time"],
       ["overloaded", 529, OpenAI.InternalServerError, "overloaded"],
-    ] as const)("%s: %i", async (model, status, kind, message) => {
+    ] as const)("model t/%s: status %i", async (model, status, kind, message) => {
       for (const stream of [false, true]) {
         const failure = await failureOf(model, clientOf(), stream);
         expect(failure).toBeInstanceOf(kind);

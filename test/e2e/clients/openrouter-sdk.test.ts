@@ -250,7 +250,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
       ["a provider's 529", { status: 529 }, errors.ProviderOverloadedResponseError],
     ];
 
-    test.each(failures)("%s", async (_, reply, kind) => {
+    test.each(failures)("%s has its class", async (_, reply, kind) => {
       upstream.script([reply]);
       await expect(ask({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
       await expect(stream({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);

@@ -165,7 +165,7 @@ const dialects: readonly (readonly [model: string, reply: (script: Script) => Re
   ["t/chat", chatReply],
 ];
 
-test.each(dialects)("%s", async (model, reply) => {
+test.each(dialects)("a conversation of Anthropic's format reaches the model %s", async (model, reply) => {
   const messages: Anthropic.MessageParam[] = [{ role: "user", content: [{ type: "text", text: "Question 0?" }] }];
   const from = upstream.requests.length;
   for (let turn = 0; turn < turns; turn++) {

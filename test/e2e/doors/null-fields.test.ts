@@ -68,7 +68,7 @@ async function asked(path: string, body: object): Promise<string> {
 describe.each(doors)("$path", ({ path, fields, body, answer }) => {
   const open = Object.keys(fields).filter((name) => !(name in body));
 
-  test.each(open)("%s", async (name) => {
+  test.each(open)("null for %s counts as absent", async (name) => {
     upstream.script([answer]);
     expect(await asked(path, { ...body, [name]: null })).toBe(await asked(path, body));
   });

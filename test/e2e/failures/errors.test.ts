@@ -95,7 +95,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(body.error.message.startsWith(samples[body.error.code]?.error.message ?? "?")).toBe(true);
 
   describe.each([false, true])("of a failing provider (stream: %s)", (stream) => {
-    test.each(upstreamFailures)("%s", async (name, ...row) => {
+    test.each(upstreamFailures)("%s is passed on with its status", async (name, ...row) => {
       const [reply, status, errorType, retry, after] = row;
       upstream.script([reply]);
       const response = await post({ model: loneOf(name, stream), stream });

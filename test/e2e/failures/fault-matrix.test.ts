@@ -145,7 +145,7 @@ describe("the fault matrix", () => {
     return { status, attempts, ...(stream && terminal && { terminal }) };
   };
 
-  test.each(cases.map((one) => [one.id, one] as const))("%s", async (id, one) => {
+  test.each(cases.map((one) => [one.id, one] as const))("%s gives the documented failure", async (id, one) => {
     const { seen, retryAfter, terminals, done, error } = found.get(id)!;
     expect([seen, error]).toEqual([
       wanted(one),

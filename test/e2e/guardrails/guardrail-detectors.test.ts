@@ -264,7 +264,7 @@ describe("an unconfigured detector", () => {
   test.each([
     ["nobody:person-name", "the configuration file has no detector nobody", "detector:nobody"],
     ["names:nothing", "the configuration file gives detector names no category nothing", "ner:names"],
-  ])("%s", async (detector, reason, engine) => {
+  ])("%s refuses the turn, and names the reason", async (detector, reason, engine) => {
     const failed = { detected: false, engines: [engine], patterns: [detector.split(":")[1]] };
     for (const appliesTo of ["input", "output"]) {
       const closed = await given(detector, "--applies-to", appliesTo);

@@ -52,18 +52,21 @@ const post = (path: string, body: object, key: string) =>
 const administer = (path: string, body: object) => post(path, body, installation.managementKey);
 
 describe.each(doors)("%s", (path, settings) => {
-  test.each(answersWithForbiddenWord)("$dialect $channel", async ({ dialect, streamed, whole }) => {
-    const messages = [{ role: "user", content: "Say it" }];
-    for (const stream of [true, false]) {
-      const body = { model: `${dialect}/model`, messages, stream, ...settings };
-      upstream.script([stream ? streamed : whole]);
-      const text = await (await post(path, body, guarded)).text();
-      expect([stream, findForbiddenPart(text)]).toEqual([stream, undefined]);
-      upstream.script([stream ? streamed : whole]);
-      if (findForbiddenPart(await (await post(path, body, installation.apiKey)).text()))
-        shown.add(`${path} ${dialect} ${stream}`);
-    }
-  });
+  test.each(answersWithForbiddenWord)(
+    "the channel $channel of $dialect shows no forbidden word",
+    async ({ dialect, streamed, whole }) => {
+      const messages = [{ role: "user", content: "Say it" }];
+      for (const stream of [true, false]) {
+        const body = { model: `${dialect}/model`, messages, stream, ...settings };
+        upstream.script([stream ? streamed : whole]);
+        const text = await (await post(path, body, guarded)).text();
+        expect([stream, findForbiddenPart(text)]).toEqual([stream, undefined]);
+        upstream.script([stream ? streamed : whole]);
+        if (findForbiddenPart(await (await post(path, body, installation.apiKey)).text()))
+          shown.add(`${path} ${dialect} ${stream}`);
+      }
+    },
+  );
 });
 
 test("every format and dialect shows the words when no rule forbids them", () => {

@@ -64,21 +64,24 @@ const ask = (key: string | undefined, model: string, stream: boolean, more: obje
   });
 
 describe.each([true, false])("stream: %s", (stream) => {
-  test.each(answersWithForbiddenWord)("$dialect $channel", async ({ dialect, streamed, whole }) => {
-    upstream.script([stream ? streamed : whole]);
-    const redacted = await ask(keys["redact"], `${dialect}/model`, stream);
-    const shown = await redacted.text();
-    expect([redacted.status, shown]).toEqual([200, expect.stringContaining("<metal>")]);
-    expect(findForbiddenPart(shown)).toBeUndefined();
-    if (stream) checkLadder(parseSse(shown), false);
-    upstream.script([stream ? streamed : whole]);
-    const blocked = await ask(keys["block"], `${dialect}/model`, stream);
-    const refusal = await blocked.text();
-    expect(findForbiddenPart(refusal)).toBeUndefined();
-    // In a stream some output may have been sent by then.
-    if (blocked.status === 403) expect(refusal).toContain('"patterns":["<metal>"]');
-    else expect([stream, refusal]).toEqual([true, expect.stringContaining('"reason":"content_filter"')]);
-  });
+  test.each(answersWithForbiddenWord)(
+    "the channel $channel of $dialect shows no forbidden word",
+    async ({ dialect, streamed, whole }) => {
+      upstream.script([stream ? streamed : whole]);
+      const redacted = await ask(keys["redact"], `${dialect}/model`, stream);
+      const shown = await redacted.text();
+      expect([redacted.status, shown]).toEqual([200, expect.stringContaining("<metal>")]);
+      expect(findForbiddenPart(shown)).toBeUndefined();
+      if (stream) checkLadder(parseSse(shown), false);
+      upstream.script([stream ? streamed : whole]);
+      const blocked = await ask(keys["block"], `${dialect}/model`, stream);
+      const refusal = await blocked.text();
+      expect(findForbiddenPart(refusal)).toBeUndefined();
+      // In a stream some output may have been sent by then.
+      if (blocked.status === 403) expect(refusal).toContain('"patterns":["<metal>"]');
+      else expect([stream, refusal]).toEqual([true, expect.stringContaining('"reason":"content_filter"')]);
+    },
+  );
 
   test("the built-in model", async () => {
     const key = await guardedKey("--block", "built-in mod", "--label", "model", "--applies-to", "output");

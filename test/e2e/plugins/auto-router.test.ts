@@ -117,7 +117,7 @@ describe.each([
     [{ allowed_models: ["own/*"] }, "own/echo", {}],
     [{ allowed_models: ["a/*"], excluded_models: ["*tiny"] }, "a/small", {}],
     [{ excluded_models: ["a/tiny", "a/tiny"] }, "a/small", {}],
-  ])("%j", async (settings, expected, data) => {
+  ])("the settings %j decide the model", async (settings, expected, data) => {
     const answer = await told({ model: slug, ...plugin(settings, id) });
     expect([answer.model, answer.service_metadata.strategy]).toEqual([expected, "auto"]);
     expect(answer.service_metadata.pipeline).toMatchObject([{ name: id, data }]);

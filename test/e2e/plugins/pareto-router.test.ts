@@ -70,7 +70,7 @@ test.each([
   [{ min_coding_score: 0.1, enabled: false }, "a/best"],
   [{ max_price: 3 }, "a/good"],
   [{ max_price: 2, price_source: "weighted_avg" }, "a/seer"],
-])("%j", async (settings, expected) => {
+])("the settings %j decide the model", async (settings, expected) => {
   expect((await told(plugin(settings))).model).toBe(expected);
 });
 

@@ -196,7 +196,7 @@ describe("a request refused before any call", () => {
     [{ tools: [{ ...weather, defer_loading: true }, datetime] }, "tools.0.defer_loading"],
     [{ max_tool_calls: 31 }, "max_tool_calls"],
     [{ stop_server_tools_when: [{ type: "step_count_is", step_count: 0 }] }, "stop_server_tools_when.0.step_count"],
-  ])("%j", async (body, param) => {
+  ])("the wrong field of %j is named", async (body, param) => {
     const before = acme.requests.length;
     const response = await ask(body);
     const error: unknown = await response.json();

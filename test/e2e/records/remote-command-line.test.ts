@@ -208,7 +208,7 @@ describe("another Sluice", () => {
       "ledger check works on the database alone: unset SLUICE_URL",
     ],
     ["with a workspace", { url: "http://x", key: "mk" }, ["keys", "list", "--workspace", "x"], "--workspace: "],
-  ])("%s", async (_, { url, key }, args, message) => {
+  ])("a command %s fails with the reason", async (_, { url, key }, args, message) => {
     const { code, stdout, stderr } = await run({ url, key }, args);
     expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);
   });

@@ -292,7 +292,7 @@ describe("every tool", () => {
         pending_safety_checks: [],
       },
     ],
-  ])("%s", async (_, tool, name, args, item) => {
+  ])("%s is called as a function and reaches the client as its own item", async (_, tool, name, args, item) => {
     upstream.script([callReply({ name, args })]);
     const { events: given, fault } = await turn({ tools: [tool] });
     expect(fault).toBeUndefined();

@@ -76,7 +76,7 @@ describe("service:datetime", () => {
     ["Asia/Kolkata", beforeSummer, "Asia/Kolkata", "2026-03-29T06:29:30+05:30"],
     ["America/St_Johns", beforeSummer, "America/St_Johns", "2026-03-28T22:29:30-02:30"],
     ["Pacific/Kiritimati", Date.UTC(2026, 11, 31, 10), "Pacific/Kiritimati", "2027-01-01T00:00:00+14:00"],
-  ])("%s", async (zone, epochMs, timezone, text) => {
+  ])("gives the time in the time zone %s", async (zone, epochMs, timezone, text) => {
     expect(await told(zone, epochMs)).toEqual({ datetime: text, timezone });
     expect(Date.parse(text)).toBe(epochMs);
   });
@@ -127,7 +127,7 @@ describe("service:search_models", () => {
     [{ min_context_length: 8_001 }, ["acme/large-2", "acme/small"]],
     [{ min_context_length: 8_000, query: "picture" }, ["acme/painter"]],
     [{ query: "nothing of the kind" }, []],
-  ])("%j", async (args, wanted) => expect((await search(args)).ids).toEqual(wanted));
+  ])("finds models by %j", async (args, wanted) => expect((await search(args)).ids).toEqual(wanted));
 
   test("returns as many as the entry allows", async () => {
     expect(await search({}, { max_results: 2 })).toMatchObject({
@@ -236,7 +236,7 @@ describe("service:tool_search", () => {
     ["^CRM_", ["crm_create_invoice", "crm_refund"]],
     ["customer_id|problem", ["openTicket", "crm_create_invoice"]],
     ["zebra", []],
-  ])("%s", async (query, names) => {
+  ])('finds tools by the words "%s"', async (query, names) => {
     acme.script([searching(query), textReply("Found.")]);
     await turn({ tools });
     const { loaded } = output() as { loaded: { name: string }[] };

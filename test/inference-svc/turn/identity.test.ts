@@ -12,7 +12,7 @@ test.each([
   [{ safetyIdentifier: "s", user: "u" }, "key\0s"],
   [{ user: "u" }, "key\0u"],
   [{}, "key\0"],
-])("%j", (fields, identity) => {
+])("the end user of %j has a stable hash", (fields, identity) => {
   const identities = new Identities("secret");
   expect(identities.hashUser("key", asked(fields))).toBe(hash(identity));
   // Once more, remembered.

@@ -56,7 +56,7 @@ describe("tools", () => {
     ],
     ["Never call refund with amount below -5", [calls("refund", { amount: -5 })], [calls("refund", { amount: -6 })]],
     ["Never call refund with amount equal to 7", [calls("refund", { amount: 8 })], [calls("refund", { amount: 7 })]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 
   test.each([calls("refund", "{amount: 500"), calls("refund", { amount: "lots" }), calls("refund", { amount: [500] })])(
     "%j cannot be compared",
@@ -82,7 +82,7 @@ describe("lengths", () => {
     ["At most 2 lines", ["a\n\nb"], ["a\nb\nc"]],
     ["Use at most two paragraphs", ["a\nb\n\nc"], ["a\n\nb\n\nc"]],
     ["Use at most 3 words", ["我们走。"], ["我们今天下午一起去公园。"]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 });
 
 describe("words", () => {
@@ -104,7 +104,7 @@ describe("words", () => {
     ['The reply must end with "Thanks!"', ["Bye. Thanks!\n"], ["Thanks! Bye.", null]],
     ['If the content is not null, end with "Thanks!"', [null, "Thanks!"], ["Thanks"]],
     ['Start every reply with "Hello"', ["Hello there"], ["Oh, Hello", null]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 });
 
 describe("looks", () => {
@@ -116,7 +116,7 @@ describe("looks", () => {
     ["Do not use exclamation marks.", ["Hi."], ["Hi!"]],
     ["No digits", ["one"], ["1", "\u0661"]],
     ["Never use capital letters", ["abc"], ["Abc"]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 });
 
 describe("links", () => {
@@ -138,14 +138,14 @@ describe("links", () => {
       ],
     ],
     ["All links must be on example.com or example.org", ["https://example.org"], ["https://example.net"]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 });
 
 describe("scripts", () => {
   test.each<Case>([
     ["Never use Cyrillic letters", ["abc"], ["аbc"]],
     ["Only use Latin characters", ["abc é 5!"], ["abc я"]],
-  ])("%s", expectRule);
+  ])('"%s" is decided without a judge', expectRule);
 
   test("a text without characters of the required script breaks the rule; other text goes to the judge", () => {
     const rule = compileRule("Answer in Russian.", tools);

@@ -62,7 +62,7 @@ describe("a text", () => {
     ["of no known type", { file_data: `data:application/octet-stream;base64,${base64(text)}` }],
     ["in lines of base64", { file_data: `data:text/plain;base64,${base64(text).replaceAll(/(.{5})/g, "$1\r\n")}` }],
     ["without padding", { file_data: `DATA:Text/Plain;base64,${base64(text).replaceAll("=", "")}` }],
-  ])("%s", async (_, fields) => {
+  ])("%s is read", async (_, fields) => {
     expect(await read(fields)).toMatchObject({ text, kind: "text", truncated: false, cached: false });
   });
 
@@ -83,7 +83,7 @@ describe("a text", () => {
     ["data:text/plain;base64,QUJD=QUJD", "its file_data is not base64"],
     ["data:text/plain;charset=klingon;base64,QUJD", "its charset klingon is not known"],
     ["data:application/zip;base64,UEsDBA==", "this file has no readable text"],
-  ])("%s: %s", async (data, message) => {
+  ])("%s is refused: %s", async (data, message) => {
     await expect(read({ file_data: data })).rejects.toThrow(message);
   });
 
@@ -182,14 +182,18 @@ describe("a malicious PDF", () => {
   ]);
 
   test.each<[string, () => Buffer, string]>([
-    ["encrypted", () => encrypted, "the PDF is encrypted"],
-    ["cut off", () => textPdf(["Hello"]).subarray(0, 300), "the PDF is damaged, or no PDF"],
-    ["nothing but its mark", () => Buffer.from("%PDF-1.7\n%%EOF"), "the PDF is damaged, or no PDF"],
-    ["1,001 pages", () => many(1_001), "the PDF has 1001 pages; at most 1000 are read"],
-    ["200 MB in less than one", () => pdfPages([deflatedPdfStream(Buffer.alloc(200_000_000, 0x20))]), "the PDF takes"],
-    ["more objects than fit", () => heavy, "the PDF takes"],
+    ["with encryption", () => encrypted, "the PDF is encrypted"],
+    ["without its end", () => textPdf(["Hello"]).subarray(0, 300), "the PDF is damaged, or no PDF"],
+    ["of nothing but its mark", () => Buffer.from("%PDF-1.7\n%%EOF"), "the PDF is damaged, or no PDF"],
+    ["of 1,001 pages", () => many(1_001), "the PDF has 1001 pages; at most 1000 are read"],
+    [
+      "of 200 MB in less than one",
+      () => pdfPages([deflatedPdfStream(Buffer.alloc(200_000_000, 0x20))]),
+      "the PDF takes",
+    ],
+    ["of more objects than fit", () => heavy, "the PDF takes"],
   ])(
-    "%s",
+    "%s is refused with the reason",
     async (_, bytes, message) => {
       await expect(readPdf(bytes())).rejects.toThrow(message);
       // The failure of one file does not affect the next.

@@ -211,7 +211,7 @@ describe("a malicious archive", () => {
       "the DOCX file is encrypted, or in a format older than Office 2007",
     ],
   ])(
-    "%s",
+    "of %s is refused in time",
     async (_, bytes, message) => {
       const outcome = await read(bytes(), "a.docx").catch((error: unknown) => String(error));
       expect(outcome === "" ? "the DOCX file has no text" : outcome).toContain(message);

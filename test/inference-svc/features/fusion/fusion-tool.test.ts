@@ -263,7 +263,7 @@ describe("settings", () => {
     ((shown(events)[0] as OutputItem)["responses"] as { model: string }[]).map(({ model }) => model);
 
   test.each([
-    ["nobody says anything", {}, {}, ["acme/a", "acme/b"], "lead"],
+    ["nothing is named", {}, {}, ["acme/a", "acme/b"], "lead"],
     ["a preset of the plugin", {}, { preset: "general-fast" }, ["acme/b"], "lead"],
     ["the plugin before its preset", {}, { preset: "general-fast", analysisModels: ["acme/a"] }, ["acme/a"], "lead"],
     ["the tool before the plugin", { analysis_models: ["acme/b"] }, { analysisModels: ["acme/a"] }, ["acme/b"], "lead"],
@@ -274,7 +274,7 @@ describe("settings", () => {
       ["acme/b", "acme/b"],
       "outer",
     ],
-  ])("%s", async (_, parameters, fields, panel, analyst) => {
+  ])("%s: these models form the panel", async (_, parameters, fields, panel, analyst) => {
     upstreams.outer.script([callReply(call()), ...(analyst === "outer" ? [compares] : []), textReply("Both.")]);
     const before = asked();
     const { events } = await turn({ tools: [tool(parameters)], ...plugin(fields) });

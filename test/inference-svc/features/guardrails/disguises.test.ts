@@ -35,18 +35,21 @@ const rows = disguises.flatMap((disguise) =>
   disguise.written.map((written) => [disguise.name, written, disguise] as const),
 );
 
-test.each(rows)("%s: %j", async (_, written, { pattern = "password", requests, answers }: Disguise) => {
-  const filters = [redact(pattern, "<pw>")];
-  const text = `say ${written} now`;
-  const shown = [
-    String(await asked(text, filters)),
-    await answered([text], filters),
-    await answered(text.split(""), filters),
-  ];
-  const isSeen = shown.map((each) => each.includes("<pw>"));
-  expect([shown, isSeen]).toEqual([shown, [requests, answers, answers]]);
-  for (const each of shown) expect(each).toMatch(/^say .* now$/s);
-});
+test.each(rows)(
+  "a text is found when it is %s: %j",
+  async (_, written, { pattern = "password", requests, answers }: Disguise) => {
+    const filters = [redact(pattern, "<pw>")];
+    const text = `say ${written} now`;
+    const shown = [
+      String(await asked(text, filters)),
+      await answered([text], filters),
+      await answered(text.split(""), filters),
+    ];
+    const isSeen = shown.map((each) => each.includes("<pw>"));
+    expect([shown, isSeen]).toEqual([shown, [requests, answers, answers]]);
+    for (const each of shown) expect(each).toMatch(/^say .* now$/s);
+  },
+);
 
 test.each([
   "p_a_s_s_w_o_r_d 3",

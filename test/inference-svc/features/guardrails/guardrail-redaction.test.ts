@@ -91,7 +91,7 @@ describe("a text", () => {
     ["turned, at the beginning", "frperg-1 vf jung jr arire fubhyq gryy", "[MARK] vf jung jr arire fubhyq gryy"],
     ["turned, in fewer than 16 characters", "frperg-1 vf vg", "frperg-1 vf vg"],
     ["of another kind", "a surrogate pair \u{1f600}, and no more", "a surrogate pair \u{1f600}, and no more"],
-  ])("%s", async (_, text, expected) => {
+  ])("is redacted %s", async (_, text, expected) => {
     expect(textOf((await passed({ text }, marked)).sent)).toBe(expected);
   });
 
@@ -158,7 +158,7 @@ describe("JSON stays JSON", () => {
     ["not JSON: {123456789", "not JSON: {[REDACTED]"],
     ['"\\\\123456789\\\\"', '"\\\\[REDACTED]\\\\"'],
     [`${"[".repeat(5_000)}"plutonium"${"]".repeat(5_000)}`, `${"[".repeat(5_000)}"[REDACTED]"${"]".repeat(5_000)}`],
-  ])("%.40s", async (json, expected) => {
+  ])("after redacting %.40s", async (json, expected) => {
     expect(await call(json)).toBe(expected);
   });
 

@@ -59,7 +59,11 @@ describe("a scanned request", () => {
     ["arguments with many brackets", () => calls("[".repeat(1_000_000) + "]".repeat(1_000_000)), none],
     ["arguments that are no JSON in the end", () => calls(`[${"1,".repeat(1_000_000)}`), none],
     ["one argument full of escapes", () => calls(JSON.stringify('\n"'.repeat(1_000_000))), none],
-  ])("%s", async (what, item, filters) => expectShort(what, () => asked([item()], filters)), 120_000);
+  ])(
+    "lets other turns run: %s",
+    async (what, item, filters) => expectShort(what, () => asked([item()], filters)),
+    120_000,
+  );
 });
 
 describe("a scanned answer", () => {
@@ -74,7 +78,11 @@ describe("a scanned answer", () => {
     ["a text full of markup", message("<b>a</b>**b**`c`[d](e) &amp;#112; ".repeat(5_000))],
     ["a text of links that end nowhere", message("](<a [b](c \"d [e](f 'g ".repeat(5_000))],
     ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
-  ])("%s", async (what, item) => expectShort(what, () => runGuarded([[itemEnd(0, item), turnEnd]], filters)), 120_000);
+  ])(
+    "lets other turns run: %s",
+    async (what, item) => expectShort(what, () => runGuarded([[itemEnd(0, item), turnEnd]], filters)),
+    120_000,
+  );
 });
 
 /** Runs sliced work to its end without a pause, and returns its result. */

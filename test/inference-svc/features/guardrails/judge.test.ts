@@ -87,7 +87,7 @@ describe("an answer", () => {
   test.each<[string, Reply]>([
     ["as it was asked for", words("broken", 0.9)],
     ["behind a fence", chatAnswer({ content: '```json\n{"evidence":"x","verdict":"broken","probability":0.9}\n```' })],
-  ])("%s", async (_, reply) => {
+  ])("is read %s", async (_, reply) => {
     upstream.script([reply]);
     expect(await probability(judging())).toBeCloseTo(0.9, 9);
   });

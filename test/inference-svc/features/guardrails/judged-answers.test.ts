@@ -57,7 +57,7 @@ async function judged(kind: ItemKind, stream: boolean, probability: number) {
 }
 
 describe.each([true, false])("stream: %s", (stream) => {
-  test.each(calls.map((kind) => [kind.type, kind] as const))("%s", async (_, kind) => {
+  test.each(calls.map((kind) => [kind.type, kind] as const))("%s is judged before it is delivered", async (_, kind) => {
     const { events, fault } = await judged(kind, stream, 0.9);
     expect([fault?.status, JSON.stringify(events)]).toEqual([403, expect.not.stringContaining("rm -rf")]);
     expect(judge.requests.at(-1)?.body).toContain("rm -rf /home");

@@ -37,11 +37,11 @@ describe.each([
   ["of none", inNone],
 ])("%s", (_, batches) => {
   test.each<[string, (delta: string, at: number) => object]>([
-    ["pieces alone", (delta) => ({ delta })],
-    ["beside what stays the same", (delta) => ({ delta, kind: "a" })],
-    ["beside a number that counts them", (delta, at) => ({ delta, number: at })],
-    ["beside a time", (delta, at) => ({ delta, at: 1_700_000_000 + Math.floor(at / 2) })],
-  ])("%s", async (_name, payloadOf) => {
+    ["pieces without other fields", (delta) => ({ delta })],
+    ["pieces with a constant field", (delta) => ({ delta, kind: "a" })],
+    ["pieces with a counter", (delta, at) => ({ delta, number: at })],
+    ["pieces with a time", (delta, at) => ({ delta, at: 1_700_000_000 + Math.floor(at / 2) })],
+  ])("%s are scanned", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
     const { events, stages } = await runGuarded(batches(payloads), [redact("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
@@ -71,13 +71,13 @@ describe.each([
   ["of none", inNone],
 ])("a text in any field of events %s", (_, batches) => {
   test.each<[string, (piece: string, at: number) => object]>([
-    ["another name", (text) => ({ text })],
-    ["a name of a later version", (later) => ({ later_text: later })],
-    ["within", (text) => ({ part: { deep: [{ text }] } })],
+    ["under another name", (text) => ({ text })],
+    ["under a name of a later version", (later) => ({ later_text: later })],
+    ["within a nested object", (text) => ({ part: { deep: [{ text }] } })],
     ["in a list that grows", (text, at) => ({ parts: [...Array.from({ length: at }, () => null), { text }] })],
-    ["beside another one", (text, at) => ({ text, other: `o${at % 2}` })],
+    ["next to another text", (text, at) => ({ text, other: `o${at % 2}` })],
     ["without a name", (text) => ({ list: [text] })],
-  ])("%s", async (_name, payloadOf) => {
+  ])("is scanned %s", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
     const { events } = await runGuarded(batches(payloads), [redact("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);

@@ -208,7 +208,7 @@ describe("arguments", () => {
     ['{"password": "abc", "b": 1}', '{"[REDACTED]": "[REDACTED]", "b": 1}'],
     ["not JSON, secret", "not JSON, [REDACTED]"],
     ['{"a":"nothing"}', '{"a":"nothing"}'],
-  ])("%s", async (json, expected) => {
+  ])("stay JSON after a redaction: %s", async (json, expected) => {
     const { events } = await runGuarded(called(json), [
       redact("secret"),
       redact("41{15}"),

@@ -136,7 +136,7 @@ describe("a keyword without an effect", () => {
     [{ pattern: "(" }, "b"],
     [{ format: "email" }, "b"],
     [{ unknown: 1 }, "b"],
-  ])("%j", (made, each) => {
+  ])("%j refuses nothing", (made, each) => {
     expect(fits(made, each)).toBe(true);
   });
 });
@@ -154,10 +154,10 @@ describe("an uncheckable schema", () => {
     ["a reference to elsewhere", { $ref: "https://example.com/schema" }],
     ["a reference to nothing", { $ref: "#/$defs/x" }],
     ["a reference to itself", { $ref: "#" }],
-    ["what is no schema", { not: 1 }],
-    ["what takes two to the power of forty steps", wide(40)],
+    ["a value that is no schema", { not: 1 }],
+    ["2^40 steps", wide(40)],
   ])(
-    "%s",
+    "with %s is reported as such",
     (_, made) => {
       expect(() => fits(made, 1)).toThrow(UncheckableSchema);
     },

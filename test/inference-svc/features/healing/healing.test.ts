@@ -64,7 +64,7 @@ describe("an object is found or repaired", () => {
     ['{\\"a\\": 1}', '{"a": 1}', "unwrapped"],
     ['"a": 1, "b": 2}', '{"a": 1, "b": 2}', "opened"],
     ["{&quot;a&quot;: &quot;x &amp; y&quot;}", '{"a": "x & y"}', "unescaped"],
-  ])("%j", (text, expected, how) => {
+  ])("in %j", (text, expected, how) => {
     const verdict = byForm(text);
     expect(verdict).toMatchObject({ is: "healed", text: expected, how });
     JSON.parse(expected);
@@ -98,7 +98,7 @@ describe("a text left unchanged", () => {
     ["unrepairable", 'Here: "a": {"x": 1}, "b": 2}'],
     ["unrepairable", '{"a": ("x", "y"), "b": {"c": 1}}'],
     ["unrepairable", "Words: note: {brackets, and no: colon}"],
-  ])("%s: %j", (why, text) => {
+  ])("is named as %s: %j", (why, text) => {
     expect(byForm(text)).toEqual({ is: "left", why });
   });
 });
@@ -108,7 +108,7 @@ describe("a text repaired by a schema", () => {
     ["the last that fits", '{"name": "Example", "age": 1}\n{"name": "Ada", "age": 36}', '{"name": "Ada", "age": 36}'],
     ["one of several", 'From {"x": 1} follows {"name": "Ada", "age": 36}, not {"y": 2}', '{"name": "Ada", "age": 36}'],
     ["keys without quotes among words", "It is {name: 'Ada', age: 36}.", '{"name": "Ada", "age": 36}'],
-  ])("%s", (_, text, expected) => {
+  ])("is %s", (_, text, expected) => {
     expect(bySchema(text, person)).toMatchObject({ is: "healed", text: expected });
   });
 

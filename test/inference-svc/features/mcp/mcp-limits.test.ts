@@ -96,7 +96,7 @@ describe("a call fails and the turn goes on", () => {
       (message) => toMcpResult(message, { resultType: "input_required" }),
       "the server asks for more input, which Sluice does not give",
     ],
-  ])("%s", async (_, reply, error) => {
+  ])("after %s", async (_, reply, error) => {
     answer = on("tools/call", reply);
     const { fault, made, items, told } = await call();
     expect(fault).toBeUndefined();
@@ -478,7 +478,7 @@ describe("tool_choice", () => {
       { type: "mcp", server_label: "crm" },
       { type: "function", function: { name: "crm__echo" } },
     ],
-  ])("%j", async (reference, wanted) => {
+  ])("%j becomes the choice of the tool's function", async (reference, wanted) => {
     installation.outer.script([textReply("Fine.")]);
     await installation.run({ tools: [tool()], toolChoice: { type: "tool", tool: reference } });
     expect(installation.sent("outer")["tool_choice"]).toEqual(wanted);

@@ -157,7 +157,7 @@ describe("impossible settings", () => {
   test.each([
     [{ model: "acme/none" }, "tools.0.parameters.model: no model is called acme/none"],
     [{ model: "service/auto" }, "tools.0.parameters.model: service/auto stands for models itself"],
-  ])("%j", async (parameters, message) => {
+  ])("%j are refused by name", async (parameters, message) => {
     const { fault } = await turn({ tools: [tool(parameters)] });
     expect([fault?.status, fault?.message]).toEqual([400, message]);
   });

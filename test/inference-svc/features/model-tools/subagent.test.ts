@@ -139,7 +139,7 @@ describe("impossible settings", () => {
     ],
     [{ tools: [{ type: "service:advisor" }] }, {}, /service:advisor is not available to subagents/],
     [{ inherit_functions: true }, { plugins: { alignment } }, /inherit_functions: not beside the alignment plugin/],
-  ])("%j", async (parameters, fields, message) => {
+  ])("%j are refused by name", async (parameters, fields, message) => {
     const { fault } = await turn({ tools: [tool(parameters), functionTool()], ...fields });
     expect([fault?.status, fault?.message]).toEqual([
       400,

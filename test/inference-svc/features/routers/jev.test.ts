@@ -33,7 +33,7 @@ describe("a choice by abilities and costs", () => {
     ["able at a middling task", 1, 2, 0.769],
     ["middling at an easy task", 0, 0, 0.917],
     ["middling at a hard task", 0, 4, 0.083],
-  ])("%s", (_, ability, difficulty, chance) => {
+  ])("has the expected chance for a model %s", (_, ability, difficulty, chance) => {
     expect(rateOptions([option("a", ability, 1)], difficulty, undefined)[0]?.chance).toBeCloseTo(chance, 3);
   });
 

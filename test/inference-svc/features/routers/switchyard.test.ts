@@ -149,7 +149,7 @@ describe("signals", () => {
     ["of writing long ago", [call("write"), ...many("run", 10)], { spinning: 1 }],
     ["of a compaction", [{ type: "compaction", encrypted_content: "x" }], { compacted: true }],
     ["of proof", [call("edit"), call("test"), output("test", "3 passed")], { production: 0.5, proven: true }],
-  ])("%s", (_, input, expected) => {
+  ])("%s are these", (_, input, expected) => {
     expect(signalsOf(input)).toEqual({ ...quiet, ...expected });
   });
 

@@ -132,7 +132,7 @@ describe("a URL never requested", () => {
     ["https://user@site.test/", "a URL with credentials"],
     ["https://site.test:8443/", "a port other than 80 and 443"],
     ["http://site.test:22/", "a port other than 80 and 443"],
-  ])("%s: %s", async (url, says) => {
+  ])("%s is refused as %s", async (url, says) => {
     expect([await refusal(get(url)), resolved]).toEqual([says, []]);
   });
 

@@ -125,7 +125,7 @@ describe("encodings", () => {
     ["that nobody knows", Buffer.from("<p>Gr\u00fc\u00dfe"), "text/html; charset=klingon"],
     ["that nobody names", Buffer.from("<p>Gr\u00fc\u00dfe"), "application/xhtml+xml"],
     ["of a plain text", latin("Gr\u00fc\u00dfe"), "text/plain; charset=latin1"],
-  ])("%s", async (_, bytes, type) => {
+  ])("a charset %s decides", async (_, bytes, type) => {
     expect((await read(bytes, type)).text).toBe("Gr\u00fc\u00dfe");
   });
 

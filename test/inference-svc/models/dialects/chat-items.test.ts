@@ -255,11 +255,14 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 describe("items", () => {
-  test.each(Object.entries(rows))("%s", (_, { items, sent = [], lost = [], target = otherChat }) => {
-    const { body, losses } = translateChat({ input: [user, ...items] }, target);
-    expect(body.messages).toEqual([asked, ...sent]);
-    expect(losses).toEqual(lost);
-  });
+  test.each(Object.entries(rows))(
+    "%s reaches the provider or is named as lost",
+    (_, { items, sent = [], lost = [], target = otherChat }) => {
+      const { body, losses } = translateChat({ input: [user, ...items] }, target);
+      expect(body.messages).toEqual([asked, ...sent]);
+      expect(losses).toEqual(lost);
+    },
+  );
 
   test("every kind of the contract is sent, lost or refused", () => {
     // A trigger is removed before a dialect sees the input.
@@ -373,7 +376,7 @@ describe("parts", () => {
       { type: "image_url", image_url: { url: image.image_url, detail: "high" } },
       [["input.0.content.0.detail", "sent as high"]],
     ],
-  ])("%s", (_, value, sent, lost) => {
+  ])("%s is written in the format, or refused by name", (_, value, sent, lost) => {
     const { body, losses } = part(value);
     expect([body.messages, losses]).toEqual([[{ role: "user", content: [sent] }], lost]);
   });

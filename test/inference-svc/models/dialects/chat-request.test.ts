@@ -267,7 +267,7 @@ describe("chat settings", () => {
       ],
     ],
     ["limit of server tools", { maxToolCalls: 3 }, vendor, {}, []],
-  ])("%s", (_, request, target, sent, lost) => {
+  ])("%s reaches the provider or is named as lost", (_, request, target, sent, lost) => {
     const { body, losses } = translateChat(request, target);
     expect(body).toEqual({ ...buildChatBody({}, target), ...sent });
     expect(losses).toEqual(lost);

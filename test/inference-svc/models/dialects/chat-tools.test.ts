@@ -114,7 +114,7 @@ describe("kinds", () => {
       },
       [["tools.0.tools.0.defer_loading", "sent with the other tools"]],
     ],
-  ])("%s", (_, tool, sent, lost, target = otherChat) => {
+  ])("%s is written in the format", (_, tool, sent, lost, target = otherChat) => {
     const { body, losses } = translateChat({ tools: [tool] }, target);
     expect([body.tools, losses]).toEqual([[sent], lost]);
   });
@@ -253,7 +253,7 @@ describe("choices", () => {
       { type: "custom", custom: { name: "sql" } },
       vendorChat,
     ],
-  ])("%s", (_, toolChoice, sent, target = otherChat) => {
+  ])("%s is written in the format", (_, toolChoice, sent, target = otherChat) => {
     const { body, losses } = translateChat({ tools, toolChoice }, target);
     expect([body.tool_choice, losses]).toEqual([sent, []]);
   });

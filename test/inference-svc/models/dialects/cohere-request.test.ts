@@ -367,7 +367,7 @@ describe("refused", () => {
     ["a sealed summary", { input: [{ type: "compaction", encrypted_content: "s" }] }, "input.0"],
     ["an image as the answer", { outputModalities: ["image"] }, "modalities"],
     ["JSON beside tools", { tools: [functionTool()], textFormat: { type: "json_object" } }, "text.format"],
-  ])("%s", (_, request, path) => {
+  ])("a request is refused for %s", (_, request, path) => {
     expect(refuseCohereRequest(request)?.path).toBe(path);
   });
 

@@ -464,7 +464,7 @@ describe("errors", () => {
     [501, "Why", FaultReason.PROVIDER_FAILED],
     [503, "Why", FaultReason.PROVIDER_FAILED],
     [504, "Why", FaultReason.PROVIDER_TIMEOUT],
-  ])("%i: %s", (status, message, reason) => {
+  ])("the status %i gives the error %s", (status, message, reason) => {
     const error = cohereError(status, { message, id: "8268c123" });
     expect([providerFault(error).reason, error.message]).toEqual([reason, message]);
   });

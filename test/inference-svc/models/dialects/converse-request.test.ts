@@ -208,7 +208,7 @@ describe("images, videos and files", () => {
       { type: "input_file", filename: "log", file_data: "data:text/x-log;charset=utf-8;base64,SMOp" },
       document("txt", "log", "SMOp"),
     ],
-  ])("%j", (part, sent) => {
+  ])("%j is written in the format, or refused by name", (part, sent) => {
     const { body, losses } = translateToConverse({ input: [say("user", [text("?"), part])] });
     expect([body.messages, losses]).toEqual([[user(block("?"), sent)], []]);
   });

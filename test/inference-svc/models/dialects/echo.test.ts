@@ -111,7 +111,7 @@ describe("tools", () => {
       },
       ["function_call"],
     ],
-  ])("%s", async (_, request, types) => {
+  ])("a choice of the echo model: %s", async (_, request, types) => {
     const given = await items(request);
     expect(given.map((item) => item.type)).toEqual(types);
     if (types[0] === "function_call")
@@ -275,7 +275,7 @@ describe("JSON", () => {
       },
       { a: 1, b: 2 },
     ],
-  ])("%s", (_, schema, expected) => {
+  ])("the answer fits a schema with %s", (_, schema, expected) => {
     expect(JSON.parse(exampleJson(JSON.stringify(schema)))).toEqual(expected);
   });
 

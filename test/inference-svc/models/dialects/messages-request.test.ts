@@ -200,7 +200,7 @@ describe("images and files", () => {
       { type: "input_file", filename: "a.txt", file_data: "data:text/plain;charset=utf-8;base64,SMOp" },
       { type: "document", source: { type: "text", media_type: "text/plain", data: "Hé" }, title: "a.txt" },
     ],
-  ])("%j", (part, sent) => {
+  ])("%j is written in the format", (part, sent) => {
     expect(messagesOf([say("user", [part])])).toEqual([user(sent)]);
   });
 

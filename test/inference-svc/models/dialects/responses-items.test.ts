@@ -13,7 +13,7 @@ const wanted: Partial<TurnRequest> = { include: ["reasoning.encrypted_content"] 
 const short = (event: TurnEvent): string => (event.type === "native" ? `native ${event.name}` : event.type);
 
 describe("every kind of item", () => {
-  test.each(itemKinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
+  test.each(itemKinds.map((kind) => [kind.type, kind] as const))("of the type %s passes unchanged", (_, kind) => {
     const { events, items } = read(streamOf([kind]), wanted);
     expect(items).toEqual([answerOf(kind, 0)]);
     expect(events.map(short)).toEqual(["item.start", ...(kind.story.given ?? []), "item.end", "end"]);

@@ -459,7 +459,7 @@ describe("reasoning goes back to providers that can read it", () => {
     ["open and sealed, to a stranger", { ...open, ...sealed }, other, { ...open, ...sealed }],
     ["empty", { content: [], encrypted_content: null }, other, undefined],
     ["of another kind of model", { ...open, format: "anthropic-claude-v1" }, other, undefined],
-  ])("%s", (_, fields, target, expected) => {
+  ])("when it is %s", (_, fields, target, expected) => {
     const { body, losses } = said({ input: [say("user", "Hi"), item(fields)] }, target);
     expect(body.input).toEqual([say("user", "Hi"), ...(expected ? [expected] : [])]);
     expect(losses).toEqual(expected ? [] : ["input.1"]);
@@ -475,7 +475,7 @@ describe("reasoning goes back to providers that can read it", () => {
     ["bedrock-mantle.us-west-2.api.aws", "us.xai.grok", "bedrock-xai-responses-v1"],
     ["api.openai.com.example.org", "m", undefined],
     ["127.0.0.1", "m", undefined],
-  ])("%s", (hostname, model, format) => {
+  ])("the host %s has its own format of seals", (hostname, model, format) => {
     expect(findReasoningFormat(hostname)?.(model)).toBe(format);
   });
 });

@@ -240,7 +240,7 @@ describe("repeated, late, early or missing events of a provider", () => {
         completed([{ ...call, id: "z" }]),
       ],
     ],
-  ])("%s", (_, events) => {
+  ])("give one valid stream: %s", (_, events) => {
     const given = read(events);
     expect(given.items).toEqual([call]);
     expect(typesOf(given.events)).toEqual(once);
@@ -382,7 +382,7 @@ describe("the end", () => {
     ],
     ["an item without a type", itemAddedEvent(0, {}), FaultReason.PROVIDER_FAILED],
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
-  ])("%s", (_, event, reason) => {
+  ])("%s ends the turn as a failure", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
     // No earlier event makes it a success.
     expect(

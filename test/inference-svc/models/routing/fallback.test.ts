@@ -370,7 +370,7 @@ describe("eligible endpoints", () => {
       { models: ["no-tools"], textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } },
       "no-tools gives no structured outputs",
     ],
-  ])("%s", async (_, request, message) => {
+  ])("without any that supports %s the request is 404", async (_, request, message) => {
     const { fault } = await runTestTurn(engine.turn, testRequest(request));
     expect([fault?.status, fault?.reason, fault?.message]).toEqual([
       404,

@@ -105,10 +105,10 @@ describe("429", () => {
   });
 
   test.each<[string, Reply, number]>([
-    ["a longer one is passed on", limited(11), 11_000],
+    ["passed on when it is long", limited(11), 11_000],
     ["at most five minutes", limited(3_600), 300_000],
     ["in milliseconds", error(429, { "retry-after-ms": "20500.5" }), 20_501],
-  ])("%s", async (_, reply, retryAfterMs) => {
+  ])("the provider's retry time counts: %s", async (_, reply, retryAfterMs) => {
     one.script([reply]);
     const { fault } = await ask("single");
     expect([fault?.reason, fault?.retryAfterMs, one.requests.length]).toEqual([

@@ -37,9 +37,9 @@ describe("a name", () => {
     ["with two parts of an author", "team/odd", "maker/team/odd"],
     ["of two authors", "shared", undefined],
     ["of a router", "service/auto", undefined],
-    ["of nobody", "claude-sonnet-9", undefined],
+    ["of no author", "claude-sonnet-9", undefined],
     ["with a short number", "gpt-4o-0806", undefined],
-  ])("%s", (_, name, slug) => {
+  ])("%s leads to the expected model", (_, name, slug) => {
     const all = names();
     expect([all.resolve(name), all.resolve(name)]).toEqual([slug, slug]);
   });
@@ -80,7 +80,7 @@ describe("aliases", () => {
     ["openai/unknown", "sluice/echo"],
     ["openai/gpt-4o", "openai/gpt-4o"],
     ["service/auto-mini", undefined],
-  ])("%s", (name, slug) => expect(aliased.resolve(name)).toBe(slug));
+  ])("%s leads to its model", (name, slug) => expect(aliased.resolve(name)).toBe(slug));
 });
 
 test("models of the catalogue are found by all their names", () => {

@@ -191,7 +191,7 @@ describe("the error without remaining endpoints", () => {
       { allowed_providers: 5, service_tier: 1 },
       "m has no endpoint left after allowed_providers, service_tier",
     ],
-  ])("%s", (_, request = {}, excluded, message) => {
+  ])("names the setting %s", (_, request = {}, excluded, message) => {
     const models = request.models ?? ["m"];
     const said = decider.fault({ ...request, models });
     expect([said.status, said.reason, said.message, said.metadata]).toEqual([

@@ -54,7 +54,7 @@ describe("order", () => {
     [{ order: ["nobody", "b/fp8"] }, ["b", "a", "c"]],
     [{ order: ["c", "a"], allow_fallbacks: false }, ["c", "a"]],
     [{ order: ["c"], sort: "price" }, ["c", "a", "b"]],
-  ])("%j", (provider, expected) => {
+  ])("%j decides the first endpoints", (provider, expected) => {
     expect(settledOrder({ models: ["m"], provider })).toEqual(expected);
   });
 
@@ -114,7 +114,7 @@ describe("tiers", () => {
     ["flex", ["b-flex", "a-flex"], true],
     ["ultrafast", ["c-ultrafast", "b-priority", "a-priority", "b", "a", "c"], true],
     ["scale", ["c-scale", "a", "b", "c"], false],
-  ])("%s", (serviceTier, expected, sorted) => {
+  ])("the tier %s decides the endpoints", (serviceTier, expected, sorted) => {
     measure("m", {
       a: { rate: 20 },
       b: { rate: 50 },
@@ -224,12 +224,12 @@ describe("ejection", () => {
     ["four failures in a row", failures(4), ["x", "y", "z"]],
     ["five", failures(5), ["y", "z", "x"]],
     ["a success between", [...failures(4), "well", ...failures(4)], ["x", "y", "z"]],
-    ["what says nothing between", [...failures(4), "neither", "failed"], ["y", "z", "x"]],
+    ["an attempt without a verdict between", [...failures(4), "neither", "failed"], ["y", "z", "x"]],
     ["half of twenty", half, ["x", "y", "z"]],
     ["more than half", [...half, "failed"], ["y", "z", "x"]],
     ["most of nineteen", [...fours, ...failures(4)], ["x", "y", "z"]],
     ["most of twenty", [...fours, "well", ...failures(4)], ["y", "z", "x"]],
-  ])("%s", (_, hows, expected) => {
+  ])("%s decide the endpoint's place", (_, hows, expected) => {
     attempts("x", ...hows);
     expect(order()).toEqual(expected);
   });

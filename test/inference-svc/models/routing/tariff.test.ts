@@ -28,7 +28,7 @@ describe("tokens", () => {
     ["written to a cache", { inputTokens: 1_000, cacheWriteTokens: 900 }, 0.003675],
     ["kept for an hour", { inputTokens: 1_000, cacheWriteTokens: 900, cacheWriteHourTokens: 400 }, 0.004575],
     ["read more often than sent", { inputTokens: 10, cachedTokens: 900, cacheWriteTokens: 5 }, 0.000003],
-  ])("%s", (_, usage, expected) => {
+  ])("%s have their price", (_, usage, expected) => {
     expect(whole(cost({}, usage))).toBe(expected);
   });
 

@@ -41,7 +41,7 @@ describe("a call", () => {
     [{ name: "weather", arguments: `{"city":"${"x".repeat(70_000)}"}` }, undefined],
     [{ name: "weather", arguments: '{"ci', status: "incomplete" }, undefined],
     [{ type: "custom_tool_call", name: "weather", input: "?" }, undefined],
-  ])("%j", (item, share) => {
+  ])("is checked against its schema: %j", (item, share) => {
     expect(shareOf(item)).toBe(share);
   });
 

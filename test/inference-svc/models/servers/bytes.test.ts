@@ -28,7 +28,7 @@ describe("how a stream is written", () => {
       "empty events between",
       `data:\n\nevent: ping\ndata: \n\n${written((json) => `data: ${json}`, "\n\n: \n\n")}data: [DONE]\n\n`,
     ],
-  ])("%s", async (_, text) => {
+  ])("does not matter: %s", async (_, text) => {
     const ending = await runAgainstServer(bytes(text));
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
@@ -61,7 +61,7 @@ describe("a head that contradicts its body", () => {
     ["a whole answer called nothing", bytes(whole, "")],
     ["blanks before a whole answer", bytes(`\n\n  \r\n${whole}\n`, "application/json")],
     ["a byte order mark before a whole answer", bytes(`\ufeff${whole}`, "application/json")],
-  ])("%s", async (_, reply) => {
+  ])("is read by its body: %s", async (_, reply) => {
     for (const streaming of [true, false]) {
       const ending = await runAgainstServer(reply, { stream: streaming });
       expect(outcomeOf(ending).status).toBe("completed");

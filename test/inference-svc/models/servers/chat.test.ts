@@ -23,7 +23,7 @@ describe("the finish reason", () => {
     ["network_error", FaultReason.PROVIDER_FAILED],
     ["insufficient_system_resource", FaultReason.PROVIDER_OVERLOADED],
     ["function_call_filter: MALFORMED_FUNCTION_CALL", FaultReason.PROVIDER_FAILED],
-  ])("%s", async (finish, expected) => {
+  ])("%s has its meaning", async (finish, expected) => {
     const ending = await runAgainstServer(stream(greetingChunk, chatChunk({}, finish), "[DONE]"));
     if (typeof expected === "number") expect(ending.fault?.reason).toBe(expected);
     else expect(outcomeOf(ending).reason ?? outcomeOf(ending).status).toBe(expected);
@@ -262,7 +262,7 @@ describe("figures", () => {
         chatChunk({}, "stop", { usage: null }),
       ],
     ],
-  ])("%s", async (_, events) => {
+  ])("are read %s", async (_, events) => {
     expect(outcomeOf(await runAgainstServer(stream(...events, "[DONE]"))).usage).toMatchObject({
       inputTokens: 9,
       outputTokens: 5,

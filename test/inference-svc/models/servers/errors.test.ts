@@ -207,7 +207,7 @@ describe("errors", () => {
       undefined,
       true,
     ],
-  ])("%s", async (_, answer, reason, shown, moves) => {
+  ])("%s becomes a fault without markup", async (_, answer, reason, shown, moves) => {
     const { fault, rejected } = await runAgainstServer(answer);
     expect([fault?.reason, rejected]).toEqual([reason, true]);
     if (shown) expect(fault?.message).toMatch(shown);

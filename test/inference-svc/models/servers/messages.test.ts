@@ -42,7 +42,7 @@ test("text and reasoning need no beginning", async () => {
 test.each([
   ["all blocks at the same place", 0, 0],
   ["blocks that never stop", 0, 1],
-])("%s", async (_, first, second) => {
+])("a server of Anthropic's format with %s is understood", async (_, first, second) => {
   const ending = await asked(
     begin(first, call("a")),
     delta(first, json('{"x":1}')),

@@ -113,7 +113,7 @@ const hi = chatChunk({ content: "Hi" });
 const stop = chatChunk({}, "stop");
 
 describe("answers in a coding", () => {
-  test.each(codings)("%s", async (coding, pack) => {
+  test.each(codings)("are unpacked from %s", async (coding, pack) => {
     const whole = chatAnswer({ role: "assistant", content: "Grüße aus 東京" });
     await begin([packed(chatStream("Grüße ", "aus 東京"), coding, pack), packed(whole, coding, pack)]);
     for (const stream of [true, false]) {

@@ -80,8 +80,8 @@ function openExchange() {
 
 describe("in a busy process", () => {
   test.each([
-    ["what was received is read later", 10_000, false],
-    ["and of much the provider is stopped meanwhile", 20_000, true],
+    ["received bytes are read later", 10_000, false],
+    ["a provider that sends much is paused meanwhile", 20_000, true],
   ])("%s", async (_, length, stopped) => {
     const { flow, signal, answer, say, words } = openExchange();
     const said = ["a", "b", "c"].map((letter) => letter.repeat(length));

@@ -390,7 +390,7 @@ describe("failures before any output", () => {
       FaultReason.PROVIDER_FAILED,
       502,
     ],
-  ])("%s", async (_, reply, reason, status) => {
+  ])("become a fault: %s", async (_, reply, reason, status) => {
     await begin([reply]);
     for (const stream of [true, false]) {
       const ending = await runTestTurn(engine.turn, testRequest({ stream }));
@@ -480,7 +480,7 @@ describe("failures after output", () => {
       "Request timed out at the edge: the provider did not answer in time",
     ],
   ];
-  test.each(cases)("%s", async (_, reply, reason, message) => {
+  test.each(cases)("fail the turn when %s", async (_, reply, reason, message) => {
     let release = () => {};
     const taken = new Promise<void>((resolve) => {
       release = resolve;
@@ -587,7 +587,7 @@ describe("time", () => {
     ["headers", { headers_ms: 50 }, { hang: true }],
     ["first event", { first_event_ms: 50 }, { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
     ["first output", { first_event_ms: 50 }, { chunks: [{ sse: [chatChunk({ role: "assistant" })] }], hang: true }],
-  ])("%s", async (_, timeouts, reply) => {
+  ])("runs out at the limit of the %s", async (_, timeouts, reply) => {
     await begin([reply], { provider: { timeouts } });
     const closed = upstream.nextClose();
     const { fault, rejected } = await runTestTurn(single(), testRequest());

@@ -138,7 +138,7 @@ describe("all of them", () => {
       { stopSequences: ["END", "\n\n"], seed: 7 },
       ["logit_bias", "prediction", "anthropic_betas", "context_management"],
     ],
-  ])("%s", (_, translate, target, sent, expected) => {
+  ])("are sent or named as not sent by %s", (_, translate, target, sent, expected) => {
     const { body, notSent } = write(translate, target);
     expect(body).toMatchObject(sent);
     expect(notSent.toSorted()).toEqual(expected.toSorted());

@@ -80,7 +80,7 @@ const said: readonly (readonly [string, Lengths])[] = [
 ];
 
 describe("a too long prompt", () => {
-  test.each(said)("%s", (message, lengths) => {
+  test.each(said)('is recognized by the words "%s"', (message, lengths) => {
     const { reason, metadata } = providerFault({ status: 400, message });
     expect(reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     expect(metadata?.["context_length"]).toEqual(lengths);

@@ -46,7 +46,7 @@ describe("the standard's syntax", () => {
     ["empty data", "data:\n\n", [[undefined, ""]]],
     ["byte order mark", "\ufeffdata: a\n\n\ufeffdata: b\n\n", [[undefined, "a"]]],
     ["an event that never ends", "data: a\n\ndata: b\n", [[undefined, "a"]]],
-  ])("%s", (_, text, expected) => {
+  ])("is read with %s", (_, text, expected) => {
     expect(whole(text)).toEqual(expected);
   });
 

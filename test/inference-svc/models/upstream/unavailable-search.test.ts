@@ -169,7 +169,7 @@ describe("refused", () => {
       "tools.1",
       "service:browser_use",
     ],
-  ])("%s", async (_, request, path, type) => {
+  ])("a request is refused for %s", async (_, request, path, type) => {
     open();
     expect((await ask({ models: ["chat"], tools: [search], ...request })).fault).toEqual(message400(path, type));
     expect(upstream.requests).toHaveLength(0);

@@ -42,19 +42,34 @@ describe("keys", () => {
     }
   });
 
-  test("no two are equal, and all digits are equally likely", () => {
+  test("no two ids are equal, and all random digits are equally likely", () => {
     const counts = new Map<string, number>();
     const seen = new Set<string>();
-    for (let n = 0; n < 5_000; n++) {
+    for (let n = 0; n < 8_000; n++) {
       const id = newId("");
+      expect(id).toMatch(/^[0-9A-Za-z]{22}$/);
       seen.add(id);
-      for (const digit of id) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+      for (const digit of id.slice(8)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
     }
-    expect(seen.size).toBe(5_000);
-    const expected = (5_000 * 22) / 62;
+    expect(seen.size).toBe(8_000);
+    const expected = (8_000 * 14) / 62;
     // Six standard deviations of a fair digit: one in a hundred million runs is further off.
     const bound = 6 * Math.sqrt(expected);
     expect(counts.size).toBe(62);
     for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(bound);
+  });
+
+  test("ids sort by their milliseconds", () => {
+    // Both sides of a carry into each digit, a time of today, and the last time that fits.
+    const carries = Array.from({ length: 7 }, (_, at) => [62 ** (at + 1) - 1, 62 ** (at + 1)]).flat();
+    const times = [...carries, 1_796_000_000_000, 62 ** 8 - 1].toSorted((a, b) => a - b);
+    const ids = times.map((time) => newId("gen-", time));
+    expect(ids.toSorted()).toEqual(ids);
+    const value = (id: string) =>
+      id
+        .slice(4, 12)
+        .split("")
+        .reduce((sum, digit) => 62 * sum + digits.indexOf(digit), 0);
+    expect(ids.map(value)).toEqual(times);
   });
 });

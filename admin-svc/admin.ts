@@ -59,10 +59,13 @@ import {
   resolutionLimits,
   writeLimits,
 } from "./store/postgres/postgres.ts";
+import { Replica } from "./store/postgres/replica.ts";
 import { statementSpans } from "./store/postgres/statement-spans.ts";
 
 export interface AdminOptions {
   readonly databaseUrl: string;
+  /** A standby of the same database, for reports of records. */
+  readonly replicaUrl?: string | undefined;
   readonly port: number;
   /** All addresses of the machine when undefined. */
   readonly host?: string | undefined;
@@ -89,7 +92,7 @@ const readMaxBytes = 4 * 1024 * 1024;
 
 /** Serves once the promise settles, and ends with the lifecycle. */
 export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
-  const { databaseUrl, serviceToken, lifecycle, log } = options;
+  const { databaseUrl, replicaUrl, serviceToken, lifecycle, log } = options;
   const role = await prepareSchema(databaseUrl, log);
   const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
   const heard = options.tracing && statementSpans(options.tracing);
@@ -98,6 +101,8 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const resolution = openDatabase(databaseUrl, resolutionLimits, lost, opened("resolution"));
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
   const reports = openDatabase(databaseUrl, reportLimits, lost, opened("reports"));
+  const replica =
+    replicaUrl === undefined ? undefined : new Replica({ url: replicaUrl, session: opened("replica"), log });
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
   const clock = new DatabaseClock(writes);
@@ -123,7 +128,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const server = await serve(options, {
     resolution,
     reads,
-    reports: new Reports(reports),
+    reports: new Reports(reports, replica),
     writes,
     bulkWrites,
     policy,
@@ -145,7 +150,8 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
     await Promise.all([listener, folder, backfill, ...rounds].map((each) => each.stop()));
-    await Promise.all([resolution, reads, reports, writes, bulkWrites].map((each) => each.destroy()));
+    const pools = [resolution, reads, reports, ...(replica ? [replica] : []), writes, bulkWrites];
+    await Promise.all(pools.map((each) => each.destroy()));
   });
   logUncaughtErrors(log, options.registry);
   lifecycle.started();

@@ -16,6 +16,8 @@ export const noDatabaseUrl = "must be postgres://user:password@host:port/databas
 export const environment = z.object({
   ...commonEnvironment,
   DATABASE_URL: z.string("required: postgres://user:password@host:port/database").refine(isDatabaseUrl, noDatabaseUrl),
+  /** A standby of the same database, for reports. */
+  DATABASE_READ_URL: z.string().refine(isDatabaseUrl, noDatabaseUrl).optional(),
   /** The configuration file; admin-svc only reads its sections on sinks. Without it there are no sinks. */
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_ADMIN_PORT: port(8082),

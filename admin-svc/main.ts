@@ -14,6 +14,7 @@ async function main(settings: Settings): Promise<void> {
   const { instance, token, certificates, lifecycle, log, registry, tracing } = await openProcess("admin-svc", settings);
   const {
     DATABASE_URL: databaseUrl,
+    DATABASE_READ_URL: replicaUrl,
     SLUICE_ADMIN_PORT: listenPort,
     SLUICE_ADMIN_HEALTH_PORT: healthPort,
     SLUICE_INTERNAL_HOST: host,
@@ -24,6 +25,7 @@ async function main(settings: Settings): Promise<void> {
   const file = watchSinks(settings.SLUICE_CONFIG, log, registry);
   const { port } = await openAdmin({
     databaseUrl,
+    replicaUrl,
     port: listenPort,
     host,
     bootstrapKeys: [managementKey, apiKey].filter((key) => key !== undefined),

@@ -19,7 +19,7 @@ import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";
 import type { Database } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
-import { type Administrator, readableWorkspace, asReport } from "./caller.ts";
+import { type Administrator, readableWorkspace, asRecordReport } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import type { Kysely } from "kysely";
 import { resolvePage } from "./reports/page.ts";
@@ -33,7 +33,7 @@ const maxPageBytes = 4 * 1024 * 1024;
 export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
   return {
     listAudit: (request, context) =>
-      asReport(deps, "from and to")(context, async (administrator, database) => {
+      asRecordReport(deps, "from and to")(context, async (administrator, database) => {
         const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
         const { limit } = resolvePage({ offset: 0, limit: request.limit }, defaultPageSize);
         const page = { after: placeOf(request.cursor), limit, maxBytes: maxPageBytes };
@@ -45,7 +45,7 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
         });
       }),
     verifyAudit: (request, context) =>
-      asReport(deps, "workspace_id, or verify a longer log by `admin audit verify`")(
+      asRecordReport(deps, "workspace_id, or verify a longer log by `admin audit verify`")(
         context,
         async (administrator, database) => {
           const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);

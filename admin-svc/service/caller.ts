@@ -10,6 +10,7 @@ import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
 import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
+import type { Report } from "./reports/reports.ts";
 
 /** An administrator sees and changes only its own workspace. */
 export type Administrator = Author & { readonly keyHash: string };
@@ -57,17 +58,25 @@ export const asAdministrator =
  * Runs a report for an authorized administrator.
  * @param narrowedBy filters for a smaller report, as named in its error: "from and to"
  */
-export const asReport = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">, narrowedBy: string) => {
+export const asReport = (deps: ReportDeps, narrowedBy: string) => reporting(deps, { narrowedBy, isOfRecords: false });
+
+/** The same for a report of turns, calls, their sums or the audit log, which may lack the latest of them. */
+export const asRecordReport = (deps: ReportDeps, narrowedBy: string) =>
+  reporting(deps, { narrowedBy, isOfRecords: true });
+
+type ReportDeps = Pick<Deps, "reads" | "reports" | "serviceToken">;
+
+function reporting(deps: ReportDeps, kind: Pick<Report, "narrowedBy" | "isOfRecords">) {
   const administer = asAdministrator(deps);
   return <Result>(
     context: Pick<HandlerContext, "requestHeader" | "signal">,
     work: (administrator: Administrator, database: Kysely<Database>) => Promise<Result>,
   ): Promise<Result> =>
     administer(context, (administrator) => {
-      const report = { workspaceId: administrator.workspaceId, narrowedBy, signal: context.signal };
+      const report = { ...kind, workspaceId: administrator.workspaceId, signal: context.signal };
       return deps.reports.run(report, (database) => work(administrator, database));
     });
-};
+}
 
 /** @throws Fault PERMISSION_DENIED for a change reserved to administrators of the account */
 function refused(error: unknown): never {

@@ -19,7 +19,7 @@ import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf } from "../store/ledger/activity.ts";
 import { generationRecords } from "../store/ledger/usage.ts";
 import { listTurns } from "../store/ledger/generations.ts";
-import { asAdministrator, asReport, requireKey, requireOwnWorkspace } from "./caller.ts";
+import { asAdministrator, asRecordReport, requireKey, requireOwnWorkspace } from "./caller.ts";
 import { openSealed } from "./contents.ts";
 import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
@@ -68,15 +68,15 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         });
       }),
     listGenerations: (request, context) =>
-      asReport(deps, "from and to")(context, ({ workspaceId }, database) =>
+      asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
         listGenerations(database, workspaceId, request),
       ),
     getUsageSeries: (request, context) =>
-      asReport(deps, "from and to")(context, ({ workspaceId }, database) =>
+      asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
         getUsageSeries(database, workspaceId, request),
       ),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
-      asReport(deps, "date or api_key_hash")(context, async (administrator, database) => {
+      asRecordReport(deps, "date or api_key_hash")(context, async (administrator, database) => {
         requireOwnWorkspace(workspaceId, administrator);
         const filter = {
           ...(date !== "" && { date }),

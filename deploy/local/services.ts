@@ -33,7 +33,7 @@ export interface Installation {
 /** Variables of the machine for every Node process. */
 const machine = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"];
 /** Variables passed only by name, and only to the services allowed to know them. */
-const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
+const confined = /^(DATABASE_URL|DATABASE_READ_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
 /** The program of a room in its bundle, made by `deploy/local/bundle.mjs`. */
 const programOf = (room: string, program = "main"): string => join(root, room, "bundle", `${program}.js`);
@@ -66,7 +66,7 @@ function namedEnvironment({ settings, environment }: Installation, named: typeof
 }
 
 export function adminService(installation: Installation): Service {
-  const { ports, hosts, keys, databaseUrl } = installation;
+  const { ports, hosts, keys, databaseUrl, settings } = installation;
   return {
     name: "admin-svc",
     script: programOf("admin-svc"),
@@ -76,6 +76,7 @@ export function adminService(installation: Installation): Service {
       ...namedEnvironment(installation, sinkVariables),
       ...common(installation, "admin-svc"),
       DATABASE_URL: databaseUrl,
+      ...(settings.DATABASE_READ_URL !== undefined && { DATABASE_READ_URL: settings.DATABASE_READ_URL }),
       SLUICE_ADMIN_PORT: String(ports.admin),
       SLUICE_ADMIN_HEALTH_PORT: String(ports.admin_health),
       SLUICE_BOOTSTRAP_MANAGEMENT_KEY: keys.managementKey.value,

@@ -20,6 +20,11 @@ const key = (kind: KeyKind) =>
     message: `not ${kind === KeyKind.MANAGEMENT ? "a management" : "an inference"} key; npm run admin -- keys mint prints a valid one`,
   });
 
+const databaseUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  error: "must be postgres://user:password@host:port/database",
+});
+
 const schema = z.object({
   SLUICE_HOST: host.optional(),
   SLUICE_INTERNAL_HOST: internalHost.default("127.0.0.1"),
@@ -38,9 +43,8 @@ const schema = z.object({
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_PACKAGES_DIR: z.string().optional(),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: "must be postgres://user:password@host:port/database" })
-    .optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_READ_URL: databaseUrl.optional(),
   SLUICE_BOOTSTRAP_MANAGEMENT_KEY: key(KeyKind.MANAGEMENT).optional(),
   SLUICE_BOOTSTRAP_API_KEY: key(KeyKind.INFERENCE).optional(),
   SLUICE_SERVICE_TOKEN: secret.optional(),

@@ -6,6 +6,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import type { Kysely } from "kysely";
 import type { Database } from "../../store/database.ts";
 import { isStatementTimeout } from "../../store/postgres/failure.ts";
+import type { Replica } from "../../store/postgres/replica.ts";
 import { reportLimits } from "../../store/postgres/postgres.ts";
 
 /** Maximum number of simultaneous reports of a workspace. */
@@ -21,6 +22,8 @@ export interface Report {
   readonly workspaceId: string;
   /** Filters for a smaller report, as named in its error: "from and to". */
   readonly narrowedBy: string;
+  /** Whether it reads records, and may lack the latest. Other lists show a change at once, and always read the primary. */
+  readonly isOfRecords: boolean;
   /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
@@ -32,12 +35,15 @@ interface Waiting {
 
 export class Reports {
   readonly #database: Kysely<Database>;
+  readonly #replica: Replica | undefined;
   #running = 0;
   readonly #ofWorkspace = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
 
-  constructor(database: Kysely<Database>) {
+  /** @param replica serves reports of records */
+  constructor(database: Kysely<Database>, replica?: Replica) {
     this.#database = database;
+    this.#replica = replica;
   }
 
   /**
@@ -47,10 +53,7 @@ export class Reports {
   async run<Result>(report: Report, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
     await this.#place(report);
     const { workspaceId, narrowedBy } = report;
-    const made = this.#database
-      .connection()
-      .execute(work)
-      .finally(() => this.#leave(workspaceId));
+    const made = this.#read(report, work).finally(() => this.#leave(workspaceId));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(overTime(narrowedBy)), maxReportMs);
@@ -62,6 +65,11 @@ export class Reports {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #read<Result>({ isOfRecords }: Report, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
+    if (isOfRecords && this.#replica) return this.#replica.read(this.#database, work);
+    return this.#database.connection().execute(work);
   }
 
   #place({ workspaceId, signal }: Report): Promise<void> {

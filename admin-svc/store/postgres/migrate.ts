@@ -136,6 +136,10 @@ function waiting(log: MigrationLog): (step: Step) => Promise<void> {
   };
 }
 
+/** Whether the database has all migrations of this build. */
+export const isMigrated = async (database: Kysely<Database>): Promise<boolean> =>
+  (await pendingMigrations(database)).length === 0;
+
 /** Migrations of this build missing in the database, in their order. @throws NewerSchemaError */
 async function pendingMigrations(database: Kysely<Database>): Promise<readonly string[]> {
   const table = await sql<{ found: boolean }>`select to_regclass('kysely_migration') is not null as found`.execute(

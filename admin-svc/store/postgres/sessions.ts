@@ -8,9 +8,9 @@ import { connection, migrationLimits } from "./postgres.ts";
 /** Sluice cannot serve over this connection; retrying does not help. */
 export class NoSessionError extends Error {
   override readonly name = "NoSessionError";
-  constructor() {
+  constructor(variable: string) {
     super(
-      "DATABASE_URL leads to a pooler that gives each transaction another session of Postgres. Pool by session (PgBouncer: pool_mode = session), or connect to Postgres itself",
+      `${variable} leads to a pooler that gives each transaction another session of Postgres. Pool by session (PgBouncer: pool_mode = session), or connect to Postgres itself`,
     );
   }
 }
@@ -18,14 +18,18 @@ export class NoSessionError extends Error {
 /** A pooler may hand out the same session by chance. */
 const rounds = 3;
 
-/** @throws NoSessionError */
-export async function requireSessions(databaseUrl: string): Promise<void> {
+/**
+ * @param variable with the address, for the error
+ * @throws NoSessionError
+ */
+export async function requireSessions(databaseUrl: string, variable = "DATABASE_URL"): Promise<void> {
   const [one, other] = [0, 1].map(() => new Client(connection(databaseUrl, migrationLimits))) as [Client, Client];
   const clients = [one, other];
   for (const client of clients) client.on("error", () => {});
   try {
     for (const client of clients) await client.connect();
-    for (let round = 0; round < rounds; round++) if (await sharesSessions(one, other)) throw new NoSessionError();
+    for (let round = 0; round < rounds; round++)
+      if (await sharesSessions(one, other)) throw new NoSessionError(variable);
   } finally {
     await Promise.all(clients.map((client) => client.end().catch(() => {})));
   }

@@ -83,6 +83,7 @@ test("every list, search and sum takes a slot, and is refused with a Retry-After
 const report = (workspaceId: string) => ({
   workspaceId,
   narrowedBy: "from and to",
+  isOfRecords: false,
   signal: new AbortController().signal,
 });
 

@@ -6,7 +6,7 @@ import type { Resource } from "./kustomize.ts";
 import { type Selector, type Variable, matchesLabels, workloadsOf } from "./workloads.ts";
 
 /** Ports of addresses in secrets, unknown here. */
-const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432 };
+const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432, DATABASE_READ_URL: 5432 };
 
 function portsOf({ name, value, valueFrom }: Variable): number[] {
   const usual = usualPorts[name];

@@ -72,7 +72,8 @@ function ofVariables({ containers }: Workload, { secrets, ...manifests }: Manife
     ...env.flatMap(({ name, valueFrom }) => {
       const secret = valueFrom?.secretKeyRef;
       const map = valueFrom?.configMapKeyRef;
-      if (secret && !secrets.get(secret.name)?.has(secret.key)) return `${name}: ${missing("secret", secret)}`;
+      const isSet = secret?.optional === true || secrets.get(secret?.name ?? "")?.has(secret?.key ?? "");
+      if (secret && isSet !== true) return `${name}: ${missing("secret", secret)}`;
       const data = map && (find({ ...manifests, secrets }, "ConfigMap", map.name)?.["data"] as object | undefined);
       return map && !(data && map.key in data) ? `${name}: ${missing("config map", map)}` : [];
     }),

@@ -1,0 +1,63 @@
+/**
+ * A standby of the database, for reports of records. Until it has all migrations of this build, and for a while after an error, the primary is read
+ * instead: a report had rather be slow than missing.
+ */
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Logger } from "@sluice/proto/lib/log/log.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../database.ts";
+import { isStatementTimeout } from "./failure.ts";
+import { isMigrated } from "./migrate.ts";
+import { type SessionOptions, openDatabase, reportLimits } from "./postgres.ts";
+import { requireSessions } from "./sessions.ts";
+
+/** Time without a further attempt after an error: each one may wait for a connection. */
+const restMs = 10_000;
+
+export interface ReplicaOptions {
+  readonly url: string;
+  readonly session: SessionOptions;
+  readonly log: Logger;
+}
+
+export class Replica {
+  readonly #options: ReplicaOptions;
+  readonly #database: Kysely<Database>;
+  #isChecked = false;
+  #restsUntil = 0;
+
+  constructor(options: ReplicaOptions) {
+    const { url, session, log } = options;
+    this.#options = options;
+    this.#database = openDatabase(url, reportLimits, (error) => log.debug({ err: error }, "connection lost"), session);
+  }
+
+  /** Reads from the standby, or else from the primary, on one connection. */
+  async read<Result>(
+    primary: Kysely<Database>,
+    work: (database: Kysely<Database>) => Promise<Result>,
+  ): Promise<Result> {
+    if (performance.now() >= this.#restsUntil) {
+      try {
+        await this.#check();
+        return await this.#database.connection().execute(work);
+      } catch (error) {
+        if (error instanceof Fault || isStatementTimeout(error)) throw error;
+        this.#restsUntil = performance.now() + restMs;
+        this.#options.log.warn({ err: error }, "the read replica cannot be used, so reports read the primary");
+      }
+    }
+    return primary.connection().execute(work);
+  }
+
+  destroy(): Promise<void> {
+    return this.#database.destroy();
+  }
+
+  async #check(): Promise<void> {
+    if (this.#isChecked) return;
+    await requireSessions(this.#options.url, "DATABASE_READ_URL");
+    if (!(await isMigrated(this.#database))) throw new Error("the replica lacks a migration of this build");
+    this.#isChecked = true;
+  }
+}

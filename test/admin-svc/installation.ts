@@ -32,7 +32,7 @@ import { type Logger, openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Kysely } from "kysely";
-import { createDatabase } from "../support/database.ts";
+import { createMigratedDatabase } from "../support/database.ts";
 
 /** Author of the records made by a test. */
 export const testAuthor = (workspaceId = defaultWorkspaceId): Author => ({
@@ -61,7 +61,7 @@ export interface AdminInstallation {
 export async function openInstallation(
   via: (databaseUrl: string) => string | Promise<string> = (url) => url,
 ): Promise<AdminInstallation> {
-  const created = await createDatabase();
+  const created = await createMigratedDatabase();
   const { url } = created;
   const log = openLog("test", "silent");
   const lifecycle = new Lifecycle(log);

@@ -12,16 +12,43 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createDatabase(): Promise<TestDatabase> {
+/** An empty database. */
+export const createDatabase = (): Promise<TestDatabase> => copyDatabase("template1");
+
+/** A database with the schema of this build. Its migrations ran once, in the template: they take a tenth of a start. */
+export const createMigratedDatabase = (): Promise<TestDatabase> => copyDatabase(templateName());
+
+async function copyDatabase(template: string): Promise<TestDatabase> {
+  const name = nameInRun(randomBytes(8).toString("hex"));
+  const server = serverOfRun();
+  await execute(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  return {
+    url: urlOf(server, name),
+    drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+/** Creates the template of migrated databases, still empty. @returns its URL */
+export async function createTemplate(): Promise<string> {
+  await execute(serverOfRun(), `CREATE DATABASE ${templateName()}`);
+  return urlOf(serverOfRun(), templateName());
+}
+
+const templateName = () => nameInRun("migrated");
+
+/** The database's name contains the run's, so that the run can drop leftovers of an interrupted test. */
+const nameInRun = (name: string) => `sluice_test_${(process.env[runVariable] ?? "").toLowerCase()}_${name}`;
+
+function serverOfRun(): string {
   const server = process.env[serverVariable];
   if (server === undefined) throw new Error(`${serverVariable} is not set: run the tests with jest.config.mjs`);
-  // The database's name contains the run's, so that the run can drop leftovers of an interrupted test.
-  const run = (process.env[runVariable] ?? "").toLowerCase();
-  const name = `sluice_test_${run}_${randomBytes(8).toString("hex")}`;
-  await execute(server, `CREATE DATABASE ${name}`);
+  return server;
+}
+
+function urlOf(server: string, name: string): string {
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+  return url.href;
 }
 
 async function execute(url: string, statement: string): Promise<void> {

@@ -3,11 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runCli } from "@sluice/admin-svc/cli.js";
 import type { InstallationRecord } from "@sluice/local/installation-record.js";
 import type { Ports } from "@sluice/local/ports.js";
 import { isAlive, endWithThisProcess } from "@sluice/local/processes.js";
-import { type TestDatabase, createDatabase } from "./database.ts";
+import { type TestDatabase, createDatabase, createMigratedDatabase } from "./database.ts";
 import { freePorts } from "./runner/free-ports.ts";
 import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
 
@@ -76,7 +75,7 @@ const replicasOf = ({
 
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-data-"));
-  const database = options.embeddedPostgres ? undefined : await createDatabase();
+  const database = options.embeddedPostgres ? undefined : await createDatabaseFor(options);
   const supervisor = new SupervisorProcess(options, await environmentOf(options, dataDir, database));
   const cleanUp = async () => {
     await database?.drop();
@@ -93,6 +92,10 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
     throw error;
   }
 }
+
+/** A checkout of an earlier revision may refuse the schema of this one. */
+const createDatabaseFor = ({ checkout }: InstallationOptions): Promise<TestDatabase> =>
+  checkout === undefined ? createMigratedDatabase() : createDatabase();
 
 /** Waits until a gateway sends turns to this number of inference processes: it is ready with the first of them. */
 export async function untilAllServe(gatewayHealth: number, replicas: number): Promise<void> {
@@ -254,6 +257,8 @@ class SupervisorProcess {
 }
 
 async function admin(databaseUrl: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  // Its modules take longer to load than a test that needs no administration takes to run.
+  const { runCli } = await import("@sluice/admin-svc/cli.js");
   let stdout = "";
   let stderr = "";
   const code = await runCli(args, {

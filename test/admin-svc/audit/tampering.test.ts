@@ -1,6 +1,5 @@
 /** Every column of every entry, erased or not, is held by the chain: a change of it is found. Erasures and retention are no change. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { type AuditState, auditStates } from "@sluice/admin-svc/store/audit-check.js";
 import { recordAudit } from "@sluice/admin-svc/store/audit.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -8,17 +7,15 @@ import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { removeExpiredRecords } from "@sluice/admin-svc/store/ledger/retention.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
-import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { type TestDatabase, createMigratedDatabase } from "../../support/database.ts";
 import { addWorkspace, testAuthor } from "../installation.ts";
 
 let created: TestDatabase;
 let database: Kysely<Database>;
 /** Entries 1 and 3 are erased, 2 and 4 are not, and 5 is the erasure. */
 beforeAll(async () => {
-  created = await createDatabase();
-  await prepareSchema(created.url, openLog("test", "silent"));
+  created = await createMigratedDatabase();
   database = openDatabase(created.url, migrationLimits, () => {});
   for (const user of ["alice", "bob"]) await createEndUser(database, testAuthor(), user);
   await sql`delete from end_users where "user" = 'alice'`.execute(database);

@@ -1,6 +1,5 @@
 /** Plans for a large ledger: no statement behind a request or a round of exports reads a table of records from end to end. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { advanceCursor, claimBatch, exportLags, openCursors } from "@sluice/admin-svc/store/exports/cursors.js";
 import { pageOfKeys } from "@sluice/admin-svc/store/key-list.js";
@@ -10,10 +9,9 @@ import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
-import { openLog } from "@sluice/proto/lib/log/log.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
-import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { type TestDatabase, createMigratedDatabase } from "../../support/database.ts";
 import { fillTurns, hashOfKey } from "../../support/ledger/many-turns.ts";
 import { nodesOf, planOf, statementsOf } from "../../support/ledger/plans.ts";
 
@@ -25,8 +23,7 @@ let created: TestDatabase;
 let database: Kysely<Database>;
 let client: pg.Client;
 beforeAll(async () => {
-  created = await createDatabase();
-  await prepareSchema(created.url, openLog("test", "silent"));
+  created = await createMigratedDatabase();
   database = openDatabase(created.url, migrationLimits, () => {});
   client = new pg.Client({ connectionString: created.url });
   await client.connect();

@@ -1,5 +1,4 @@
 /** Two processes of admin-svc, reduced to deliveries to sinks, on one database and with a clock moved by the test. */
-import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { Exports } from "@sluice/admin-svc/exports/exports.js";
 import { Alerts } from "@sluice/admin-svc/sinks/alerts.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
@@ -14,7 +13,7 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
-import { createDatabase } from "../../support/database.ts";
+import { createMigratedDatabase } from "../../support/database.ts";
 import { testAuthor } from "../installation.ts";
 
 const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
@@ -44,8 +43,7 @@ export class Replicas {
   }
 
   static async open(): Promise<Replicas> {
-    const created = await createDatabase();
-    await prepareSchema(created.url, openLog("test", "silent"));
+    const created = await createMigratedDatabase();
     return new Replicas(created.url, () => created.drop());
   }
 

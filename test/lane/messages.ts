@@ -15,11 +15,11 @@ import {
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import fc from "../support/properties.js";
+import fc, { codePoint } from "../support/properties.js";
 
 const words = fc.oneof(
   fc.string(),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: codePoint }),
   fc.string({ minLength: 60, maxLength: 70 }),
   fc.constantFrom("", "é".repeat(40), "𝒳", "\ud835", "x\udcb3", "\ufeffx", "\ufffd", "x".repeat(5_000)),
 );

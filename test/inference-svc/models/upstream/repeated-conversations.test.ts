@@ -6,7 +6,7 @@ import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { parseTurnRequest } from "../../../support/answers/parse-turn-request.js";
-import fc from "../../../support/properties.js";
+import fc, { codePoint } from "../../../support/properties.js";
 
 const targets: readonly Target[] = [
   { upstreamModel: "large", tier: "default", original: true },
@@ -21,7 +21,7 @@ const targets: readonly Target[] = [
 
 const text = fc.oneof(
   fc.constantFrom("", "word", 'quote " and \\ and /', "line\nline\u0000\u2028", "Grüße 🙂", "\u007f\u0080ÿ"),
-  fc.string({ unit: "binary", maxLength: 12 }),
+  fc.string({ unit: codePoint, maxLength: 12 }),
 );
 /** The last one is seldom the id of an earlier call. */
 const id = fc.oneof(

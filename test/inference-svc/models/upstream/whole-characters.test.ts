@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Output } from "@sluice/inference-svc/models/upstream/events/output.js";
-import fc from "../../../support/properties.js";
+import fc, { codePoint } from "../../../support/properties.js";
 import { itemsOf } from "../../asking.js";
 
 function written(write: (output: Output) => void): TurnEvent[] {
@@ -41,7 +41,7 @@ describe.each(Object.entries(ways))("in a %s", (_, write) => {
 
   test("cut anywhere, the deltas have the same text, and none ends in the first half of a character", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.array(fc.nat(), { maxLength: 9 }), (text, cuts) => {
+      fc.property(fc.string({ unit: codePoint }), fc.array(fc.nat(), { maxLength: 9 }), (text, cuts) => {
         const borders = [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b);
         const pieces = borders.slice(1).map((border, at) => text.slice(borders[at], border));
         const deltas = deltasOf(written((output) => write(output, pieces)));

@@ -1,13 +1,25 @@
-/** Tests that need no Postgres and no processes of Sluice. */
+/** Tests that need no Postgres and no processes of Sluice, less than two minutes of them on two processors. */
 import all from "./jest.config.mjs";
 
 const { globalSetup, globalTeardown, ...config } = all;
 
+/** These read records in Postgres, or answers of an installation. */
+const needsMore = ["contract/answers", "models/ledger/ledger", "models/ledger/full-disk", "engine/ledger-turns"];
+/** Folders that take ten seconds and more, mostly with large texts and generated values; `npm test -- guardrails` runs one of them. */
+const longFolders = ["features/(file-parser|guardrails|healing|web)", "models/vendor-rules"];
+/** Files that take five seconds and more. */
+const longFiles = [
+  "gateway/(http|impatience)",
+  "inference-svc/services/metered-services",
+  "models/(dialects/converse-stream|routing/rendezvous|upstream/exchange)",
+  "proto/(json-scan|log-output|tls)",
+];
+
 export default {
   ...config,
-  testMatch: ["<rootDir>/{contract,gateway,inference-svc,lane,proto,responses}/**/*.test.js"],
-  // These read records in Postgres, or answers of an installation.
-  testPathIgnorePatterns: ["/contract/answers", "/ledger/ledger", "/ledger/full-disk", "/engine/ledger-turns"].map(
-    (file) => `${file}\\.test\\.js$`,
-  ),
+  testMatch: ["<rootDir>/{contract,gateway,inference-svc,lane,proto}/**/*.test.js"],
+  testPathIgnorePatterns: [
+    ...longFolders.map((folder) => `/${folder}/`),
+    ...[...needsMore, ...longFiles].map((file) => `/${file}\\.test\\.js$`),
+  ],
 };

@@ -102,7 +102,7 @@ async function taken(): Promise<void> {
   }
 }
 
-describe("a thousand at once", () => {
+describe("hundreds at once", () => {
   test.each([false, true])(
     "with stream %s are one call of the provider, one record, and one answer",
     async (stream) => {
@@ -117,7 +117,7 @@ describe("a thousand at once", () => {
       const idempotencyKey = randomUUID();
       const asked: Promise<Response>[] = [];
       // Batches of a hundred, because the system queues only some hundreds of unaccepted connections.
-      while (asked.length < 1_000) {
+      while (asked.length < 300) {
         for (let n = 0; n < 100; n++) asked.push(ask({ stream }, { idempotencyKey, key }));
         await eventually(() => upstream.requests.length > before);
         await taken();
@@ -127,7 +127,7 @@ describe("a thousand at once", () => {
       const texts = await Promise.all(answers.map((answer) => answer.text()));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
       expect(new Set(texts).size).toBe(1);
-      expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(1_000);
+      expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(300);
       expect(new Set(answers.map(({ headers }) => headers.get("x-generation-id"))).size).toBe(1);
       expect(upstream.requests.length - before).toBe(1);
       await eventually(async () => (await requestsOf(hash)) === 1);

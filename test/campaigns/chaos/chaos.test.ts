@@ -4,9 +4,9 @@ import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { runChaosCampaign } from "./campaign.ts";
 
 test.each([
-  { replicas: 2, kills: 10 },
+  { replicas: 2, kills: 6 },
   // Gateway and inference-svc as one process.
-  { replicas: 0, kills: 5 },
+  { replicas: 0, kills: 3 },
 ])(
   "%o: nothing acknowledged is lost, no bulk is half applied, and every call is on record once",
   async ({ replicas, kills }) => {

@@ -1,4 +1,4 @@
-/** A budget for a number of requests, under a hundred times as many at once. */
+/** A budget for a number of requests, under several times as many at once. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Installation } from "../../support/installation.ts";

@@ -45,6 +45,6 @@ test("a change missed by an inference process still holds for turns through the 
   }
 });
 
-test("a budget is not overspent by ten times as many simultaneous requests as fit", async () => {
-  for (const figure of await measureOvershoot(installation, 1_000)) expect(figure).toMatchObject({ reached: true });
+test("a budget is not overspent by three times as many simultaneous requests as fit", async () => {
+  for (const figure of await measureOvershoot(installation, 300)) expect(figure).toMatchObject({ reached: true });
 });

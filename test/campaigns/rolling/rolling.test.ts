@@ -8,8 +8,8 @@ const progress = (line: string) => void process.stdout.write(`      ${line}\n`);
 test("a restart of every service fail no request and cut no stream", async () => {
   const { requests, streams, resent, refused, failures, wasOverloaded } = await runRollingCampaign({
     restarts: 1,
-    requestsPerSecond: 40,
-    streams: 20,
+    requestsPerSecond: 20,
+    streams: 10,
     progress,
   });
   process.stdout.write(

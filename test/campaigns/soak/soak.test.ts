@@ -9,10 +9,10 @@ import { findHeapGrowth, findUnreleased, slopeOf } from "./verdict.ts";
 test("after some seconds of streams, some broken and some abandoned, nothing is still held", async () => {
   const report = await soak({
     seed: fixedSeed,
-    warmUpMs: 5_000,
-    forMs: 10_000,
+    warmUpMs: 3_000,
+    forMs: 6_000,
     settleMs: 5_000,
-    everyMs: 5_000,
+    everyMs: 3_000,
     streamsPerSecond: 15,
     faults: 0.3,
   });

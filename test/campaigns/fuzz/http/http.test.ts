@@ -4,7 +4,7 @@ import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { httpCampaign } from "./campaign.ts";
 
 test("responses are read like undici reads them, or refused for a documented reason", async () => {
-  const report = await httpCampaign({ seed: fixedSeed, count: 1_500, seconds: Number.POSITIVE_INFINITY });
+  const report = await httpCampaign({ seed: fixedSeed, count: 750, seconds: Number.POSITIVE_INFINITY });
   const { exchanges, ended, failed, reused } = report;
   process.stdout.write(
     `http: seed ${fixedSeed}, ${exchanges} exchanges, ${ended} with an end, ${reused} on a used connection\n`,

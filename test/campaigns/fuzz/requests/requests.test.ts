@@ -12,14 +12,14 @@ import { rules } from "../../../support/random-requests/rules.ts";
 
 describe("random requests", () => {
   test.each([
-    ["responses", 6_000],
-    ["chat", 3_000],
-    ["messages", 3_000],
-    ["count_tokens", 1_500],
-    ["compact", 1_500],
-    ["input_tokens", 1_500],
-    ["frames", 2_000],
-    ["embeddings", 2_000],
+    ["responses", 3_000],
+    ["chat", 1_500],
+    ["messages", 1_500],
+    ["count_tokens", 750],
+    ["compact", 750],
+    ["input_tokens", 750],
+    ["frames", 1_000],
+    ["embeddings", 1_000],
   ] as const)(
     "in the format %s are answered as documented",
     async (name, count) => {

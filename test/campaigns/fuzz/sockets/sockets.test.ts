@@ -4,7 +4,7 @@ import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { socketCampaign } from "./campaign.ts";
 
 test("random bodies over sockets are answered as documented", async () => {
-  const { statuses, complaints } = await socketCampaign({ seed: fixedSeed, count: 600 });
+  const { statuses, complaints } = await socketCampaign({ seed: fixedSeed, count: 400 });
   expect(complaints).toEqual([]);
   for (const path of ["/responses", "/chat/completions", "/messages", "/messages/count_tokens", "/responses/compact"])
     for (const status of [200, 400])

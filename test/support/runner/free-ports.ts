@@ -12,7 +12,7 @@ const lowest = 10_000;
 /** First outgoing port when the system does not publish it: the default of Linux, lower than other systems' defaults. */
 const usualOutgoing = 32_768;
 /** Shares of the port range: a share for each worker of jest.config.mjs, and another for programs outside of them. */
-export const portShares = 4;
+export const portShares = 5;
 /** A busy machine has taken twenty seconds from the choice until the last process listened. */
 const claimedForMs = 60_000;
 

@@ -96,7 +96,13 @@ export interface SchemaFormat {
   readonly strict?: boolean;
 }
 
-export type TextFormat = { readonly type: "text" } | { readonly type: "json_object" } | SchemaFormat;
+export interface ObjectFormat {
+  readonly type: "json_object";
+  /** Present when the instructions already ask for the object. */
+  readonly isInstructed?: true;
+}
+
+export type TextFormat = { readonly type: "text" } | ObjectFormat | SchemaFormat;
 
 export interface Reasoning {
   readonly effort?: string;

@@ -51,7 +51,7 @@ export const dialectTraits = (dialect: string): DialectTraits =>
 
 /** Names allowed in `supported_parameters` for endpoints of any format, in addition to those of the request. */
 const commonParameters =
-  "all endpoints reasoning.effort.<level> for each effort that the model knows (others are sent as the nearest one), samplers.without_reasoning where temperature, top_p and top_logprobs are taken only while the model does not reason, and reasoning.on_request where it reasons only when an effort is asked for";
+  "all endpoints structured_outputs where an answer can be made to follow a JSON schema, response_format where it can be any JSON object (the schema is then an instruction), reasoning.effort.<level> for each effort that the model knows (others are sent as the nearest one), samplers.without_reasoning where temperature, top_p and top_logprobs are taken only while the model does not reason, and reasoning.on_request where it reasons only when an effort is asked for";
 
 /** Additional parameters for `supported_parameters` of endpoints, by the format of their provider. */
 export const dialectParameters = [

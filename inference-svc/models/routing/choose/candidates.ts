@@ -70,12 +70,11 @@ export function findCandidates(
       );
       if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
     }
-    if (groups.length === 0 && !mayBeShorter(request, chain, excluded)) report.throw(request.models);
-    return groups;
+    if (groups.length > 0) return groups;
+    const yielding = chain.find(({ reason, yields }) => yields === true && excluded.has(reason));
+    return yielding ? find(chain.filter((each) => each !== yielding)) : report.throw(request.models);
   };
-  const able = find(filters);
-  const groups = able.length > 0 ? able : find(filters.filter(({ reason }) => reason !== "context_length"));
-  return searching(groups, (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
+  return searching(find(filters), (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
 }
 
 /** @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST for a model of the wrong kind */
@@ -87,12 +86,6 @@ export function findModels(
   for (const { model } of asked) checkKind(model, request);
   return asked;
 }
-
-/** Whether endpoints with a shorter maximum answer than requested can serve it: the maximum is then lowered for them. */
-const mayBeShorter = ({ provider }: TurnRequest, chain: readonly Filter[], excluded: Exclusions): boolean =>
-  provider?.requireParameters !== true &&
-  excluded.has("context_length") &&
-  chain.some(({ reason }) => reason === "context_length");
 
 /** Drops endpoints without web search while at least one endpoint has it. */
 function searching(

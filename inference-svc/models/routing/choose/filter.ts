@@ -25,6 +25,8 @@ export interface Filter {
   admits(endpoint: Endpoint, model: ModelSettings): boolean;
   /** Present when the key may not use what the filter excludes; the error is then a 403 instead of a 404. */
   readonly forbids?: true;
+  /** Present when an endpoint that fails may serve while no other can: the request is then changed for it. */
+  readonly yields?: true;
 }
 
 export const buildFilter = (reason: ExclusionReason, refusal: string, admits: Filter["admits"]): Filter => ({

@@ -1,5 +1,6 @@
 /** Filters by the needs of a request. Optional parameters that an endpoint lacks are left out instead. */
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
+import { instructSchema } from "../../answer-instruction.ts";
 import { hasParsedFiles } from "../../../content/files/parsing.ts";
 import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import { lastRequestedEffort } from "../../../turn/parse/effort.ts";
@@ -58,6 +59,7 @@ export function lengthFilters(request: TurnRequest): readonly Filter[] {
       reason: "context_length",
       refusal: `gives fewer than ${maxOutputTokens} tokens`,
       admits: (_, model) => maxOutputTokens <= (model.max_output_tokens ?? model.context_length),
+      ...yielding(request),
     },
   ];
 }
@@ -65,24 +67,29 @@ export function lengthFilters(request: TurnRequest): readonly Filter[] {
 export function featureFilters(request: TurnRequest): readonly Filter[] {
   const needs: Filter[] = [];
   if (request.tools.length > 0 || hasUnknownItem(request.input, ({ type }) => bringsTools.has(type)))
-    needs.push(supporting("takes no tools", ["tools"]));
+    needs.push(supporting("takes no tools", "tools"));
   if (request.textFormat?.type === "json_schema") {
-    needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));
+    needs.push({ ...supporting("gives no structured outputs", structuredOutputs), ...yielding(request) });
   }
   // Leaving them out would give vectors of the wrong length for the client.
-  if (request.embedding?.dimensions !== undefined) needs.push(supporting("takes no dimensions", ["dimensions"]));
+  if (request.embedding?.dimensions !== undefined) needs.push(supporting("takes no dimensions", "dimensions"));
   return needs;
 }
+
+/** Where a client requires every parameter, nothing is changed for an endpoint. */
+const yielding = ({ provider }: TurnRequest): Pick<Filter, "yields"> =>
+  provider?.requireParameters === true ? {} : { yields: true };
+
+const structuredOutputs = "structured_outputs";
 
 const none: readonly Filter[] = [];
 
 const has = (list: readonly string[], value: string): boolean => list.includes(value);
 
-const supporting = (refusal: string, anyOf: readonly string[]): Filter => ({
+const supporting = (refusal: string, parameter: string): Filter => ({
   reason: "require_parameters",
   refusal,
-  admits: ({ supportedParameters }) =>
-    supportedParameters === undefined || anyOf.some((name) => supportedParameters.includes(name)),
+  admits: ({ supportedParameters }) => supportedParameters === undefined || has(supportedParameters, parameter),
 });
 
 /** Kinds of input with the path of the first part of each. */
@@ -111,6 +118,8 @@ const optionalParameters: readonly (readonly [parameter: string, field: keyof Tu
   ["prediction", "predictionJson"],
 ];
 
+const inWords = "repaired: sent as an instruction for a JSON object, because the endpoint enforces no schema";
+
 /** OpenAI's models answer 400 to these while they reason (https://developers.openai.com/api/docs/guides/latest-model?model=gpt-5.2). */
 const samplers: ReadonlySet<string> = new Set(["temperature", "top_p", "top_logprobs"]);
 
@@ -123,12 +132,16 @@ function noSampler(request: TurnRequest, parameters: readonly string[]): string 
 }
 
 /**
- * Leaves out the settings declared as unsupported by the endpoint, because it would answer 400 to them.
+ * Leaves out the settings declared as unsupported by the endpoint, because it would answer 400 to them. The schema of an answer becomes an instruction.
  * @param losses gets the omitted settings
  */
-export function withoutUnsupported(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
+export function withoutUnsupported(asked: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
   const { supportedParameters } = endpoint;
-  if (supportedParameters === undefined) return request;
+  if (supportedParameters === undefined) return asked;
+  const { textFormat: format } = asked;
+  const isInWords = format?.type === "json_schema" && !has(supportedParameters, structuredOutputs);
+  const request = isInWords ? instructSchema(asked, format) : asked;
+  if (isInWords) losses.push({ path: "text.format", reason: inWords });
   const present = optionalParameters.filter(([, field]) => request[field] !== undefined);
   if (present.length === 0) return request;
   const noSamplers = noSampler(request, supportedParameters);

@@ -65,7 +65,7 @@ export function planAttempts(
       inputTokens,
       maxOutputTokens,
       cost: tariff && calculateCost(tariff, usage, size.media, expectedImages(request)),
-      held: boundCost(endpoint, limited)?.pico,
+      held: boundCost(endpoint, outgoing)?.pico,
     };
   });
 }

@@ -70,12 +70,13 @@ const taken = ["prediction"] as const;
 const withUsage = new Verbatim('{"include_usage":true}');
 const jsonObject = new Verbatim('{"type":"json_object"}');
 
-function responseFormat(
-  format: TextFormat,
-  { target, onDropped }: Pick<TranslationContext, "target" | "onDropped">,
-): Verbatim | undefined {
+function responseFormat(format: TextFormat, { target, tools, onDropped }: TranslationContext): Verbatim | undefined {
   if (format.type === "text") return undefined;
-  if (format.type === "json_object") return jsonObject;
+  if (format.type === "json_object") {
+    // "`response_format` json_object cannot be combined with tool/function calling" (agno-agi/agno issue 1065).
+    const isRefused = target.vendor === "groq" && tools.list.length > 0;
+    return format.isInstructed && isRefused ? undefined : jsonObject;
+  }
   const schemas = compatibleSchemas(target);
   return (schemas ? formatsOf(schemas) : schemaFormat).of(format, onDropped);
 }

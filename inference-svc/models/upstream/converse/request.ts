@@ -4,7 +4,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, jsonText } from "../json.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
-import type { Conversation } from "../translate/blocks/messages.ts";
+import { type Conversation, needsJsonInstruction } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { FormatParameters, ParameterObject, writtenElsewhere } from "../translate/parameters.ts";
@@ -94,7 +94,7 @@ const toolList = (tools: readonly Block[]): readonly JsonObject[] =>
   tools.flatMap(({ toolSpec, cache_control: mark }) => [{ toolSpec }, ...(isObject(mark) ? [cachePoint(mark)] : [])]);
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
-  if (format?.type === "json_object")
+  if (needsJsonInstruction(format))
     onDropped("text.format", "sent as an instruction: the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
   const { name, description } = format;

@@ -9,6 +9,7 @@ import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
+import { needsJsonInstruction } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import { thinkingSettings } from "../translate/blocks/reasoning.ts";
 import { toolChoice } from "../translate/blocks/tools.ts";
@@ -113,7 +114,7 @@ function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
 }
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
-  if (format?.type === "json_object")
+  if (needsJsonInstruction(format))
     onDropped("text.format", "sent as an instruction: the format only enforces a JSON schema");
   if (format?.type !== "json_schema") return undefined;
   if (format.description !== undefined) onDropped("text.format.description", "the format has no field for it");

@@ -96,7 +96,7 @@ function textSettings(request: TurnRequest, target: Target, onDropped: OnDropped
   const schemas = isVendor(target) ? openaiSchemas : compatibleSchemas(target);
   const formats = schemas ? formatsOf(schemas) : schemaFormat;
   const text = new ObjectWriter();
-  if (format) text.add("format", format.type === "json_schema" ? formats.of(format, onDropped) : format);
+  if (format) text.add("format", format.type === "json_schema" ? formats.of(format, onDropped) : { type: format.type });
   text.add("verbosity", verbosity);
   return new Verbatim(text.end());
 }

@@ -75,6 +75,27 @@ const refused: readonly (readonly [at: string, asked: Asked, absent: readonly st
   ["responses openai gpt-4o-mini", { frequencyPenalty: 0.5 }, ["frequency_penalty"], ["frequency_penalty"]],
 ];
 
+const schemaJson = '{"type":"object","properties":{"city":{"type":"string"}}}';
+const answer: Asked = {
+  instructions: "Be brief.",
+  textFormat: { type: "json_schema", name: "n", description: "A place.", schemaJson, strict: true },
+};
+const words = `Be brief.
+
+Answer with one JSON object and nothing else: no other words, and no code fence.
+What the object is: A place.
+The object is valid by this JSON Schema: ${schemaJson}`;
+
+/** Vendors with a JSON mode and no enforced schemas get the schema in words. Groq has no JSON mode next to tools. */
+const inWords: readonly (readonly [at: string, asked: Asked, format: object | undefined])[] = [
+  ["chat deepseek deepseek-v4-flash", answer, { type: "json_object" }],
+  ["responses deepseek deepseek-v4-pro", answer, { type: "json_object" }],
+  ["chat deepseek deepseek-v4-pro", { ...answer, ...forced }, { type: "json_object" }],
+  ["chat moonshotai kimi-k3", answer, { type: "json_object" }],
+  ["chat groq llama-3.3-70b-versatile", answer, { type: "json_object" }],
+  ["chat groq llama-3.1-8b-instant", { ...answer, ...forced }, undefined],
+];
+
 /** A level that a model does not know becomes the nearest one, and thinking is never disabled where it was requested. */
 const levels = [
   ["chat xai grok-4.5", "none", "low"],
@@ -91,7 +112,7 @@ describe("the built-in catalogue", () => {
   let engine: Engine;
 
   beforeAll(() => {
-    const places = new Set([...facts, ...refused, ...levels].map(([at]) => at));
+    const places = new Set([...facts, ...refused, ...inWords, ...levels].map(([at]) => at));
     const providers = new Map<string, object>();
     const models = [...places].map((at) => {
       const [dialect, vendor, name] = at.split(" ");
@@ -129,6 +150,14 @@ describe("the built-in catalogue", () => {
     const { body, losses } = await sentTo(at, asked);
     for (const field of absent) expect(body[field]).toBeUndefined();
     expect(losses).toEqual(paths);
+  });
+
+  test.each(inWords)("sends %s the schema of an answer in words", async (at, asked, format) => {
+    const { body, losses } = await sentTo(at, asked);
+    const [first] = (body["messages"] ?? []) as { content: string }[];
+    expect(body["instructions"] ?? first?.content).toBe(words);
+    expect(body["response_format"] ?? (body["text"] as { format: object } | undefined)?.format).toEqual(format);
+    expect(losses[0]).toBe("text.format");
   });
 
   test.each(levels)("sends %s an effort of %s as %s, and names it", async (at, effort, sent) => {

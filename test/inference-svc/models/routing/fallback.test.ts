@@ -366,8 +366,12 @@ describe("eligible endpoints", () => {
       "no-tools takes no tools",
     ],
     [
-      "schema",
-      { models: ["no-tools"], textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } },
+      "schema, where every parameter is required",
+      {
+        models: ["no-tools"],
+        provider: preferencesOf({ require_parameters: true }),
+        textFormat: { type: "json_schema", name: "n", schemaJson: "{}" },
+      },
       "no-tools gives no structured outputs",
     ],
   ])("without any that supports %s the request is 404", async (_, request, message) => {

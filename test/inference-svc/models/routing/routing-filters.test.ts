@@ -30,6 +30,18 @@ const decider: Decider = openDecider(
       ],
     },
     {
+      id: "s",
+      max_output_tokens: 100,
+      endpoints: [
+        { provider: "a", upstream_model: "worded", supported_parameters: ["response_format"] },
+        { provider: "b", upstream_model: "enforcing", supported_parameters: ["structured_outputs"] },
+      ],
+    },
+    {
+      id: "w",
+      endpoints: [{ provider: "a", upstream_model: "bare", supported_parameters: [] }],
+    },
+    {
       id: "p",
       context_length: 50,
       endpoints: [
@@ -46,6 +58,7 @@ const decider: Decider = openDecider(
 const all = ["a", "b", "quiet", "forgetful", "learning"];
 const many = Array.from({ length: 40 }, (_, index) => `p${index}`);
 type Request = Parameters<Decider["order"]>[0];
+const schema = { textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } } as const;
 
 describe("the remaining endpoints", () => {
   test.each<[Request, string[]]>([
@@ -91,6 +104,15 @@ describe("the remaining endpoints", () => {
       ["cheap", "fee", "dear"],
     ],
     [{ models: ["p"], provider: { sort: "price", max_price: { audio: 0.02 } } }, ["cheap", "dear"]],
+    [{ models: ["s"], ...schema }, ["enforcing"]],
+    [{ models: ["w", "s"], ...schema }, ["enforcing"]],
+    [{ models: ["s"], ...schema, provider: { only: ["a"] } }, ["worded"]],
+    [{ models: ["s"], ...schema, provider: { only: ["a"], require_parameters: true } }, []],
+    [{ models: ["s"], ...schema, provider: { only: ["b"], require_parameters: true } }, ["enforcing"]],
+    [{ models: ["s"], ...schema, maxOutputTokens: 101, provider: { only: ["a"] } }, ["worded"]],
+    [{ models: ["s", "w"], ...schema, maxOutputTokens: 101 }, ["enforcing"]],
+    [{ models: ["w"], ...schema }, ["bare"]],
+    [{ models: ["w"], ...schema, tools: [functionTool()] }, []],
     [{ provider: { max_price: {} } }, all],
     [{ provider: { max_price: { prompt: null, image: null } } }, all],
   ])("of %j", (request = {}, expected) => {

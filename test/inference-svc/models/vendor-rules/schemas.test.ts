@@ -445,4 +445,8 @@ test("a JSON object without a schema is requested in words if the format has no 
     expect(at(body, "system", 1)).toMatchObject(instruction);
     expect(losses).toEqual([["text.format", "sent as an instruction: the format only enforces a JSON schema"]]);
   }
+  const instructed = { ...asked, textFormat: { ...asked.textFormat, isInstructed: true as const } };
+  for (const { body, losses } of [translateToMessages(instructed), translateToConverse(instructed)]) {
+    expect([at(body, "system", 1), losses]).toEqual([undefined, []]);
+  }
 });

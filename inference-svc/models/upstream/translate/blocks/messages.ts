@@ -1,5 +1,6 @@
 /** The input of a request as a system prompt and messages made of blocks, for the formats of that kind. */
-import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
+import type { InputItem, TextFormat, TurnRequest } from "../../../../turn/request.ts";
+import { jsonInstruction } from "../../../answer-instruction.ts";
 import { type JsonObject, isObject, objects, text } from "../../json.ts";
 import { type ConversationWriter, type WrittenCall, parseArguments, translateInput } from "../conversation.ts";
 import type { TranslationContext } from "../context.ts";
@@ -28,9 +29,6 @@ export interface BlockFormat {
   serverCall?(item: InputItem, path: string, translation: TranslationContext): readonly Block[] | undefined;
 }
 
-/** Replaces a JSON mode, which these formats lack. */
-const jsonInstruction = "Answer with one JSON object and nothing else: no other words, and no code fence.";
-
 export function translateConversation(
   request: TurnRequest,
   translation: TranslationContext,
@@ -44,9 +42,13 @@ export function translateConversation(
   const messages = writer.thread.finish(format.beginsWithUser);
   // The format requires at least one message.
   const prompt = messages.length === 0 ? writer.system.pop() : undefined;
-  if (request.textFormat?.type === "json_object") writer.system.push(textBlock(jsonInstruction));
+  if (needsJsonInstruction(request.textFormat)) writer.system.push(textBlock(jsonInstruction));
   return { system: writer.system, messages: prompt ? [{ role: "user", content: [prompt] }] : messages };
 }
+
+/** Whether an instruction replaces the JSON mode, which these formats lack. */
+export const needsJsonInstruction = (format: TextFormat | undefined): boolean =>
+  format?.type === "json_object" && format.isInstructed !== true;
 
 class BlockWriter implements ConversationWriter {
   readonly takesNames = false;

@@ -310,6 +310,22 @@ test("messages: a tool other than a function, or with an unread field, ends the 
   }
 });
 
+test("messages: a field that reaches no provider has its reason, and an unknown one has none", () => {
+  const client = new Client("messages");
+  const { messages, tools } = beginnings.messages;
+  const later = { name: "later", description: words("later"), input_schema: schema, defer_loading: true };
+  const body = { ...bodyOf("messages", messages), tools: [...tools, later], container: "c", flavour: 7 };
+  for (let turn = 0; turn < 3; turn++) {
+    const said = client.send(body);
+    const reasons = [...said.matchAll(/"name":"([^"]+)","didYouMean":"","reason":"([^"]*)"/g)];
+    expect(reasons.map(([, name, reason]) => [name, reason])).toEqual([
+      ["flavour", ""],
+      ["tools.7", "deferred, and no tool_reference or tool_choice names it yet"],
+      ["container", "no tool of the request runs code"],
+    ]);
+  }
+});
+
 test("messages: unread or unsent fields of messages are reported again", () => {
   const client = new Client("messages");
   const text = { type: "text", text: words("cited"), citations: [{ type: "char_location" }], unknown_field: 1 };

@@ -59,7 +59,10 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   const request = buildTurn(body, members, fields, input, arrays);
   const { ignored } = arrays;
   if (ignored.length > 0)
-    request.unknownFields = [...request.unknownFields, ...ignored.map(toUnknownField)].slice(0, maxUnsent);
+    request.unknownFields = [...request.unknownFields, ...ignored.map((path) => toUnknownField(path))].slice(
+      0,
+      maxUnsent,
+    );
   if (request.unknownFields.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;

@@ -3,7 +3,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { toJsonString } from "../../edge/turns/json.ts";
-import { MessageNote } from "./notes.ts";
+import { MessageNote, type Unsent } from "./notes.ts";
 import {
   type Block,
   type OnFieldNotSent,
@@ -59,12 +59,12 @@ export class Conversation {
   readonly places: ItemPaths[] = [];
   /** Names of tools found by a search of the client or the provider. */
   readonly found = new Set<string>();
-  /** Paths of fields that reach no provider. */
-  readonly unsent: string[] = [];
+  /** Fields that reach no provider. */
+  readonly unsent: Unsent[] = [];
   /** Ids of the calls of functions so far. */
   readonly #calls = new Set<string | undefined>();
   readonly #inputs: CallInputTexts;
-  readonly #onUnsent: OnFieldNotSent = (path) => void this.#note.unsent.push(path);
+  readonly #onUnsent: OnFieldNotSent = (path, reason) => void this.#note.unsent.push({ path, reason });
   #json = "";
   #note = new MessageNote();
   /** Results within the message. */
@@ -91,7 +91,7 @@ export class Conversation {
     for (const place of places) this.places.push(place);
     for (const id of calls) this.#calls.add(id);
     for (const name of found) this.found.add(name);
-    for (const path of unsent) this.unsent.push(path);
+    for (const field of unsent) this.unsent.push(field);
   }
 
   /** Reads a message; `json` then contains its items. */
@@ -156,7 +156,7 @@ export class Conversation {
     const isPlain = typeof blocks === "string" && (!mark || blocks === "");
     const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
     // A mark needs a part, but an empty result has none.
-    if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`);
+    if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`, "the result is empty");
     // Text without a mark stays text.
     const output = isPlain ? toJsonString(blocks) : parts.length === 0 ? '""' : partsJson(parts);
     const status = block.is_error === true ? ',"status":"incomplete"' : "";
@@ -190,7 +190,7 @@ export class Conversation {
     for (const [index, block] of content.entries()) {
       const place = `${path}.${index}`;
       if (block.cache_control && block.type !== "text" && block.type !== "tool_use")
-        this.#onUnsent(`${place}.cache_control`);
+        this.#onUnsent(`${place}.cache_control`, "only texts, calls and results have cache marks");
       if (isServerResult(block)) continue;
       const item = block.type === "text" ? undefined : this.#called(block, message, index);
       if (item === undefined) {
@@ -210,7 +210,7 @@ export class Conversation {
       return toAnswerText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
     const { citations } = block;
     if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
-      this.#onUnsent(`${path}.citations`);
+      this.#onUnsent(`${path}.citations`, "only citations of web pages are sent back");
     return toAnswerText(block);
   }
 

@@ -5,6 +5,12 @@ import type { MessagesTool } from "./tools.ts";
 
 const message = { role: "user", content: "" };
 
+/** A field that reaches no provider, by its path. */
+export interface Unsent {
+  readonly path: string;
+  readonly reason: string;
+}
+
 export class MessageNote implements ElementNote {
   /** The block or message that each of its items was made from. */
   readonly places: ItemPaths[] = [];
@@ -12,8 +18,8 @@ export class MessageNote implements ElementNote {
   readonly calls: (string | undefined)[] = [];
   /** Names of tools found by a search. */
   readonly found: string[] = [];
-  /** Paths of fields that reach no provider. */
-  readonly unsent: string[] = [];
+  /** Fields that reach no provider. */
+  readonly unsent: Unsent[] = [];
   /** Paths of unknown fields. */
   unread: readonly string[] = [];
 

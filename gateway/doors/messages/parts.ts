@@ -43,8 +43,8 @@ export function partJson(part: InputPart): string {
   return `{"type":"input_text","text":${toJsonString(text as string)}}`;
 }
 
-/** Records a field that reaches no provider. */
-export type OnFieldNotSent = (path: string) => void;
+/** Records a field that reaches no provider, with the reason. */
+export type OnFieldNotSent = (path: string, reason: string) => void;
 
 /** @param path of the block, for notes */
 export function toParts(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
@@ -119,19 +119,22 @@ function searchResult({ source, title, content }: Block, path: string, onUnsent:
   const blocks = content as readonly Block[];
   for (const [index, block] of blocks.entries()) {
     noteCited(block, `${path}.content.${index}`, onUnsent);
-    if (block.cache_control) onUnsent(`${path}.content.${index}.cache_control`);
+    if (block.cache_control)
+      onUnsent(`${path}.content.${index}.cache_control`, "only the whole result has a cache mark");
   }
   return [textPart(`Search result: ${title} (${source as string})`), ...blocks.map(({ text }) => textPart(text ?? ""))];
 }
 
 /** Answers cite only web pages, not documents of the request. */
 function noteCitations({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
-  if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true) onUnsent(`${path}.citations`);
+  if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true)
+    onUnsent(`${path}.citations`, "answers cite only web pages");
 }
 
 /** Citations belong to texts of the model; a text of the user has no field for them in other formats. */
 function noteCited({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
-  if (Array.isArray(citations) && citations.length > 0) onUnsent(`${path}.citations`);
+  if (Array.isArray(citations) && citations.length > 0)
+    onUnsent(`${path}.citations`, "only texts of the model have citations");
 }
 
 export const isWebCitation = ({ type, url }: JsonObject): boolean =>

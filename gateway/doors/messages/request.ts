@@ -17,6 +17,7 @@ import { type MessagesBody, checkMessages } from "./body.ts";
 import { Conversation, CallInputTexts } from "./conversation.ts";
 import { messageFieldNames } from "./field-names.ts";
 import { toReasoning } from "./reasoning.ts";
+import type { OnFieldNotSent } from "./parts.ts";
 import { RepeatedArrays } from "./repeated-arrays.ts";
 import { toToolChoice } from "./tools.ts";
 import { TurnTools } from "./turn-tools.ts";
@@ -43,7 +44,7 @@ export function parseMessages(
   const spans = new Spans(body, members);
   const arrays = new RepeatedArrays(body, spans.of("messages"), spans.of("tools"));
   const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
-  const unknown = [...known.unknownAmong(members), ...unread.map(toUnknownField)];
+  const unknown = [...known.unknownAmong(members), ...unread.map((path) => toUnknownField(path))];
   const { request, names } = buildTurn(fields, spans, arrays, unknown);
   if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = session;
@@ -81,15 +82,16 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): MessagesTurn {
   const { conversation, inputJson } = readConversation(fields, spans.body, arrays);
-  const unsent = [...unknownFields, ...conversation.unsent.map(toUnknownField)];
-  const onUnsent = (path: string) => void unsent.push(toUnknownField(path));
+  const unsent = [...unknownFields];
+  const onUnsent: OnFieldNotSent = (path, reason) => void unsent.push(toUnknownField(path, reason));
+  for (const { path, reason } of conversation.unsent) onUnsent(path, reason);
   const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
   const tools = readTools(fields, conversation, spans.body, arrays, onUnsent);
   const toolsJson = tools.write();
   const { user_id: userId } = fields.metadata ?? {};
   const include = includes(tools);
-  if (fields.context_management && !fields.context_management.edits) onUnsent("context_management");
-  if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
+  if (fields.context_management && !fields.context_management.edits) onUnsent("context_management", "it has no edits");
+  if (fields.container && !include.includes(codeOutputs)) onUnsent("container", "no tool of the request runs code");
   const request = Object.assign(emptyRunTurnRequest(), {
     model: fields.model ?? "",
     models: fields.models ?? [],
@@ -149,7 +151,7 @@ function readTools(
   { found }: Conversation,
   body: Buffer,
   arrays: RepeatedArrays,
-  onUnsent: (path: string) => void,
+  onUnsent: OnFieldNotSent,
 ): TurnTools {
   const input = {
     tools: tools ?? [],

@@ -17,6 +17,9 @@ export interface ToolsInput {
 
 const none = new Uint8Array();
 
+/** The contract of the door: a deferred tool is shown once a search of the client has named it. */
+const withheld = "deferred, and no tool_reference or tool_choice names it yet";
+
 export class TurnTools {
   /** Paths of the client's tools and servers that the turn's tools were made from. */
   readonly paths: string[] = [];
@@ -76,7 +79,7 @@ export class TurnTools {
   }
 
   #skip({ offer }: ToolNote, index: number): void {
-    if (offer === "withheld") this.#onUnsent(`tools.${index}`);
+    if (offer === "withheld") this.#onUnsent(`tools.${index}`, withheld);
     else this.paths.push(`tools.${index}`);
   }
 
@@ -89,13 +92,14 @@ export class TurnTools {
   }
 
   #withhold(path: string): string {
-    this.#onUnsent(path);
+    this.#onUnsent(path, withheld);
     return "";
   }
 
   #written(tool: MessagesTool, index: number, offer: ToolVisibility): string {
     const path = `tools.${index}`;
-    if (tool.cache_control && isHosted(tool)) this.#onUnsent(`${path}.cache_control`);
+    if (tool.cache_control && isHosted(tool))
+      this.#onUnsent(`${path}.cache_control`, "tools that the provider or Sluice runs have no cache marks");
     const span = this.#arrays.tools.spanOf(index);
     const text = toTool(tool, this.#body, span, offer === "deferred", this.#input.container);
     if (text === undefined) return "";

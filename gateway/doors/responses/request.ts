@@ -55,7 +55,7 @@ export function parseRequest(
   const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
   refusePrompt(fields);
-  const unknown = [...known.unknownAmong(members), ...nested.map(toUnknownField)].slice(0, maxUnsent);
+  const unknown = [...known.unknownAmong(members), ...nested.map((path) => toUnknownField(path))].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
   if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
   request.sessionId = sessionId;

@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import type { TurnStart } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type FieldNames, nameField } from "./field-names.ts";
-import { headerPath, unknownFieldWarning, warningHeader } from "./unknown-fields.ts";
+import { fieldWarning, headerPath, warningHeader } from "./unknown-fields.ts";
 
 /** @param names undefined when the format has the turn's field names */
 export function warnAboutAlteredFields(
@@ -16,8 +16,7 @@ export function warnAboutAlteredFields(
   // The head of a stream goes out before its first event if the event is late.
   if (alteredFields.length === 0 || response.headersSent) return;
   const warnings = alteredFields.map(({ path, reason }) => {
-    const name = headerPath(names ? nameField(path, names) : path);
-    return reason === "" ? unknownFieldWarning(name) : `${name}: ${reason.replaceAll(/[^\x20-\x7e]/g, "?")}`;
+    return fieldWarning(headerPath(names ? nameField(path, names) : path), reason);
   });
   const earlier = response.getHeader(warningHeader);
   response.setHeader(warningHeader, [...(earlier === undefined ? [] : [String(earlier)]), ...warnings].join(", "));

@@ -52,7 +52,7 @@ export class KnownFields {
 
   #describe(key: string): UnknownField {
     const name = key.slice(0, maxNameLength).replaceAll(/[^\x20-\x7e]/g, "?");
-    return { $typeName: "sluice.inference.v1.UnknownField", name, didYouMean: nearest(name, this.#names) ?? "" };
+    return { ...toUnknownField(name), didYouMean: nearest(name, this.#names) ?? "" };
   }
 }
 
@@ -62,11 +62,15 @@ const maxPathLength = 256;
 /** A path limited to the characters and length of a header. */
 export const headerPath = (path: string): string => path.slice(0, maxPathLength).replaceAll(/[^\x20-\x7e]/g, "?");
 
-/** A field, by its path, that is unknown or reaches no provider. Names stand in a header. */
-export const toUnknownField = (path: string): UnknownField => ({
+/**
+ * A field, by its path, that reaches no provider. Names stand in a header.
+ * @param reason empty for an unknown field
+ */
+export const toUnknownField = (path: string, reason = ""): UnknownField => ({
   $typeName: "sluice.inference.v1.UnknownField",
   name: headerPath(path),
   didYouMean: "",
+  reason,
 });
 
 /** Names the fields in a header of the answer. */
@@ -89,10 +93,12 @@ export function removeWarnings(
   warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });
 }
 
-const warningOf = ({ name, didYouMean }: UnknownField): string =>
-  `${unknownFieldWarning(name)}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
+const warningOf = ({ name, didYouMean, reason }: UnknownField): string =>
+  `${fieldWarning(name, reason)}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
 
-export const unknownFieldWarning = (name: string): string => `unknown field ${name}`;
+/** @param reason empty for an unknown field */
+export const fieldWarning = (name: string, reason: string): string =>
+  reason === "" ? `unknown field ${name}` : `${name}: ${reason.replaceAll(/[^\x20-\x7e]/g, "?")}`;
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   const spelled = name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();

@@ -122,6 +122,7 @@ const unknownField = object(
   {
     name: described(string(), "As it was sent; at most 64 printable characters."),
     did_you_mean: described(string(), "The field that is spelled nearly the same."),
+    reason: described(string(), "Why a field that exists reaches no provider."),
   },
   { required: ["name"] },
 );
@@ -138,7 +139,7 @@ const params = object(
     ),
     unknown_fields: described(
       array(unknownField),
-      "Fields of the request that do not exist and were ignored, also in the header x-sluice-warning; at most 16.",
+      "Fields of the request that were ignored, because they do not exist or for the reason given, also in the header x-sluice-warning; at most 16.",
     ),
   },
   { description: "Settings that applied to the decision." },

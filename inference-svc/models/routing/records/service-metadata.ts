@@ -72,7 +72,8 @@ export function serviceMetadata(
   };
 }
 
-const unknownField = ({ name, didYouMean }: RunTurnRequest["unknownFields"][number]): object => ({
+const unknownField = ({ name, didYouMean, reason }: RunTurnRequest["unknownFields"][number]): object => ({
   name,
   ...(didYouMean !== "" && { did_you_mean: didYouMean }),
+  ...(reason !== "" && { reason }),
 });

@@ -1,5 +1,6 @@
 /** Reasoning of other makers comes back from a client of the messages door as it was, or without its signature when the client has changed its text. */
 import { expect, test } from "@jest/globals";
+import { toReasoning } from "@sluice/gateway/doors/messages/reasoning.js";
 import { toReasoningItem, toThinkingBlock } from "@sluice/gateway/doors/messages/thinking.js";
 
 const item = {
@@ -46,4 +47,15 @@ test("a seal of an earlier version, without a digest, is opened by its lengths",
   const { digest: _, ...earlier } = held as { digest: string };
   const older = `sluice:item:${Buffer.from(JSON.stringify(earlier)).toString("base64url")}`;
   expect(toReasoningItem(thinking, older)).toEqual(item);
+});
+
+test.each([
+  ["adaptive", undefined, undefined],
+  ["adaptive", "summarized", "auto"],
+  ["adaptive", "omitted", "omitted"],
+  ["enabled", undefined, "auto"],
+  ["enabled", "summarized", "auto"],
+  ["enabled", "omitted", "omitted"],
+] as const)("thinking of type %s with display %s is reasoning with summary %s", (type, display, summary) => {
+  expect(toReasoning({ thinking: { type, ...(display && { display }) } })?.["summary"]).toBe(summary);
 });

@@ -13,8 +13,11 @@ export interface RequestedReasoning {
 /** The effort of a request that leaves the amount of reasoning to the model (https://platform.claude.com/docs/en/build-with-claude/effort). */
 const adaptiveEffort = "high";
 
-const showsThoughts = (display: string | null | undefined): boolean =>
-  display === "summarized" || display === "updates";
+/** Undefined leaves it to the model: older ones show their thoughts, newer ones do not. */
+function summaryOf(display: string | null | undefined): JsonObject | undefined {
+  if (display === "omitted") return { summary: "omitted" };
+  return display === "summarized" || display === "updates" ? { summary: "auto" } : undefined;
+}
 
 /** An effort without `enabled` also applies to text and calls: it does not request reasoning. @returns undefined when nothing was requested */
 export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {
@@ -26,13 +29,14 @@ export function toReasoning({ thinking, output_config: config }: RequestedReason
       return {
         max_tokens: thinking.budget_tokens,
         ...(effort !== undefined && { effort }),
-        ...(thinking.display !== "omitted" && { summary: "auto" }),
+        summary: "auto",
+        ...summaryOf(thinking.display),
       };
     case "adaptive":
       return {
         enabled: true,
         effort: effort ?? adaptiveEffort,
-        ...(showsThoughts(thinking.display) && { summary: "auto" }),
+        ...summaryOf(thinking.display),
       };
     default:
       return effort === undefined ? undefined : { effort };

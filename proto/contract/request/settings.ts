@@ -27,7 +27,10 @@ export const reasoning = named(
   object(
     {
       effort: described(nullable(effort), "How much thought; models that know fewer levels take the nearest."),
-      summary: described(nullable(word("auto", "concise", "detailed")), "Whether and how to summarize the reasoning."),
+      summary: described(
+        nullable(word("auto", "concise", "detailed", "omitted")),
+        "Whether and how to summarize the reasoning; omitted keeps its text out of the answer where the provider can.",
+      ),
       enabled: described(
         nullable(boolean),
         "false means effort none; true means medium unless effort or max_tokens is given.",

@@ -2,6 +2,7 @@
 import type { CustomTool, FunctionTool, InputItem, TurnRequest } from "../../../turn/request.ts";
 import { objects, text } from "../json.ts";
 import { type OfferedTool, offeredTools, refersTo } from "../translate/offered-tools.ts";
+import { asksForSummary } from "../translate/reasoning-effort.ts";
 import { exampleJson } from "./example.ts";
 
 /** A user text with this prefix is refused. */
@@ -30,7 +31,7 @@ type Callable = OfferedTool & { readonly tool: FunctionTool | CustomTool };
 /** The items of the answer. Each word counts as a token. */
 export function buildScript(request: TurnRequest): readonly EchoLine[] {
   const effort = request.reasoning?.effort;
-  const summary = request.reasoning?.summary === undefined ? "" : "Thinking about an echo.";
+  const summary = asksForSummary(request.reasoning?.summary) ? "Thinking about an echo." : "";
   const thought = "The built-in model does not think; it repeats what it was told.";
   const reasoning: readonly EchoLine[] =
     effort === undefined || effort === "none"

@@ -8,7 +8,7 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
-import { type ReasoningEffort, lastEffort } from "../translate/reasoning-effort.ts";
+import { type ReasoningEffort, asksForSummary, lastEffort } from "../translate/reasoning-effort.ts";
 import type { Content } from "./message-list.ts";
 
 export function thinkingConfig(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
@@ -17,12 +17,12 @@ export function thinkingConfig(request: TurnRequest, translation: TranslationCon
   if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
   const effort = lastEffort(request, translation);
-  if (effort === undefined && maxTokens === undefined && summary === undefined) return undefined;
-  if (summary !== undefined && summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
+  if (effort === undefined && maxTokens === undefined && !asksForSummary(summary)) return undefined;
+  if (asksForSummary(summary) && summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
   const amount = takesBudget(target, maxTokens)
     ? budget(effort, maxTokens, translation)
     : level(effort, maxTokens, translation);
-  return effort?.value === "none" ? amount : { ...amount, includeThoughts: true };
+  return effort?.value === "none" || summary === "omitted" ? amount : { ...amount, includeThoughts: true };
 }
 
 const levels: Readonly<Record<string, string>> = {

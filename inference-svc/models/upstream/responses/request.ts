@@ -11,7 +11,7 @@ import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, allParameters } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
-import { knownEffort } from "../translate/reasoning-effort.ts";
+import { asksForSummary, knownEffort } from "../translate/reasoning-effort.ts";
 import { isVendor } from "./vendor.ts";
 
 export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -57,6 +57,7 @@ const otherParameters = new FormatParameters(allParameters);
 function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Target, onDropped: OnDropped): void {
   const { reasoning, cacheControl } = request;
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
+  if (reasoning?.summary === "omitted") onDropped("reasoning.summary", "the format has no field for it");
   if (reasoning)
     body.add("reasoning", reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens));
   if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
@@ -86,6 +87,7 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: 
     "modalities",
     request.outputModalities.find((modality) => modality !== "text"),
   );
+  // The vendor shows no reasoning unless a summary is requested.
   if (request.reasoning) body.add("reasoning", reasoningSettings(request.reasoning, undefined));
   body.add("safety_identifier", request.identityHash);
 }
@@ -126,6 +128,7 @@ function reasoningSettings(
   { effort, summary, context, mode }: Reasoning,
   maxTokens: number | undefined,
 ): JsonObject | undefined {
-  const settings = { effort, summary, context, mode, max_tokens: maxTokens };
+  const asked = asksForSummary(summary) ? summary : undefined;
+  const settings = { effort, summary: asked, context, mode, max_tokens: maxTokens };
   return Object.values(settings).every((value) => value === undefined) ? undefined : settings;
 }

@@ -20,6 +20,9 @@ export function lastEffort(
   return effort && { ...effort, value: knownEffort(effort, target, onDropped) };
 }
 
+/** Whether a summary of the reasoning is requested; "omitted" is the wish for none. */
+export const asksForSummary = (summary: string | undefined): boolean => summary !== undefined && summary !== "omitted";
+
 /** From the least to the most. */
 const levels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const levelPrefix = "reasoning.effort.";

@@ -464,6 +464,14 @@ describe("thought", () => {
     expect(buildMessagesBody({}).thinking).toBeUndefined();
   });
 
+  test("thoughts are omitted where the client wants none, and such a wish alone starts none", () => {
+    const omitted = { display: "omitted" };
+    expect(saidOf({ effort: "high", summary: "omitted" })).toEqual([{ ...adaptive, ...omitted }, "high", []]);
+    const budget = saidOf({ maxTokens: 2_000, summary: "omitted" }, messagesWithBudget);
+    expect(budget).toEqual([{ ...enabled(2_000), ...omitted }, undefined, []]);
+    expect(saidOf({ summary: "omitted" })).toEqual([undefined, undefined, []]);
+  });
+
   test("earlier models take a budget within the answer", () => {
     expect(saidOf({ effort: "high" }, messagesWithBudget)).toEqual([enabled(8_000), undefined, []]);
     expect(saidOf({ effort: "minimal" }, messagesWithBudget)[0]).toEqual(enabled(1_024));

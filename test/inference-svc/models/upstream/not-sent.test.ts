@@ -68,4 +68,11 @@ describe.each(formats)("%s", (_, write, target) => {
       if (body === bare.body) expect(lost[0]).toMatch(path.split(".")[0] as string);
     },
   );
+
+  test("the wish for no text of thoughts is sent or named, unless no text is the default", () => {
+    const thinking = written(write, target, { reasoning: { effort: "low" } });
+    const { body, lost } = written(write, target, { reasoning: { effort: "low", summary: "omitted" } });
+    const isDefault = write === responsesBody && target.original;
+    expect(body !== thinking.body || lost.some((path) => path.startsWith("reasoning"))).toBe(!isDefault);
+  });
 });

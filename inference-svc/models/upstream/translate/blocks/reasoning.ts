@@ -7,7 +7,7 @@
 import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../../json.ts";
 import { type TranslationContext, supports } from "../context.ts";
-import { type ReasoningEffort, lastEffort } from "../reasoning-effort.ts";
+import { type ReasoningEffort, asksForSummary, lastEffort } from "../reasoning-effort.ts";
 import type { Block, BlockMessage } from "./message-list.ts";
 
 const minBudgetTokens = 1_024;
@@ -53,7 +53,7 @@ export function thinkingSettings(
   // Through the door of this format, the client has chosen a form of reasoning for this very model.
   const chosen = target.supportedParameters === undefined && request.door === "messages";
   if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
-  if (effort === undefined && maxTokens === undefined && summary === undefined) return {};
+  if (effort === undefined && maxTokens === undefined && !asksForSummary(summary)) return {};
   if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
   const takesEither = supports(target, "reasoning.effort");
   if (chosen || takesEither) {
@@ -161,9 +161,10 @@ function unable({ limit, forced, messages }: ReasoningLimits): string | undefine
   return without ? "the last call in the input has no reasoning" : undefined;
 }
 
-/** Newer models show no reasoning unless requested. */
+/** Newer models show no reasoning unless requested, older ones show it unless it is to be omitted. */
 function display(summary: string | undefined, onDropped: TranslationContext["onDropped"]): JsonObject {
   if (summary === undefined) return {};
+  if (summary === "omitted") return { display: "omitted" };
   if (summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
   return { display: "summarized" };
 }

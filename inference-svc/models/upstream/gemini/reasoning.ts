@@ -18,7 +18,8 @@ export function thinkingConfig(request: TurnRequest, translation: TranslationCon
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
   const effort = lastEffort(request, translation);
   if (effort === undefined && maxTokens === undefined && !asksForSummary(summary)) return undefined;
-  if (asksForSummary(summary) && summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
+  if (asksForSummary(summary) && summary !== "auto")
+    onDropped("reasoning.summary", "there is only one kind of summary");
   const amount = takesBudget(target, maxTokens)
     ? budget(effort, maxTokens, translation)
     : level(effort, maxTokens, translation);

@@ -5,6 +5,7 @@ import { functionTool } from "../../asking.js";
 import {
   buildMessagesBody,
   messagesWithBudget,
+  messagesWithPrompts,
   findMessagesDropped,
   refuseMessagesRequest,
   messagesTarget,
@@ -52,6 +53,56 @@ describe("the prompt and the roles", () => {
     expect(losses).toEqual([
       ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
     ]);
+  });
+
+  test("later system messages stay right before the assistant's for models that take them there", () => {
+    const calls: InputItem[] = [
+      { type: "function_call", call_id: "toolu_1", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "toolu_1", output: "done" },
+    ];
+    const write = (...input: InputItem[]) => {
+      const { body, losses } = translateToMessages({ input: [say("system", "s"), ...input] }, messagesWithPrompts);
+      const turns = body["messages"] as { role: string; content: { type: string; text?: string }[] }[];
+      const rows = turns.map(({ role, content }) => [role, ...content.map(({ type, text: said }) => said ?? type)]);
+      return [rows, losses.map(([path]) => path)];
+    };
+    const [a, b] = [say("system", "a"), say("developer", "b")];
+    expect(write(say("user", "u"), a, b)).toEqual([
+      [
+        ["user", "u"],
+        ["system", "a", "b"],
+      ],
+      [],
+    ]);
+    expect(write(say("user", "u"), a, say("assistant", "v"), say("user", "w"), b)).toEqual([
+      [
+        ["user", "u"],
+        ["system", "a"],
+        ["assistant", "v"],
+        ["user", "w"],
+        ["system", "b"],
+      ],
+      [],
+    ]);
+    expect(write(say("user", "u"), ...calls, a, calls[0]!)[0]).toEqual([
+      ["user", "u"],
+      ["assistant", "tool_use"],
+      ["user", "tool_result"],
+      ["system", "a"],
+      ["assistant", "tool_use"],
+    ]);
+    const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
+    expect(write(say("user", "u"), calls[0]!, a, calls[1]!)).toEqual([
+      [
+        ["user", "u"],
+        ["assistant", "tool_use"],
+        ["user", "tool_result", "a"],
+      ],
+      ["input.3.role"],
+    ]);
+    expect(write(say("user", "u"), a, say("user", "w"))).toEqual([[["user", "u", "a", "w"]], ["input.2.role"]]);
+    expect(write(say("assistant", "v"), a)[1]).toEqual(["input.2.role"]);
+    expect(write(say("user", "u"), say("system", [picture]))[1]).toEqual(["input.2.role"]);
   });
 
   test("a prompt by itself is the question", () => {

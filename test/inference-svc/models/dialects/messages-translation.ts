@@ -14,6 +14,12 @@ export const messagesWithBudget: Target = {
   supportedParameters: ["reasoning", "reasoning.max_tokens", "tool_choice"],
 };
 
+/** A model with system messages amid the conversation. */
+export const messagesWithPrompts: Target = {
+  ...messagesTarget,
+  supportedParameters: ["reasoning", "message.system", "tools", "tool_choice"],
+};
+
 export interface TranslatedMessagesRequest {
   readonly text: string;
   readonly body: Record<string, unknown>;

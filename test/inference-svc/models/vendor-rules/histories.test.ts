@@ -26,7 +26,7 @@ import {
   refuseConverseRequest,
 } from "../dialects/converse-translation.js";
 import { refuseGeminiRequest, translateToGemini } from "../dialects/gemini-translation.js";
-import { buildMessagesBody, refuseMessagesRequest } from "../dialects/messages-translation.js";
+import { buildMessagesBody, messagesWithPrompts, refuseMessagesRequest } from "../dialects/messages-translation.js";
 
 const words = fc.constantFrom("Hi", "", " ", "\n", "Sure: ", "<thinking>\n", "All done.");
 const mark = fc.constantFrom({}, {}, {}, { cache_control: { type: "ephemeral" } });
@@ -99,6 +99,10 @@ const responsesOf = (request: Partial<TurnRequest>) =>
 type Request = Partial<TurnRequest>;
 const vendors: readonly (readonly [string, (request: Request) => readonly string[]])[] = [
   ["Anthropic", (request) => findMessagesViolations(buildMessagesBody(request))],
+  [
+    "Anthropic's models with system messages amid",
+    (request) => findMessagesViolations(buildMessagesBody(request, messagesWithPrompts)),
+  ],
   ["Bedrock", (request) => findConverseViolations(buildConverseBody(request))],
   ["OpenAI's chat completions", (request) => findChatViolations(buildChatBody(request, vendorChat), openAiLimits)],
   ["a strict template", (request) => findChatViolations(buildChatBody(request), templateLimits)],

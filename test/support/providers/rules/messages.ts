@@ -1,6 +1,7 @@
 /**
- * Reasons for a 400 of Anthropic's Messages API, as a check of a request's body. Sources: the pages "Prompt caching", "Tool use" (define tools,
- * handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of https://platform.claude.com/docs, and error texts in public reports.
+ * Reasons for a 400 of Anthropic's Messages API, as a check of a request's body. Sources: the pages "Prompt caching", "Mid-conversation system
+ * messages", "Tool use" (define tools, handle tool calls), "Extended thinking", "Structured outputs" and "Errors" of
+ * https://platform.claude.com/docs, and error texts in public reports.
  */
 import { checkClaudeStrict, checkClaudeTool } from "./schemas.ts";
 import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
@@ -19,6 +20,7 @@ export function findMessagesViolations(body: BodyPart): readonly string[] {
     for (const [index, message] of messages.entries())
       checkTexts(bodyPartsOf(message.content), `messages.${index}`, report);
     checkCalls(messages, report);
+    checkPrompts(messages, report);
     checkEnd(messages, report);
     for (const [index, tool] of bodyPartsOf(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
     const names = bodyPartsOf(body.tools).map((tool) => tool.name);
@@ -79,6 +81,10 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
       open = [];
       continue;
     }
+    if (role === "system") {
+      if (open.length > 0) report(path, "stands between a call and its result");
+      continue;
+    }
     const calls = blocks.filter(({ type }) => type === "tool_use");
     open = calls.map(({ id }) => id);
     for (const { id, name, input } of calls) {
@@ -90,6 +96,18 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
     }
   }
   if (open.length > 0) report("messages", "end with a call");
+}
+
+/** A message of the system amid the conversation follows one of the user, and one of the assistant or nothing comes next. */
+function checkPrompts(messages: readonly BodyPart[], report: Report): void {
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role !== "system") continue;
+    const path = `messages.${index}`;
+    if (messages[index - 1]?.role !== "user") report(path, "does not follow a message of the user");
+    if (index + 1 < messages.length && messages[index + 1]?.role !== "assistant")
+      report(path, "stands before a message that is not the assistant's");
+    if (bodyPartsOf(content).some(({ type }) => type !== "text")) report(path, "has something else than text");
+  }
 }
 
 function checkEnd(messages: readonly BodyPart[], report: Report): void {

@@ -5,7 +5,7 @@ import type { OnDropped } from "../../dialect.ts";
 export type Block = { readonly type: string; [field: string]: unknown };
 
 export interface BlockMessage {
-  readonly role: "user" | "assistant";
+  readonly role: "user" | "assistant" | "system";
   readonly content: Block[];
 }
 
@@ -14,8 +14,15 @@ interface Thought {
   readonly block: Block;
 }
 
+/** A message of the system amid the conversation. */
+interface Prompt {
+  readonly path: string;
+  readonly blocks: readonly Block[];
+}
+
 /** Text of the user message inserted before a conversation that starts with the assistant. */
 const opening = "(no message)";
+const misplaced = "sent as the user's: the format has system messages only right before the assistant's";
 
 export class MessageList {
   readonly #onDropped: OnDropped;
@@ -23,6 +30,8 @@ export class MessageList {
   /** Place in the request of the assistant's last blocks. */
   #lastSaid = "input";
   readonly #thoughts: Thought[] = [];
+  /** Messages of the system whose place depends on the message after them. */
+  #prompts: Prompt[] = [];
 
   constructor(onDropped: OnDropped) {
     this.#onDropped = onDropped;
@@ -31,13 +40,22 @@ export class MessageList {
   ask(blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
     this.#forget();
+    this.#place(false);
     const { content } = this.#last("user");
     for (const block of blocks) content.push(block);
+  }
+
+  /** Adds a message of the system, which becomes the user's where it cannot stand. */
+  instruct(prompt: Prompt): void {
+    if (prompt.blocks.length === 0) return;
+    this.#forget();
+    this.#prompts.push(prompt);
   }
 
   /** The provider wants the results of calls before everything else in a message. */
   answer(result: Block): void {
     this.#forget();
+    this.#place(false);
     const { content } = this.#last("user");
     let at = content.length;
     while (at > 0 && content[at - 1]?.type !== result.type) at--;
@@ -48,6 +66,7 @@ export class MessageList {
   say(blocks: readonly Block[], path = "input"): void {
     if (blocks.length === 0) return;
     this.#lastSaid = path;
+    this.#place(true);
     const { content } = this.#last("assistant");
     for (const { block } of this.#thoughts.splice(0)) content.push(block);
     for (const block of blocks) content.push(block);
@@ -60,6 +79,7 @@ export class MessageList {
   /** @param beginsWithUser whether the provider answers 400 to a conversation that starts with the assistant */
   finish(beginsWithUser: boolean): readonly BlockMessage[] {
     this.#forget();
+    this.#place(true);
     this.#trimPrefill();
     const [first] = this.messages;
     if (beginsWithUser && first?.role === "assistant") {
@@ -78,6 +98,22 @@ export class MessageList {
     if (trimmed === end.text) return;
     end.text = trimmed;
     this.#onDropped(this.#lastSaid, "repaired: sent without the white space at its end, which the format refuses");
+  }
+
+  /**
+   * Anthropic takes one message of the system between one of the user and one of the assistant, or at the end
+   * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
+   * @param isOver whether the assistant's message comes next, or nothing
+   */
+  #place(isOver: boolean): void {
+    if (this.#prompts.length === 0) return;
+    const role = isOver && this.messages.at(-1)?.role === "user" ? "system" : "user";
+    const { content } = this.#last(role);
+    for (const { path, blocks } of this.#prompts) {
+      if (role === "user") this.#onDropped(path, misplaced);
+      content.push(...blocks);
+    }
+    this.#prompts = [];
   }
 
   #last(role: BlockMessage["role"]): BlockMessage {

@@ -1,6 +1,7 @@
 /** The input of a request as a system prompt and messages made of blocks, for the formats of that kind. */
 import type { InputItem, TextFormat, TurnRequest } from "../../../../turn/request.ts";
 import { jsonInstruction } from "../../../answer-instruction.ts";
+import type { Target } from "../../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../../json.ts";
 import { type ConversationWriter, type WrittenCall, parseArguments, translateInput } from "../conversation.ts";
 import type { TranslationContext } from "../context.ts";
@@ -23,6 +24,8 @@ export interface BlockFormat {
   readonly beginsWithUser: boolean;
   /** Whether the result of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
+  /** Whether the endpoint takes messages of the system amid the conversation; absent where none does. */
+  takesPromptsAmid?(target: Target): boolean;
   /** Undefined for reasoning to which the provider would answer 400. */
   thought(item: InputItem): Block | undefined;
   /** Blocks of a call run by the provider; undefined for other items. Absent where the format has none. */
@@ -68,12 +71,15 @@ class BlockWriter implements ConversationWriter {
     this.thread = new MessageList(translation.onDropped);
   }
 
-  /** System messages at the beginning become the system prompt; later ones are sent as the user's. */
+  /** System messages at the beginning become the system prompt; later ones are sent as the user's where the format has no others. */
   addPrompt(item: InputItem, path: string): void {
     const blocks = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.ask(blocks);
-    if (this.thread.messages.length === 0 && blocks.every(({ type }) => type === "text")) {
-      return void this.system.push(...blocks);
+    if (blocks.every(({ type }) => type === "text")) {
+      if (this.thread.messages.length === 0) return void this.system.push(...blocks);
+      const { target } = this.#translation;
+      if (this.#format.takesPromptsAmid?.(target) === true)
+        return this.thread.instruct({ path: `${path}.role`, blocks });
     }
     this.#translation.onDropped(
       `${path}.role`,

@@ -13,9 +13,15 @@ import { buildReasoningFields } from "./reasoning.ts";
 import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
 import { boundedId } from "../translate/bounded-id.ts";
+import {
+  countFirstPrompts,
+  isPrompt,
+  joinedPrompt,
+  latePrompt,
+  takesPromptsAnywhere,
+} from "../translate/first-prompts.ts";
 import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
-import type { Target } from "../dialect.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 /** The messages as a JSON array. */
@@ -23,31 +29,19 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
   const { instructions, input, cacheControl } = request;
   const prompts = countFirstPrompts(input);
   const joins = !takesPromptsAnywhere(translation.target) && prompts + (instructions === undefined ? 0 : 1) > 1;
-  // The cache mark of the whole request may go into any message, and joined prompts belong to no single item.
-  const repeated = cacheControl || joins ? undefined : RepeatedMessages.open(input, translation);
+  const from = joins ? prompts : 0;
+  // The cache mark of the whole request may go into any message.
+  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation, from);
   const writer = new ChatWriter(repeated?.translation ?? translation, repeated, prompts);
   if (joins) writer.joinPrompts(instructions, input);
   else if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
   const heads = writer.thread.length;
-  translateInput(input, writer.translation, writer, joins ? prompts : repeated?.knownItems);
+  repeated?.beginItems();
+  translateInput(input, writer.translation, writer, repeated?.knownItems ?? from);
   writer.begin(input.length);
   const messages = writer.thread.finish();
   writer.marks.finish(cacheControl, messages);
   return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
-}
-
-/**
- * Templates of open models, such as those of Qwen since 3.5, refuse every system message but the first ("System message must be at the beginning",
- * vllm-project/vllm issue 41114, ollama/ollama issue 17774), and agents send several. Vendors with servers of their own take them anywhere.
- */
-const takesPromptsAnywhere = ({ original, vendor }: Target): boolean => original || vendor !== undefined;
-
-const isPrompt = ({ type, role }: InputItem): boolean =>
-  type === "message" && (role === "system" || role === "developer");
-
-function countFirstPrompts(input: readonly InputItem[]): number {
-  const first = input.findIndex((item) => !isPrompt(item));
-  return first === -1 ? input.length : first;
 }
 
 /** OpenAI answers 400 to longer ids of calls in this format ("Expected a string with maximum length 40"). */
@@ -89,7 +83,7 @@ class ChatWriter implements ConversationWriter {
       const content = this.#content(item.content, `${path}.content`);
       const parts = typeof content === "string" ? [{ type: "text", text: content }] : objects(content);
       if (parts.every(isPlainText)) {
-        if (texts.length > 0) onDropped(path, joined);
+        if (texts.length > 0) onDropped(path, joinedPrompt);
         texts.push(...parts.map((part) => text(part.text)));
       } else {
         write();
@@ -115,7 +109,7 @@ class ChatWriter implements ConversationWriter {
   #roleOf(item: InputItem, path: string): string {
     const { target, onDropped } = this.translation;
     if (isPrompt(item) && this.#index >= this.#prompts && !takesPromptsAnywhere(target)) {
-      onDropped(`${path}.role`, "sent as the user's: many servers take a system message only at the beginning");
+      onDropped(`${path}.role`, latePrompt);
       return "user";
     }
     return item.role === "developer" && !target.original ? "system" : text(item.role);
@@ -207,8 +201,6 @@ class ChatWriter implements ConversationWriter {
     return sent;
   }
 }
-
-const joined = "repaired: joined with the system message before it, because many servers take only one";
 
 const isMarked = (part: JsonObject): boolean => findCacheMark(part) !== undefined;
 

@@ -10,6 +10,8 @@ import type { TranslationContext } from "../translate/context.ts";
 
 /** Messages independent of later items. */
 interface KnownMessages {
+  /** Place of the first item translated into them. */
+  readonly from: number;
   /** Number of items translated into them. */
   readonly items: number;
   /** The messages with commas between them. */
@@ -35,19 +37,27 @@ export class RepeatedMessages {
   readonly #input: Input;
   readonly #beginning: Input | undefined;
   readonly #known: KnownMessages | undefined;
-  readonly #dropped: DroppedField[];
+  readonly #from: number;
+  readonly #onDropped: TranslationContext["onDropped"];
+  #dropped: DroppedField[] = [];
   /** The context for the new items. */
   readonly translation: TranslationContext;
   #inBeginning: Place | undefined = undefined;
   #last: Place | undefined = undefined;
 
-  private constructor(input: Input, beginning: Input | undefined, { target, tools, onDropped }: TranslationContext) {
-    const isFor = (messages: KnownMessages | undefined) => messages?.target === target && messages.tools === tools;
+  private constructor(
+    input: Input,
+    beginning: Input | undefined,
+    { target, tools, onDropped }: TranslationContext,
+    from: number,
+  ) {
+    const isFor = (messages: KnownMessages | undefined) =>
+      messages?.target === target && messages.tools === tools && messages.from === from;
     this.#input = input;
     this.#beginning = beginning;
     this.#known = [input[known], beginning?.[known]].find(isFor);
-    this.#dropped = [...(this.#known?.dropped ?? [])];
-    for (const { path, reason } of this.#dropped) onDropped(path, reason);
+    this.#from = from;
+    this.#onDropped = onDropped;
     this.translation = {
       target,
       tools,
@@ -58,16 +68,29 @@ export class RepeatedMessages {
     };
   }
 
-  /** Undefined for an input without known items and not expected to repeat. */
-  static open(input: readonly InputItem[], translation: TranslationContext): RepeatedMessages | undefined {
+  /**
+   * Undefined for an input without known items and not expected to repeat.
+   * @param from place of the first item with messages of its own: those before it are in the first messages, which are written each time
+   */
+  static open(
+    input: readonly InputItem[],
+    translation: TranslationContext,
+    from: number,
+  ): RepeatedMessages | undefined {
     const beginning = knownItemsOf(input);
     if (beginning === undefined && !isRemembered(input)) return undefined;
-    return new RepeatedMessages(input, beginning, translation);
+    return new RepeatedMessages(input, beginning, translation, from);
+  }
+
+  /** Called after the first messages, whose dropped fields are not cached: reports those of the known messages. */
+  beginItems(): void {
+    this.#dropped = [...(this.#known?.dropped ?? [])];
+    for (const { path, reason } of this.#dropped) this.#onDropped(path, reason);
   }
 
   /** Number of first items without need for translation. */
   get knownItems(): number {
-    return this.#known?.items ?? 0;
+    return this.#known?.items ?? this.#from;
   }
 
   /** Notes that the messages so far are independent of later items. @param messages number of written messages, without the known messages */
@@ -88,7 +111,7 @@ export class RepeatedMessages {
       json = joined(json, membersJson(written.slice(done, messages)));
       done = messages;
       const { target, tools } = this.translation;
-      input[known] = { items, json, dropped: this.#dropped.slice(0, dropped), target, tools };
+      input[known] = { from: this.#from, items, json, dropped: this.#dropped.slice(0, dropped), target, tools };
     };
     if (this.#known === undefined && this.#beginning && this.#inBeginning) keep(this.#beginning, this.#inBeginning);
     if (this.#last && isRemembered(this.#input)) keep(this.#input, this.#last);

@@ -7,22 +7,77 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
+import { hasParticipantName } from "../translate/conversation.ts";
+import {
+  countFirstPrompts,
+  isPrompt,
+  joinedPrompt,
+  latePrompt,
+  takesPromptsAnywhere,
+} from "../translate/first-prompts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
+import { findCacheMark } from "../translate/special-inputs.ts";
 import { nameFoundTools, toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
 import { spellItemType } from "./spelling.ts";
 import { ToolNames } from "./tool-names.ts";
 import { isVendor } from "./vendor.ts";
 
-export function inputItems(request: TurnRequest, target: Target, onDropped: OnDropped): readonly JsonObject[] {
+export interface SentInput {
+  readonly instructions: string | undefined;
+  readonly items: readonly JsonObject[];
+}
+
+export function sentInput(request: TurnRequest, target: Target, onDropped: OnDropped): SentInput {
   const { input } = request;
   const sending: Sending = { request, target, onDropped, names: ToolNames.of(request) };
+  const { instructions, joined, first } = firstPrompts(request, target, onDropped);
   const items: JsonObject[] = [];
-  for (let index = 0; index < input.length; index++) {
-    const sent = sentItem(input[index] as InputItem, `input.${index}`, sending);
+  for (let index = joined; index < input.length; index++) {
+    const path = `input.${index}`;
+    const item = input[index] as InputItem;
+    const isLate = index >= first && isPrompt(item);
+    if (isLate) onDropped(`${path}.role`, latePrompt);
+    const sent = sentItem(isLate ? { ...item, role: "user" } : item, path, sending);
     if (sent) items.push(sent);
   }
-  return items;
+  return { instructions, items };
+}
+
+interface FirstPrompts {
+  readonly instructions: string | undefined;
+  /** Number of first items joined with the instructions. */
+  readonly joined: number;
+  /** Place from which on the server takes no messages of the system. */
+  readonly first: number;
+}
+
+/** The instructions, joined with the first prompts where the server takes only one. An input of prompts alone keeps the last as the question. */
+function firstPrompts({ instructions, input }: TurnRequest, target: Target, onDropped: OnDropped): FirstPrompts {
+  if (isVendor(target) || takesPromptsAnywhere(target)) return { instructions, joined: 0, first: input.length };
+  const prompts = countFirstPrompts(input);
+  const texts = instructions === undefined ? [] : [instructions];
+  if (prompts + texts.length < 2) return { instructions, joined: 0, first: prompts };
+  let joined = 0;
+  for (const item of input.slice(0, Math.min(prompts, input.length - 1))) {
+    const parts =
+      typeof item.content === "string" ? [{ type: "input_text", text: item.content }] : objects(item.content);
+    if (parts.some(({ type }) => type !== "input_text")) break;
+    joinPrompt(item, `input.${joined}`, texts.length > 0, onDropped);
+    texts.push(...parts.map((part) => text(part.text)));
+    joined++;
+  }
+  return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), joined, first: joined };
+}
+
+/** Reports what a prompt loses within the instructions. */
+function joinPrompt(item: InputItem, path: string, isLater: boolean, onDropped: OnDropped): void {
+  if (isLater) onDropped(path, joinedPrompt);
+  if (hasParticipantName(item)) onDropped(`${path}.name`, "the format has no field for it");
+  for (const [index, part] of objects(item.content).entries()) {
+    const mark = findCacheMark(part);
+    if (mark !== undefined) onDropped(`${path}.content.${index}.${mark}`, "instructions have no cache marks");
+  }
 }
 
 interface Sending {

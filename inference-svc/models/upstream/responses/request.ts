@@ -2,7 +2,7 @@
 import type { Reasoning, SchemaFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts";
-import { inputItems } from "./messages.ts";
+import { sentInput } from "./messages.ts";
 import { addResponsesTools } from "./tools.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
@@ -17,8 +17,9 @@ import { isVendor } from "./vendor.ts";
 export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const body = new ObjectWriter();
   body.add("model", target.upstreamModel);
-  body.add("input", inputItems(request, target, onDropped));
-  body.add("instructions", request.instructions);
+  const { instructions, items } = sentInput(request, target, onDropped);
+  body.add("input", items);
+  body.add("instructions", instructions);
   body.add("stream", request.stream);
   // Providers must not keep requests of Sluice.
   body.add("store", false);

@@ -25,6 +25,35 @@ const say = (role: string, content: unknown): InputItem => ({ type: "message", r
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
+describe("messages of the system", () => {
+  const parts = [{ type: "input_text", text: "d" }];
+  const input = [say("system", "s"), say("developer", parts), say("user", "u"), say("developer", "late")];
+
+  test("stay in their places at vendors with servers of their own", () => {
+    for (const target of [vendor, { ...other, vendor: "xai" }]) {
+      const { body, losses } = said({ instructions: "i", input }, target);
+      expect([body["instructions"], body["input"], losses]).toEqual(["i", input, []]);
+    }
+  });
+
+  test("are joined with the instructions at a server of no known vendor, and later ones are the user's", () => {
+    const { body, losses } = said({ instructions: "i", input });
+    expect(body).toMatchObject({ instructions: "i\n\ns\n\nd", input: [say("user", "u"), say("user", "late")] });
+    expect(losses).toEqual(["input.0", "input.1", "input.3.role"]);
+    expect(bodyOf({ input: input.slice(0, 3) })).toMatchObject({ instructions: "s\n\nd", input: [say("user", "u")] });
+  });
+
+  test("stay where there is only one, and the last of an input of prompts alone is the question", () => {
+    expect(bodyOf({ input: [say("system", "s"), say("user", "u")] })).toMatchObject({
+      input: [say("system", "s"), say("user", "u")],
+    });
+    expect(bodyOf({ input: input.slice(0, 2) })).toMatchObject({ instructions: "s", input: [say("user", parts)] });
+    const picture = say("system", [{ type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" }]);
+    const { body } = said({ instructions: "i", input: [picture, say("user", "u")] });
+    expect(body).toMatchObject({ instructions: "i", input: [{ ...picture, role: "user" }, say("user", "u")] });
+  });
+});
+
 describe("settings", () => {
   const everything: Partial<TurnRequest> = {
     instructions: "i",

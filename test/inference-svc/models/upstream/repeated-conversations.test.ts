@@ -67,6 +67,16 @@ const opening = [
   ...Array.from({ length: 3 }, (_, index) => ({ role: "user", content: `${index} ${"word ".repeat(150)}` })),
 ];
 
+/** Servers of no known vendor get the first prompts as one. */
+const prompts = fc.constantFrom(
+  [],
+  [{ role: "system", content: "s" }],
+  [
+    { role: "system", content: "s" },
+    { role: "developer", content: [{ type: "input_text", text: "d" }] },
+  ],
+);
+
 const settings = fc.record({
   instructions: fc.option(text, { nil: undefined }),
   cache_control: fc.constantFrom(...Array.from({ length: 7 }, () => undefined), { type: "ephemeral" }),
@@ -103,19 +113,25 @@ test("a continued or changed conversation gives the same body as without memory"
   let repeated = 0;
   fc.assert(
     // Messages of a conversation are remembered for one target.
-    fc.property(fc.constantFrom(...targets), fc.array(step, { minLength: 1, maxLength: 6 }), (target, steps) => {
-      const owner = `key ${conversations++}`;
-      let items: readonly object[] = opening;
-      for (const { kept, added, settings: others } of steps) {
-        items = [...items.slice(0, Math.max(opening.length, Math.ceil(items.length * kept))), ...added];
-        const body = { ...others, input: items };
-        const { said } = sayAll(body, target);
-        const again = sayAll(body, target, owner);
-        expect(again.said).toEqual(said);
-        if (again.known > 0) repeated++;
-        expect(sayAll(body, target, owner).said).toEqual(said);
-      }
-    }),
+    fc.property(
+      fc.constantFrom(...targets),
+      prompts,
+      fc.array(step, { minLength: 1, maxLength: 6 }),
+      (target, first, steps) => {
+        const owner = `key ${conversations++}`;
+        const start = [...first, ...opening];
+        let items: readonly object[] = start;
+        for (const { kept, added, settings: others } of steps) {
+          items = [...items.slice(0, Math.max(start.length, Math.ceil(items.length * kept))), ...added];
+          const body = { ...others, input: items };
+          const { said } = sayAll(body, target);
+          const again = sayAll(body, target, owner);
+          expect(again.said).toEqual(said);
+          if (again.known > 0) repeated++;
+          expect(sayAll(body, target, owner).said).toEqual(said);
+        }
+      },
+    ),
     { numRuns: 200 },
   );
   expect(repeated).toBeGreaterThan(200);

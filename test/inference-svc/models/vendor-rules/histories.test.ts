@@ -96,6 +96,14 @@ const openAi = { ...otherChat, original: true, reasoningFormat: "openai-response
 const responsesOf = (request: Partial<TurnRequest>) =>
   JSON.parse(responsesBody(testRequest(request), openAi, () => undefined)) as Record<string, unknown>;
 
+/** The places of messages of the system in the input, where a template takes only the instructions. */
+function misplacedPrompts(request: Partial<TurnRequest>): readonly string[] {
+  const body = JSON.parse(responsesBody(testRequest(request), otherChat, () => undefined)) as {
+    input: { role?: string }[];
+  };
+  return body.input.flatMap(({ role }, index) => (role === "system" || role === "developer" ? [`input.${index}`] : []));
+}
+
 type Request = Partial<TurnRequest>;
 const vendors: readonly (readonly [string, (request: Request) => readonly string[]])[] = [
   ["Anthropic", (request) => findMessagesViolations(buildMessagesBody(request))],
@@ -110,6 +118,7 @@ const vendors: readonly (readonly [string, (request: Request) => readonly string
     "a strict template with instructions",
     (request) => findChatViolations(buildChatBody({ ...request, instructions: "Be brief." }), templateLimits),
   ],
+  ["a strict template behind responses", (request) => misplacedPrompts({ ...request, instructions: "Be brief." })],
   ["OpenAI's responses", (request) => findResponsesViolations(responsesOf(request))],
   ["Mistral", (request) => findChatViolations(buildChatBody(request, mistralChat), mistralLimits)],
   ["Google", (request) => findGeminiViolations(translateToGemini(request).body)],

@@ -1,10 +1,14 @@
 /** Options of the command line for the settings of a guardrail. */
 import { UsageError, namedArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
 import { parseArgs } from "node:util";
-import type { BuiltinFilter, ContentFilter } from "@sluice/proto/contract/records/content-filters.js";
+import {
+  type BuiltinFilter,
+  type ContentFilter,
+  injectionSlug,
+} from "@sluice/proto/contract/records/content-filters.js";
 import type { DetectorRule } from "@sluice/proto/contract/records/detector-rules.js";
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
-import { type FilterActionWord, filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import { type FilterActionWord, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import {
   type GuardrailSettingName,
   guardrailSettings,
@@ -72,8 +76,11 @@ const listSettings: readonly ListSetting[] = [
 /** Settings that give a guardrail an effect: at least one is needed. */
 const rules: readonly string[] = [...listSettings.map(({ name }) => name), "routing_policy", "limit_usd"];
 
+/** An option for each action adds a pattern. */
+const patternOptions = filterActions.all.map((action) => `--${action}`);
+
 export const ruleDetails = [
-  "RULES: [--block|--redact|--flag PATTERN [--label LABEL]]... [--no-filters]",
+  `RULES: [${patternOptions.join("|")} PATTERN [--label LABEL]]... [--no-filters]`,
   "       [--judge ACTION=RULE]... [--no-judges]",
   "       [--detector ID:CATEGORY=ACTION]... [--no-detectors]",
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
@@ -87,7 +94,7 @@ export const ruleDetails = [
   "RULE is in words; the model of the role guard_judge judges it.",
   "ID names a detector of the configuration file, CATEGORY one of its categories.",
   "SLUG: email, phone, ssn, credit-card, ip-address, secrets, person-name, address, regex-prompt-injection",
-  "      (this one also as regex-prompt-injection=ACTION:user_only). ACTION: block, redact, flag.",
+  `      (this one also as ${injectionSlug}=ACTION:user_only). ACTION: ${filterActions.all.join(", ")}.`,
   `FIELD: ${Object.keys(routingPolicyFields).join(", ")}; without a value it is cleared.`,
 ];
 
@@ -95,14 +102,12 @@ const many = { ...textOption, multiple: true } as const;
 const options = {
   json: flagOption,
   name: textOption,
-  block: many,
-  redact: many,
-  flag: many,
   label: many,
   builtin: many,
   judge: many,
   detector: many,
   set: many,
+  ...(Object.fromEntries(filterActions.all.map((action) => [action, many])) as Record<FilterActionWord, typeof many>),
   ...Object.fromEntries(valueNames.map((name) => [optionOf(name), textOption])),
   ...Object.fromEntries(nullableNames.map((name) => [clearOptionOf(name), flagOption])),
   ...Object.fromEntries(listSettings.map(({ clears }) => [clears, flagOption])),
@@ -125,7 +130,9 @@ export async function readNewGuardrail(args: string[]) {
   namedArguments(given.positionals);
   const settings = { ...settingsOf(given), name: requiredOption("--name", given.values.name) };
   if (!rules.some((name) => Object.hasOwn(settings, name))) {
-    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --detector, --set or --limit");
+    throw new UsageError(
+      `missing option: ${patternOptions.join(", ")}, --builtin, --judge, --detector, --set or --limit`,
+    );
   }
   await throwAsUsageError(() => checkGuardrailSettings(settings));
   return { settings, asJson: given.values.json === true };
@@ -199,7 +206,7 @@ function filtersIn(tokens: Parsed["tokens"]): ContentFilter[] {
 }
 
 function addLabel(filter: { label: string | null } | undefined, label: string): void {
-  if (!filter) throw new UsageError("--label: comes after the --block, --redact or --flag that it belongs to");
+  if (!filter) throw new UsageError(`--label: comes after the option that it belongs to: ${patternOptions.join(", ")}`);
   if (filter.label !== null) throw new UsageError("--label: at most one for each pattern");
   filter.label = label;
 }
@@ -210,7 +217,7 @@ function builtinOf(given: string): BuiltinFilter {
 }
 
 function judgeRuleOf(given: string): JudgeRule {
-  const [, action = "", rule = given] = /^(block|flag)=(.*)$/s.exec(given) ?? [];
+  const [, action = "", rule = given] = /^([a-z]+)=(.*)$/s.exec(given) ?? [];
   return { rule, action: action as JudgeRule["action"], threshold: defaultThreshold, label: null };
 }
 

@@ -1,5 +1,6 @@
 /** Key records as tables and JSON. */
 import { escapeUnprintable, table } from "@sluice/proto/lib/process/cli.js";
+import { keyState } from "@sluice/proto/lib/policy/key-state.js";
 import type { KeyRow, ListedKey } from "../store/keys.ts";
 import type { Spending } from "../store/ledger/spending.ts";
 import { formatTime } from "./terminal.ts";
@@ -93,8 +94,5 @@ export function formatUsd(amount: string | null | undefined): string {
   return amount.includes(".") ? amount.replace(/\.?0+$/, "") : amount;
 }
 
-function stateOf({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string {
-  if (revokedAt !== null) return "revoked";
-  if (disabled) return "disabled";
-  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "active";
-}
+const stateOf = ({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string =>
+  keyState({ isRevoked: revokedAt !== null, disabled, expiresAt }).word;

@@ -17,7 +17,7 @@ import {
   SessionSchema,
   type SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
-import { isRole } from "@sluice/proto/lib/policy/role.js";
+import { isRole, permits } from "@sluice/proto/lib/policy/role.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { randomBase62 } from "@sluice/proto/lib/ids/id.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -58,7 +58,7 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
       requireServiceToken(requestHeader, serviceToken);
       return withRetryableOutage(async () => {
         const row = isKeyHash(sessionHash) ? await useSession(writes, sessionHash) : undefined;
-        const isKnown = knowsRoles || row?.role === "admin";
+        const isKnown = knowsRoles || (row?.role !== undefined && isRole(row.role) && permits(row.role, "admin"));
         return create(ResolveSessionResponseSchema, isKnown ? toFound(row) : {});
       });
     },

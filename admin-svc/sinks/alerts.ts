@@ -1,6 +1,7 @@
 /** Alerts: written to an outbox in the transactions of the ledger, and delivered from it by any process of admin-svc. */
 import { alertMessage } from "../rules/alerts.ts";
 import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
 import { recordBudgetCrossings } from "../store/alerts/crossings.ts";
 import { type GuardrailSink, recordGuardrailHits } from "../store/alerts/hits.ts";
@@ -19,16 +20,10 @@ const width = 8;
 
 const hasBudgets = ({ events }: AlertSettings): boolean => events.includes("budget");
 
-const actionsOf = {
-  guardrail_block: "block",
-  guardrail_redact: "redact",
-  guardrail_flag: "flag",
-} as const;
-
 const toGuardrailSink = ({ name, workspace, events }: AlertSettings): GuardrailSink => ({
   name,
   workspace,
-  actions: events.flatMap((event) => (event === "budget" ? [] : [actionsOf[event]])),
+  actions: filterActions.all.filter((action) => events.includes(`guardrail_${action}`)),
 });
 
 export class Alerts {

@@ -1,4 +1,5 @@
 /** Messages to incoming webhooks of Slack, and of services with the same format. */
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { AlertRow } from "../store/alerts/outbox.ts";
 import type { Message } from "./post.ts";
@@ -44,14 +45,13 @@ function describeBudget(facts: JsonObject): Description {
   };
 }
 
-const verbs: Readonly<Record<string, string>> = { block: "blocked", redact: "redacted", flag: "flagged" };
-
 function describeHit(facts: JsonObject): Description {
   const { hits, action, guardrail, guardrail_id, rule, key_name, workspace } = facts;
   const count = hits === 1 ? "a request" : `${show(hits)} requests`;
   const what = rule === null ? "" : `: ${show(rule)}`;
+  const done = filterActions.find(action)?.done ?? "matched";
   return {
-    title: `Guardrail ${show(guardrail ?? guardrail_id)} ${verbs[String(action)] ?? "flagged"} ${count} of key ${show(key_name)}${what}`,
+    title: `Guardrail ${show(guardrail ?? guardrail_id)} ${done} ${count} of key ${show(key_name)}${what}`,
     details: [`workspace ${show(workspace)}`, ...showKey(facts)],
   };
 }

@@ -1,5 +1,6 @@
 /** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
 import { type Kysely, type QueryCreator, sql } from "kysely";
+import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Database } from "./database.ts";
 import type { EnforcedGuardrail } from "./guardrail-columns.ts";
 import type { KeyRow } from "./keys.ts";
@@ -40,7 +41,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly guardrail_id: string | null;
 }
 
-const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => mode === "enforce" && limit !== null;
+const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => modes.of(mode).acts && limit !== null;
 
 /** A single statement, so the generation belongs to the other values: two statements could see two different commits. */
 export async function resolveKeys(database: Kysely<Database>, hashes: readonly string[]): Promise<ResolvedKeys> {

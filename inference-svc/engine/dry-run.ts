@@ -16,7 +16,7 @@ import type { PlannedAttempt } from "../models/routing/choose/plan.ts";
 import { type AppliedGuardrail, guardrailsFor } from "../turn/applied-guardrails.ts";
 import { requestedSlug, serviceMetadata } from "../models/routing/records/service-metadata.ts";
 import type { Scope } from "../turn/scope.ts";
-import type { Stage } from "../turn/trace.ts";
+import { type Stage, isAuditStage } from "../turn/trace.ts";
 import { TurnAbort } from "../turn/signal.ts";
 
 export type DryRunParts = Pick<EngineDeps, "access" | "budget" | "enforcesEndUsers" | "region" | "parse"> & {
@@ -99,7 +99,7 @@ export class DryRun {
 
 /** The most severe action of a guardrail; hypothetical actions are only in the pipeline. */
 function decisionOf({ guardrail, scope }: AppliedGuardrail, stages: readonly Stage[]): object {
-  const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && stage.data?.["mode"] !== "audit");
+  const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && !isAuditStage(stage));
   const [gravest] = own.map((stage) => stage.data?.["action"]);
   return { guardrail_id: guardrail.id, guardrail_scope: scope, decision: gravest ?? "allowed" };
 }

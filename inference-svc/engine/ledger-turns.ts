@@ -9,7 +9,7 @@ import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/pro
 import type { Ledger } from "../models/ledger/ledger.ts";
 import { providerErrorKind } from "../turn/provider-error.ts";
 import type { Requester } from "../turn/requester.ts";
-import type { Stage, Trace } from "../turn/trace.ts";
+import { type Stage, type Trace, actionTaken } from "../turn/trace.ts";
 import type { TurnEnd, TurnObservation, TurnObserver } from "./turn-recorder.ts";
 
 export interface LedgerTurnsParts {
@@ -139,18 +139,14 @@ function findFinding(stages: readonly Stage[]): Stage | undefined {
   let last: Stage | undefined;
   for (const stage of stages) {
     if (stage.type !== "guardrail") continue;
-    if (stage.data?.["action"] === "blocked" && stage.data["mode"] !== "audit") return stage;
+    if (actionTaken(stage)?.stops) return stage;
     if (stage.data?.["detected"] === true) last = stage;
   }
   return last;
 }
 
 /** A guardrail in audit mode only reports. */
-function toFilterAction({ data }: Stage): FilterAction {
-  if (data?.["mode"] === "audit") return FilterAction.FLAG;
-  if (data?.["action"] === "blocked") return FilterAction.BLOCK;
-  return data?.["action"] === "redacted" ? FilterAction.REDACT : FilterAction.FLAG;
-}
+const toFilterAction = (stage: Stage): FilterAction => actionTaken(stage)?.value ?? FilterAction.FLAG;
 
 const maxRule = 200;
 

@@ -1,6 +1,7 @@
 /** The receipt of a turn, as the log line and `service_metadata` read it. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { type ModeWord, type RuleAction, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
 import { type Usage, addToolUse, sumUsage } from "./usage.ts";
@@ -43,6 +44,19 @@ export interface Stage {
   readonly cost_usd?: number | null;
   readonly data?: Readonly<Record<string, unknown>>;
 }
+
+const actionsByDone: ReadonlyMap<unknown, RuleAction> = new Map(
+  filterActions.rows.map((action) => [action.done, action]),
+);
+
+const audit: ModeWord = "audit";
+
+/** Whether the stage only reports what its guardrail would have done. */
+export const isAuditStage = ({ data }: Stage): boolean => data?.["mode"] === audit;
+
+/** The action of a guardrail's stage; undefined when it found nothing, failed, or only reports what it would have done. */
+export const actionTaken = (stage: Stage): RuleAction | undefined =>
+  stage.type !== "guardrail" || isAuditStage(stage) ? undefined : actionsByDone.get(stage.data?.["action"]);
 
 /** A part of the request not sent to the endpoint, because its format cannot express it. */
 export interface DroppedField {
@@ -202,9 +216,9 @@ export class Trace {
 
   /** Actions of guardrails, and the actions guardrails in audit mode would have taken. */
   guardrailActions(): { readonly action: string; readonly mode: string }[] {
-    return this.stages.flatMap(({ type, data }) =>
-      type === "guardrail"
-        ? [{ action: String(data?.["action"]), mode: data?.["mode"] === "audit" ? "audit" : "enforce" }]
+    return this.stages.flatMap((stage) =>
+      stage.type === "guardrail"
+        ? [{ action: String(stage.data?.["action"]), mode: isAuditStage(stage) ? "audit" : "enforce" }]
         : [],
     );
   }

@@ -1,5 +1,5 @@
 /** Writes alerts about findings of guardrails, in the transaction that stores the turns: one a minute for each guardrail, rule, action and key. */
-import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-words.js";
+import type { FilterActionWord } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { NewTurnRecord } from "../ledger/turn-record.ts";

@@ -1,7 +1,7 @@
 /** Converts records of turns between messages and rows. */
 import { create } from "@bufbuild/protobuf";
 import { toTurnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/generations.js";
-import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { callOperations, toOperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
@@ -35,7 +35,7 @@ export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   session_id: record.sessionId ?? null,
   trace_id: record.traceId || null,
   requests: Math.max(1, record.count),
-  guardrail_action: filterActions.wordOf(record.guardrailAction) ?? null,
+  guardrail_action: filterActions.ofValue(record.guardrailAction)?.word ?? null,
 });
 
 export function toGeneration(row: TurnRow): Generation {

@@ -2,7 +2,7 @@
  * The part of the storing statement for the rows of turns. Calls add to the row of their turn, whenever they arrive; the outcome comes from the record of
  * the turn, and until then from its last call.
  */
-import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-words.js";
+import type { FilterActionWord } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type RawBuilder, sql } from "kysely";
 import { answersRequest } from "./usage-sums.ts";
 

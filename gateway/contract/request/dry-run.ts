@@ -13,6 +13,7 @@ import {
   string,
   word,
 } from "@sluice/proto/lib/validation/shape.js";
+import { decisions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { errorMetadata } from "@sluice/proto/contract/operations/errors.js";
 import { loss, serviceMetadataShape } from "@sluice/proto/contract/response/service-metadata.js";
 
@@ -56,10 +57,7 @@ const decision = object(
   {
     guardrail_id: described(string(), "The guardrail."),
     guardrail_scope: described(string(), "What it is given to: api-key, workspace or account."),
-    decision: described(
-      word("allowed", "blocked", "redacted", "flagged", "error"),
-      "The gravest of what it did; allowed when it did nothing.",
-    ),
+    decision: described(word(...Object.keys(decisions)), "The gravest of what it did; allowed when it did nothing."),
   },
   { required: ["guardrail_id", "guardrail_scope", "decision"] },
 );

@@ -1,5 +1,6 @@
 /** The plugin `alignment`: states rules to the model, and evaluates each answer against them before or while it is delivered. */
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CallContext } from "../../models/internal-calls/internal-call.ts";
 import { JudgeProfile } from "../../models/internal-calls/judge.ts";
@@ -29,7 +30,7 @@ export const alignment: CallingFeature = {
       return underRules(kit, judge, next, ({ settings, rules, evaluatedBy }, request, scope) => {
         const evaluator = new Evaluator(rules, judge, settings.threshold);
         const turn = { settings, evaluator, evaluated: () => evaluatedBy(evaluator), request, scope };
-        return settings.mode === "audit" ? audit(turn) : enforce(turn);
+        return modes.of(settings.mode).acts ? enforce(turn) : audit(turn);
       });
     };
   },
@@ -106,7 +107,7 @@ function check(
       `alignment: ${judged.length} rules need a judge, and this service allows ${max} in a request (alignment.max_judged_rules)`,
     );
   } else if (judge === undefined) {
-    if (mode === "audit") return;
+    if (!modes.of(mode).acts) return;
     problems.add(
       "plugins",
       `alignment: rule ${judged[0]} needs a judge, and this service has none; its operator sets internal_models.alignment_judge`,

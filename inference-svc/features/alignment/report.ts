@@ -1,6 +1,7 @@
 /** The report of an evaluation, for the client and for the receipt. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
+import { type ModeWord, modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { AlignedCall, AlignmentReport, Evaluation } from "../../turn/alignment.ts";
 import type { Stage, Trace } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
@@ -47,7 +48,7 @@ export const unevaluatedFault = (trace: Trace, { reason }: Evaluation & { outcom
   });
 
 export interface Evaluated {
-  readonly mode: "enforce" | "audit";
+  readonly mode: ModeWord;
   /** Number of rules evaluated without a judge, and the total number. */
   readonly localRules: readonly number[];
   readonly rules: number;
@@ -91,5 +92,5 @@ function summaryOf(calls: readonly AlignedCall[], { mode, rules, localRules }: E
   if (last.outcome === "unavailable") return `Error${tries}: ${why[last.reason]}`;
   if (last.outcome === "allowed") return `Allowed${tries}`;
   const what = listed(brokenRules(last));
-  return mode === "audit" ? `Would have blocked${tries}: ${what}` : `Blocked${tries}: ${what}`;
+  return modes.of(mode).acts ? `Blocked${tries}: ${what}` : `Would have blocked${tries}: ${what}`;
 }

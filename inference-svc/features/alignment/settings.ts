@@ -1,10 +1,11 @@
 /** The plugin's settings in a request, with their defaults. */
 import type { AlignmentPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type ModeWord, modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 
 export interface Alignment {
   readonly rules: readonly string[];
   /** audit: everything is delivered unchanged, and evaluated. */
-  readonly mode: "enforce" | "audit";
+  readonly mode: ModeWord;
   /** Whether the rules are added to the model's instructions. */
   readonly instruct: boolean;
   /** Maximum number of retries after a withheld answer. */
@@ -15,7 +16,7 @@ export interface Alignment {
 
 export const alignmentOf = ({ rules, mode, instruct, maxRetries, threshold }: AlignmentPlugin): Alignment => ({
   rules,
-  mode: mode === "audit" ? "audit" : "enforce",
+  mode: (modes.find(mode) ?? modes.of("enforce")).word,
   instruct: instruct ?? true,
   maxRetries: maxRetries ?? 1,
   threshold: threshold ?? 0.7,

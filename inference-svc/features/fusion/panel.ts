@@ -2,7 +2,7 @@
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import type { Trace } from "../../turn/trace.ts";
+import { type Trace, actionTaken } from "../../turn/trace.ts";
 import type { Turn } from "../../turn/turn.ts";
 import {
   type PartCaller,
@@ -142,9 +142,7 @@ async function outcomeOf(
 
 /** A guardrail's block after a tool call truncates the answer instead of refusing it; possibly nothing is left. */
 function silenceOf({ stages }: Trace): Pick<PanelFailure, "error" | "status"> {
-  const blocked = stages.find(
-    ({ type, data }) => type === "guardrail" && data?.["action"] === "blocked" && data["mode"] !== "audit",
-  );
+  const blocked = stages.find((stage) => actionTaken(stage)?.stops);
   const names = blocked?.data?.["patterns"] as readonly string[] | undefined;
   return names
     ? { error: `Blocked by a guardrail: ${names[0]}`, status: 403 }

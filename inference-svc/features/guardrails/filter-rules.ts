@@ -1,6 +1,6 @@
 /** Compiles a caller's guardrails into rules. */
 import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
-import { type FilterActionWord, filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import { type RuleAction, filterActions, onlyReports } from "@sluice/proto/lib/policy/guardrail-words.js";
 import {
   type BuiltinFilter,
   type ContentFilter,
@@ -20,7 +20,7 @@ import { guardrailUnavailable } from "./not-applicable.ts";
 export interface FilterRule extends AppliedGuardrail {
   /** The rule's name in answers and receipts: its label, or else the pattern or the detector's slug. */
   readonly name: string;
-  readonly action: FilterActionWord;
+  readonly action: RuleAction;
   /** Replaces redacted text. */
   readonly placeholder: string;
   /** The matching engine, as the receipt names it. */
@@ -46,7 +46,7 @@ export type ScanFailure = AppliedGuardrail & Partial<Pick<FilterRule, "name" | "
 export const failsOpen = (failed: ScanFailure): boolean =>
   failed.guardrail.onError === ErrorPolicy.OPEN ||
   isAudit(failed) ||
-  (failed.outage !== undefined && failed.action === "flag");
+  (failed.outage !== undefined && failed.action !== undefined && onlyReports(failed.action));
 
 /** The applicable rules, and the errors of the others. */
 export interface BuiltRules {
@@ -109,7 +109,7 @@ function build(applied: AppliedGuardrail): BuiltRules {
 
 const buildPatternRule = (applied: AppliedGuardrail, { pattern, label, action }: ContentFilter): FilterRule => ({
   name: label || pattern,
-  action: toActionWord(action),
+  action: actionOf(action),
   placeholder: label || "[REDACTED]",
   engine: "regex",
   stage: "content-filter",
@@ -129,7 +129,7 @@ function buildBuiltinRule(applied: AppliedGuardrail, { slug, action, scanScope }
   const isInjection = slug === injectionSlug;
   return {
     name: slug,
-    action: toActionWord(action),
+    action: actionOf(action),
     placeholder,
     engine: detector.engine,
     stage: isInjection ? "regex_pi_detection" : "content-filter",
@@ -143,7 +143,7 @@ function buildBuiltinRule(applied: AppliedGuardrail, { slug, action, scanScope }
 const buildScorerRule = (applied: AppliedGuardrail, builtin: BuiltinFilter): FilterRule => ({
   ...buildBuiltinRule(applied, builtin),
   name: "prompt-injection-score",
-  action: "flag",
+  action: filterActions.of("flag"),
   engine: "n-gram",
   finder: injectionScorer,
 });
@@ -180,8 +180,8 @@ function compile(source: string): Finder {
   }
 }
 
-function toActionWord(action: FilterAction): FilterActionWord {
-  const word = filterActions.wordOf(action);
-  if (word === undefined) throw new Error(`filter action ${action}`);
-  return word;
+function actionOf(value: FilterAction): RuleAction {
+  const action = filterActions.ofValue(value);
+  if (action === undefined) throw new Error(`filter action ${value}`);
+  return action;
 }

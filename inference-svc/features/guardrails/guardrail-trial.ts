@@ -1,9 +1,10 @@
 /** Tries a guardrail on a text: runs the layers of every turn around a turn whose request or answer is that text. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { toGeneratedAnswer, WholeAnswer } from "../../turn/answer-kinds.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import type { RuleMatch, Stage } from "../../turn/trace.ts";
+import { type RuleMatch, type Stage, actionTaken } from "../../turn/trace.ts";
 import { type Batch, type Layer, type Turn, compose } from "../../turn/turn.ts";
 import type { ScannedSide } from "../../turn/applied-guardrails.ts";
 
@@ -103,9 +104,9 @@ const answering = (pieces: readonly string[]): Turn => {
 
 function decide(stages: readonly Stage[], fault: Fault | undefined, isCut = false): string {
   if (fault?.reason === FaultReason.UNAVAILABLE) return "error";
-  if (fault || isCut) return "blocked";
-  const done = new Set(stages.filter(({ data }) => data?.["mode"] !== "audit").map(({ data }) => data?.["action"]));
-  return ["redacted", "flagged"].find((action) => done.has(action)) ?? "allowed";
+  if (fault || isCut) return filterActions.of("block").done;
+  const taken = new Set(stages.map(actionTaken));
+  return filterActions.rows.find((action) => !action.stops && taken.has(action))?.done ?? "allowed";
 }
 
 /** Places as the contract counts them. */

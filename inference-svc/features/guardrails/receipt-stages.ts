@@ -1,17 +1,14 @@
 /** Builds the receipt stages of guardrails: names and counts, never the matched text. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
+import { type RuleAction, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { RuleMatch, Stage } from "../../turn/trace.ts";
 import { isAudit } from "../../turn/applied-guardrails.ts";
 import { type ScanFailure, type FilterRule, failsOpen } from "./filter-rules.ts";
 
-export type ActionTaken = "blocked" | "redacted" | "flagged";
-
-const actionsTaken: readonly ActionTaken[] = ["blocked", "redacted", "flagged"];
-
 export const buildMatch = ({ guardrail, name, action, engine }: FilterRule, { start, end }: TextSpan): RuleMatch => ({
   guardrailId: guardrail.id,
   rule: name,
-  action,
+  action: action.word,
   engine,
   start,
   end,
@@ -20,27 +17,30 @@ export const buildMatch = ({ guardrail, name, action, engine }: FilterRule, { st
 const capitalize = (word: string): string => word[0]?.toUpperCase() + word.slice(1);
 
 /**
- * Builds a stage per guardrail and action taken.
+ * Builds a stage per guardrail and action taken, the most severe action first.
  * @param actionOf the action taken for a matched rule
  * @param counts matches per rule
  */
 export function buildStages(
   counts: ReadonlyMap<FilterRule, number>,
-  actionOf: (rule: FilterRule) => ActionTaken,
+  actionOf: (rule: FilterRule) => RuleAction,
 ): Stage[] {
   const groups = new Map<string, FilterRule[]>();
+  const rankOf = ([first]: readonly FilterRule[]) => filterActions.rows.indexOf(actionOf(first as FilterRule));
   for (const rule of counts.keys()) {
-    const key = `${actionsTaken.indexOf(actionOf(rule))} ${rule.guardrail.id} ${rule.stage}`;
+    const key = `${actionOf(rule).word} ${rule.guardrail.id} ${rule.stage}`;
     groups.set(key, [...(groups.get(key) ?? []), rule]);
   }
   return [...groups.values()]
-    .toSorted(
-      (a, b) => actionsTaken.indexOf(actionOf(a[0] as FilterRule)) - actionsTaken.indexOf(actionOf(b[0] as FilterRule)),
-    )
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map((rules) => buildStage(rules, actionOf(rules[0] as FilterRule), counts));
 }
 
-function buildStage(rules: readonly FilterRule[], action: ActionTaken, counts: ReadonlyMap<FilterRule, number>): Stage {
+function buildStage(
+  rules: readonly FilterRule[],
+  { done, stops }: RuleAction,
+  counts: ReadonlyMap<FilterRule, number>,
+): Stage {
   const [first] = rules as [FilterRule];
   const patterns = uniqueNames(rules);
   const what = `${patterns.length} ${patterns.length === 1 ? "pattern" : "patterns"}`;
@@ -50,13 +50,13 @@ function buildStage(rules: readonly FilterRule[], action: ActionTaken, counts: R
     name: first.stage,
     guardrail_id: first.guardrail.id,
     guardrail_scope: first.scope,
-    summary: audit ? `Would have ${action}: ${what}` : `${capitalize(action)}: ${what}`,
+    summary: audit ? `Would have ${done}: ${what}` : `${capitalize(done)}: ${what}`,
     data: {
-      action,
+      action: done,
       detected: true,
       engines: [...new Set(rules.map((rule) => rule.engine))],
       patterns,
-      ...(action !== "blocked" && { counts: sumCounts(rules, counts) }),
+      ...(!stops && { counts: sumCounts(rules, counts) }),
       ...(audit && { mode: "audit" }),
     },
   };

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { enforcedGuardrails } from "../guardrails/output/layer.ts";
 import { policyOf } from "../../models/internal-calls/internal-call.ts";
@@ -162,7 +163,7 @@ class Collected {
 
 /** Whether the client may see the text of a part: not while an alignment verdict holds the answer back, since no verdict covers that text. */
 export const showsParts = ({ plugins }: TurnRequest): boolean =>
-  plugins?.alignment === undefined || plugins.alignment.mode === "audit";
+  plugins?.alignment === undefined || modes.find(plugins.alignment.mode)?.acts === false;
 
 /** The question for a part, and the settings of its answer. */
 export type PartSettings = Pick<

@@ -1,9 +1,10 @@
 /** `alerts`: external services to notify when a budget is nearly used up, and when a guardrail finds something. */
 import { z } from "zod";
+import { filterActions } from "../../lib/policy/guardrail-words.ts";
 import { httpUrl, exactlyOne, sinkName, sinkWorkspace, uniquelyNamedList, webhook } from "./common.ts";
 
 /** Alert types a sink can subscribe to. */
-export const alertEvents = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"] as const;
+export const alertEvents = ["budget", ...filterActions.all.map((action) => `guardrail_${action}` as const)] as const;
 
 const slack = z.strictObject({
   url: httpUrl.describe("An incoming webhook of Slack. It is a secret: its holders can post."),

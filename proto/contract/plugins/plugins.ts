@@ -9,6 +9,7 @@ import {
   WebFetchPluginSchema,
   WebPluginSchema,
 } from "../../gen/sluice/inference/v1/turn_pb.ts";
+import { modes } from "../../lib/policy/guardrail-words.ts";
 import {
   array,
   boolean,
@@ -38,7 +39,7 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
     AlignmentPluginSchema,
     {
       rules: array(alignmentRule, { min: 1, max: 128, entry: "rule" }),
-      mode: described(word("enforce", "audit"), "enforce when absent."),
+      mode: described(word(...modes.all), "enforce when absent."),
       instruct: described(boolean, "Whether the rules are sent to the model; true when absent."),
       max_retries: described(integer({ min: 0, max: 3 }), "1 when absent."),
       threshold: described(number({ above: 0, max: 1 }), "0.7 when absent."),

@@ -10,7 +10,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
+import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "../../lib/policy/guardrail-words.ts";
 
 /** Placeholders for matches of built-in filters. */
 export const builtinPlaceholders: Readonly<Record<string, string>> = {
@@ -28,9 +28,10 @@ export const builtinPlaceholders: Readonly<Record<string, string>> = {
 /** The built-in filter that can be limited to user messages. */
 export const injectionSlug = "regex-prompt-injection";
 
-const action = described(
+/** The action of a rule on the matched text. */
+export const actionField = described(
   word(...filterActions.all),
-  "block refuses with 403, redact replaces the match by a placeholder, flag reports it.",
+  `${filterActions.rows.map(({ word: action, does }) => `${action} ${does}`).join(", ")}.`,
 );
 
 const filter = object(
@@ -39,7 +40,7 @@ const filter = object(
       string({ min: 1, max: 100_000, identifier: true }),
       "A regular expression in JavaScript's syntax: no look-around, no back-references; (?i) in front when case does not count. It must not match the empty string.",
     ),
-    action,
+    action: actionField,
     label: described(
       nullable(string({ min: 1, max: 100, identifier: true })),
       "Named to the client in place of the pattern, and put in the place of what is redacted; `[REDACTED]` when absent.",
@@ -55,7 +56,7 @@ const scanScope = described(
 );
 
 const builtin = object(
-  { slug, action, scan_scope: scanScope },
+  { slug, action: actionField, scan_scope: scanScope },
   {
     required: ["slug", "action"],
     strict: true,
@@ -92,7 +93,7 @@ function notTooMuch(filters: readonly unknown[], path: string, problems: Problem
 const shownFilter = object(
   {
     pattern: described(string({ min: 1 }), "Regular expression in JavaScript's syntax."),
-    action,
+    action: actionField,
     label: described(nullable(string()), "Named in place of the pattern."),
   },
   { required: ["pattern", "action", "label"] },
@@ -101,7 +102,7 @@ const shownFilter = object(
 const shownBuiltin = object(
   {
     slug,
-    action,
+    action: actionField,
     label: described(string(), "Placeholder for redacted text."),
     scan_scope: described(word(...scanScopes.all), `Only of ${injectionSlug}.`),
   },

@@ -1,6 +1,6 @@
 /** Rules on external detectors: the configuration file names the detectors, guardrails decide on the action. */
-import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
-import { filterActions } from "./guardrail-words.ts";
+import { type Accepted, array, described, nullable, number, object, string } from "../../lib/validation/shape.ts";
+import { actionField } from "./content-filters.ts";
 
 /** Placeholder for text of a category: `person-name` becomes `[PERSON_NAME]`. */
 export const categoryPlaceholder = (category: string): string =>
@@ -12,10 +12,6 @@ const category = described(
   name,
   "Category to look for: one of those that the configuration file lists for this detector.",
 );
-const action = described(
-  word(...filterActions.all),
-  "block refuses with 403, redact replaces the match by a placeholder, flag reports it.",
-);
 
 export const detectorRulesField = described(
   nullable(
@@ -24,7 +20,7 @@ export const detectorRulesField = described(
         {
           detector,
           category,
-          action,
+          action: actionField,
           threshold: described(
             nullable(number({ min: 0.01, max: 1 })),
             "The score at or above which something counts as found; the detector's own when absent.",
@@ -46,7 +42,7 @@ const shownRule = object(
   {
     detector,
     category,
-    action,
+    action: actionField,
     threshold: described(nullable(number()), "The score from which on it counts; null: the detector's own."),
     label: described(nullable(string()), "Named in place of the category."),
   },

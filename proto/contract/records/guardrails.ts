@@ -12,7 +12,7 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { builtinFilters, contentFilters } from "./content-filters.ts";
-import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
+import { appliesTo, errorPolicies, modes } from "../../lib/policy/guardrail-words.ts";
 import {
   changeShape,
   deleted,
@@ -108,7 +108,7 @@ const settings = {
   reset_interval: {
     given: described(
       nullable(word(...resetIntervals)),
-      "When that begins anew: at midnight UTC, on Mondays, on the first of the month. Given together with limit_usd.",
+      "When that begins anew: at midnight UTC, on Mondays, on the first of the month. Given together with limit_usd. Null: there is no budget.",
     ),
     shown: described(nullable(word(...resetIntervals)), "When that begins anew."),
     unset: null,

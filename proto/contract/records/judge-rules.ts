@@ -1,11 +1,15 @@
 /** Rules in words: a model configured by the operator judges whether a text breaks them. */
 import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
+import { judgeActions } from "../../lib/policy/guardrail-words.ts";
 
 /** The default threshold of a rule. */
 export const defaultThreshold = 0.7;
 
 const rule = described(string({ min: 1, max: 500, identifier: true }), "What a text must or must not do, in words.");
-const action = described(word("block", "flag"), "block refuses a text that breaks the rule with 403, flag reports it.");
+const action = described(
+  word(...judgeActions.map(({ word: action }) => action)),
+  `${judgeActions.map(({ word: action, does }) => `${action} ${does}`).join(", ")}.`,
+);
 
 export const judgeRulesField = described(
   nullable(

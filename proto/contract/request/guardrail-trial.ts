@@ -13,6 +13,7 @@ import {
   stringOr,
   word,
 } from "../../lib/validation/shape.ts";
+import { decisions, filterActions } from "../../lib/policy/guardrail-words.ts";
 import { guardrailSettings } from "../records/guardrails.ts";
 
 /** Maximum UTF-16 units of all pieces together. */
@@ -60,7 +61,7 @@ const place = described(integer({ min: 0 }), "Code points from the beginning of 
 const match = object(
   {
     rule: described(string(), "The rule: its label, else its pattern or the slug of the detector."),
-    action: described(word("block", "redact", "flag"), "What the rule does."),
+    action: described(word(...filterActions.all), "What the rule does."),
     engine: described(string(), "What found it, such as `regex`."),
     start: place,
     end: place,
@@ -73,7 +74,7 @@ export const trialResult = named(
   object(
     {
       decision: described(
-        word("allowed", "flagged", "redacted", "blocked", "error"),
+        word(...Object.keys(decisions)),
         "The gravest of what the guardrail does to the text; `error` where it could not scan and refuses. In `audit` nothing is done.",
       ),
       text: described(

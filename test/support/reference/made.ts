@@ -1,5 +1,6 @@
 /** The parts of pages that a program writes: `npm run docs` brings them up to date, and a test compares them. */
 import { readPage } from "../pages.ts";
+import { actionTable } from "./actions.ts";
 import { configurationTables } from "./configuration.ts";
 import { operationTable } from "./operations.ts";
 
@@ -7,6 +8,7 @@ const start = "<!-- made by npm run docs -->\n";
 const end = "\n<!-- end of the made part -->";
 
 export const partMakers: Readonly<Record<string, () => string>> = {
+  "docs/guardrails/README.md": actionTable,
   "docs/reference/configuration.md": configurationTables,
   "docs/reference/operations.md": operationTable,
 };

@@ -2,6 +2,7 @@
  * Scans requests with external detector services, after the patterns have redacted theirs. Every text is sent to its
  * detectors first; their findings are then handled like matches of a pattern.
  */
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Finder, Found } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../../services/detection/detector.ts";
 import { type Detection, DetectorUnavailable } from "../../../services/detection/wire.ts";
@@ -85,7 +86,7 @@ async function askDetectors(
   const readers = new Map(rules.map((rule) => [rule.detector, { rule, texts: new Set<string>() }]));
   const reading = [...readers.values()].map((reader) => ({
     ...reader.rule,
-    action: "flag" as const,
+    action: filterActions.of("flag"),
     finder: buildCollector(reader.texts),
   }));
   await searchTexts(texts.scanUnits(), reading, new TimeSlice(scope.signal));

@@ -1,6 +1,6 @@
 /** The caller's guardrail rules for external detector services. */
 import { categoryPlaceholder } from "@sluice/proto/contract/records/detector-rules.js";
-import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import { actionOrBlock } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Caller, DetectorRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Detector } from "../../../services/detection/detector.ts";
@@ -60,7 +60,6 @@ const describeMissing = ({ detector: id, category }: DetectorRule, detector: Det
     ? `the configuration file gives detector ${id} no category ${category}`
     : `the configuration file has no detector ${id}`;
 
-/** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
 function buildRule(
   applied: AppliedGuardrail,
   { detector: id, category, action, label }: DetectorRule,
@@ -69,7 +68,7 @@ function buildRule(
   return {
     ...applied,
     name: label || category,
-    action: filterActions.wordOf(action) ?? "block",
+    action: actionOrBlock(action),
     placeholder: label || categoryPlaceholder(category),
     engine: detector?.engine ?? `detector:${id}`,
     stage: "content-filter",

@@ -1,4 +1,5 @@
 /** Scans a request before any of it leaves the process, and blocks it, redacts it or reports matches. */
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
@@ -8,7 +9,7 @@ import { type AppliedGuardrail, guardrailsFor, isAudit, hasFiltersFor } from "..
 import { type FilterRule, failsOpen, buildRules } from "../filter-rules.ts";
 import { buildBlockFault } from "../block-fault.ts";
 import { guardrailUnavailable } from "../not-applicable.ts";
-import { type ActionTaken, buildFailureStage, buildStages } from "../receipt-stages.ts";
+import { buildFailureStage, buildStages } from "../receipt-stages.ts";
 import { TimeSlice } from "../../../turn/time-slice.ts";
 import { RequestTexts } from "./request-texts.ts";
 import { type ScanResults, searchTexts } from "./search.ts";
@@ -43,14 +44,10 @@ function fail(applied: AppliedGuardrail, { trace }: Scope, cause: unknown): void
 
 /** @throws Fault GUARDRAIL_BLOCKED */
 export function enforceResults({ counts, unredactable }: ScanResults, { trace }: Scope): void {
-  const actionWhen = ({ action }: FilterRule, isUnredactable: boolean): ActionTaken => {
-    if (action === "flag") return "flagged";
-    return action === "block" || isUnredactable ? "blocked" : "redacted";
-  };
-  const actionOf = (rule: FilterRule) => actionWhen(rule, unredactable.has(rule));
-  const blocking = [...counts.keys()].filter((rule) => actionOf(rule) === "blocked" && !isAudit(rule));
+  const actionOf = (rule: FilterRule) => (unredactable.has(rule) ? filterActions.of("block") : rule.action);
+  const blocking = [...counts.keys()].filter((rule) => actionOf(rule).stops && !isAudit(rule));
   // A blocked request is not redacted, so its redactions are not reported.
-  const done = blocking.length === 0 ? counts : new Map([...counts].filter(([rule]) => actionOf(rule) !== "redacted"));
+  const done = blocking.length === 0 ? counts : new Map([...counts].filter(([rule]) => !actionOf(rule).redacts));
   trace.stages.push(...buildStages(done, actionOf));
   const [first] = blocking;
   if (first === undefined) return;

@@ -27,7 +27,7 @@ export class ScanResults {
   }
 
   isDone(rule: FilterRule): boolean {
-    return this.failures.has(rule) || (rule.action === "block" && this.counts.has(rule));
+    return this.failures.has(rule) || (rule.action.stops && this.counts.has(rule));
   }
 
   count(rule: FilterRule, spans: readonly TextSpan[]): void {
@@ -76,7 +76,7 @@ function* searchUnit(unit: ScanUnit, rules: readonly FilterRule[], tally: ScanRe
       if (!counted.has(rule)) tally.count(rule, own);
       counted.add(rule);
       unit.foundBefore?.add(rule);
-      if (rule.action === "redact" && !isAudit(rule)) yield* redact(unit, rule, own, tally);
+      if (rule.action.redacts && !isAudit(rule)) yield* redact(unit, rule, own, tally);
     }
   }
 }

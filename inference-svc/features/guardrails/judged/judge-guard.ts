@@ -47,7 +47,7 @@ export class JudgeGuard {
     this.#judge = judge;
     this.#rules = rules;
     this.#occasion = occasion;
-    this.#holds = rules.some((rule) => rule.action === "block" && !isAudit(rule));
+    this.#holds = rules.some((rule) => rule.action.stops && !isAudit(rule));
   }
 
   /**

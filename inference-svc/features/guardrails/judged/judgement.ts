@@ -1,5 +1,6 @@
 /** A judge's verdicts on texts under several rules, and the resulting stages or refusal. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { onlyReports } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
 import { JudgeUnavailable } from "../../../models/internal-calls/judge-client.ts";
 import type { Judge, JudgeProfile } from "../../../models/internal-calls/judge.ts";
@@ -71,9 +72,7 @@ export function buildJudgement(
   what: "Request" | "Response",
 ): Judgement {
   const stages = findings.filter(({ outcome }) => outcome !== "followed").map((finding) => buildStage(finding, judge));
-  const blocking = findings.filter(
-    ({ rule, outcome }) => outcome === "broken" && rule.action === "block" && !isAudit(rule),
-  );
+  const blocking = findings.filter(({ rule, outcome }) => outcome === "broken" && rule.action.stops && !isAudit(rule));
   const [first] = blocking;
   if (first !== undefined)
     return {
@@ -88,7 +87,7 @@ export function buildJudgement(
 }
 
 /** A rule that only reports never blocks. */
-const failsOpenFor = ({ rule }: JudgeFinding): boolean => rule.action === "flag" || failsOpen(rule);
+const failsOpenFor = ({ rule }: JudgeFinding): boolean => onlyReports(rule.action) || failsOpen(rule);
 
 function buildStage(finding: JudgeFinding, judge: JudgeProfile | undefined): Stage {
   const { rule, outcome } = finding;
@@ -101,7 +100,7 @@ function buildStage(finding: JudgeFinding, judge: JudgeProfile | undefined): Sta
     guardrail_scope: rule.scope,
     summary: summarize(finding),
     data: {
-      action: actions[outcome] ?? toActionTaken(rule),
+      action: actions[outcome] ?? rule.action.done,
       detected: outcome === "broken",
       engines: judge ? [`judge:${judge.model}`] : [],
       patterns: [rule.name],
@@ -114,13 +113,11 @@ function buildStage(finding: JudgeFinding, judge: JudgeProfile | undefined): Sta
 
 const actions: Readonly<Partial<Record<JudgeFinding["outcome"], string>>> = { none: "error", unasked: "not_run" };
 
-const toActionTaken = ({ action }: JudgedRule): string => (action === "block" ? "blocked" : "flagged");
-
 function summarize(finding: JudgeFinding): string {
   const { rule, outcome } = finding;
   if (outcome === "unasked") return "Not judged: a dry run calls no model";
   if (outcome === "none") return `Error: not judged, ${failsOpenFor(finding) ? "let through" : "refused"}`;
-  return isAudit(rule) ? `Would have ${toActionTaken(rule)}: 1 rule` : `${capitalize(toActionTaken(rule))}: 1 rule`;
+  return isAudit(rule) ? `Would have ${rule.action.done}: 1 rule` : `${capitalize(rule.action.done)}: 1 rule`;
 }
 
 const capitalize = (word: string): string => word[0]?.toUpperCase() + word.slice(1);

@@ -1,5 +1,5 @@
 /** The caller's guardrail rules that are written in words and decided by a judge model. */
-import { filterActions } from "@sluice/proto/contract/records/guardrail-words.js";
+import { type RuleAction, actionOrBlock, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
   type AppliedGuardrail,
@@ -10,8 +10,7 @@ import {
 
 export interface JudgedRule extends AppliedGuardrail {
   readonly rule: string;
-  /** An action unknown to this version counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
-  readonly action: "block" | "flag";
+  readonly action: RuleAction;
   /** Minimum probability of a broken rule. */
   readonly threshold: number;
   /** The rule's name in answers and receipts: its label, or else its text. */
@@ -26,7 +25,10 @@ export const buildJudgedRules = (caller: Caller, side: ScannedSide): readonly Ju
 const buildRule = (applied: AppliedGuardrail, { rule, action, threshold, label }: JudgeRule): JudgedRule => ({
   ...applied,
   rule,
-  action: filterActions.wordOf(action) === "flag" ? "flag" : "block",
+  action: toJudgeAction(actionOrBlock(action)),
   threshold,
   name: label || rule,
 });
+
+/** A text without a place for the match cannot be redacted: it is refused instead. */
+const toJudgeAction = (action: RuleAction): RuleAction => (action.redacts ? filterActions.of("block") : action);

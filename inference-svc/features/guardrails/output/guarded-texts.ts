@@ -237,8 +237,8 @@ export class GuardedTexts {
   #advance(over = false): void {
     const decided = this.#decidedUntil(over);
     if (this.#hits.length === 0) return this.#release(this.#buffer.toWholeCharacter(decided, over), []);
-    const regions = mergeHits(this.#hits.filter(({ rule }) => rule.action === "redact"));
-    const blocks = this.#hits.filter(({ rule }) => rule.action === "block");
+    const regions = mergeHits(this.#hits.filter(({ rule }) => rule.action.redacts));
+    const blocks = this.#hits.filter(({ rule }) => rule.action.stops);
     const until = blocks.reduce((first, { start }) => Math.min(first, start), decided);
     this.#release(this.#buffer.toWholeCharacter(until, over), regions);
     this.blocked = blocks.length > 0;

@@ -6,6 +6,7 @@ import { Report } from "@sluice/inference-svc/features/guardrails/output/rules/r
 import type { OutputRule } from "@sluice/inference-svc/features/guardrails/output/rules/output-rules.js";
 import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Deobfuscator } from "@sluice/inference-svc/features/guardrails/output/forms/deobfuscator.js";
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Finder, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
@@ -127,7 +128,7 @@ function delivered(
 /** Puts its number where it finds something. */
 export const redactRule = (name: string, finder: Finder, index: number): OutputRule => ({
   name,
-  action: "redact",
+  action: filterActions.of("redact"),
   finder,
   placeholder: `<${index}>`,
   engine: "regex",

@@ -12,6 +12,7 @@ import type { Scope } from "@sluice/inference-svc/turn/scope.js";
 import { Answer, type Batch, type TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ErrorPolicy, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { newScope } from "../../asking.js";
 import {
@@ -54,7 +55,7 @@ const audit = guardrailOf([], { mode: GuardrailMode.AUDIT });
 
 const ruleOf = (finder: Finder, guardrail: Guardrail): OutputRule => ({
   name: "broken",
-  action: "block",
+  action: filterActions.of("block"),
   finder,
   placeholder: "<b>",
   engine: "regex",

@@ -1,4 +1,5 @@
 /** The caller's guardrail rules for answers. */
+import { onlyReports } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { guardrailsFor, isAudit, hasFiltersFor } from "../../../../turn/applied-guardrails.ts";
@@ -62,7 +63,7 @@ function divide(rules: readonly OutputRule[]): OutputRules {
 }
 
 /** Whether the rule changes or blocks the answer. */
-export const isEnforced = (rule: OutputRule): boolean => rule.action !== "flag" && !isAudit(rule);
+export const isEnforced = (rule: OutputRule): boolean => !onlyReports(rule.action) && !isAudit(rule);
 
 const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
 

@@ -1,15 +1,9 @@
 /** Collects what rules found in an answer for the receipt: names and counts, never the matched text. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { isAudit } from "../../../../turn/applied-guardrails.ts";
-import type { RuleMatch, Stage } from "../../../../turn/trace.ts";
+import { type RuleMatch, type Stage, actionTaken } from "../../../../turn/trace.ts";
 import type { ScanFailure, FilterRule } from "../../filter-rules.ts";
-import { type ActionTaken, buildFailureStage, buildMatch, buildStages } from "../../receipt-stages.ts";
-
-const actionsTaken: Readonly<Record<FilterRule["action"], ActionTaken>> = {
-  block: "blocked",
-  redact: "redacted",
-  flag: "flagged",
-};
+import { buildFailureStage, buildMatch, buildStages } from "../../receipt-stages.ts";
 
 const noStages: readonly Stage[] = [];
 
@@ -50,18 +44,18 @@ export class Report {
 
   /** The matched block rules. */
   get blocking(): readonly FilterRule[] {
-    return [...this.#counts.keys()].filter((rule) => rule.action === "block" && !isAudit(rule));
+    return [...this.#counts.keys()].filter((rule) => rule.action.stops && !isAudit(rule));
   }
 
   stages(): readonly Stage[] {
     if (this.#counts.size === 0 && this.#failures === undefined) return noStages;
     const failures = [...(this.#failures?.values() ?? [])].map(buildFailureStage);
-    const found = buildStages(this.#counts, ({ action }) => actionsTaken[action]);
+    const found = buildStages(this.#counts, ({ action }) => action);
     return [...failures, ...found].map((stage) => ({ ...stage, data: { ...stage.data, ...this.#details(stage) } }));
   }
 
-  #details({ data }: Stage): object {
-    const dropped = data?.["action"] === "redacted" && data["mode"] !== "audit" ? this.#dropped : undefined;
+  #details(stage: Stage): object {
+    const dropped = actionTaken(stage)?.redacts === true ? this.#dropped : undefined;
     return { applies_to: "output", ...(dropped && { dropped: [...dropped] }) };
   }
 }

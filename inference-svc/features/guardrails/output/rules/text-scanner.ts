@@ -53,7 +53,7 @@ export class TextScanner {
   enforce(hits: readonly RuleHit[]): readonly RuleHit[] {
     this.#count(hits);
     const enforced = hits.filter(({ rule }) => isEnforced(rule));
-    if (enforced.some(({ rule }) => rule.action === "block")) throw new BlockRuleMatched();
+    if (enforced.some(({ rule }) => rule.action.stops)) throw new BlockRuleMatched();
     return enforced;
   }
 

@@ -206,7 +206,7 @@ function filtersIn(tokens: Parsed["tokens"]): ContentFilter[] {
 }
 
 function addLabel(filter: { label: string | null } | undefined, label: string): void {
-  if (!filter) throw new UsageError(`--label: comes after the option that it belongs to: ${patternOptions.join(", ")}`);
+  if (!filter) throw new UsageError(`--label: comes after the ${patternOptions.join(" or ")} that it belongs to`);
   if (filter.label !== null) throw new UsageError("--label: at most one for each pattern");
   filter.label = label;
 }

@@ -11,8 +11,10 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 
 const root = dirname(fileURLToPath(import.meta.url));
-const contracts = ["proto", "gateway"].map((room) => join(root, "..", "..", room, "dist", "contract"));
-const types = join(root, "gen", "contract.d.ts");
+const contracts = ["proto/dist/contract", "proto/dist/lib/policy", "gateway/dist/contract"].map((folder) =>
+  join(root, "..", "..", folder),
+);
+const generated = join(root, "gen");
 const target = join(root, "dist", "site.json");
 
 /** @returns whether the built console matches the current sources */
@@ -30,6 +32,7 @@ export async function buildConsole(say = () => {}) {
   const sources = digestSources();
   say("building the console, which takes some seconds");
   await writeTypes();
+  await writeRecords();
   // Sequential, since both take 200 MB.
   await check();
   const files = await bundle();
@@ -57,13 +60,32 @@ const filesIn = (folder, name) =>
     .toSorted()
     .map((path) => join(folder, path));
 
+async function readContract() {
+  const { openApi } = await import("@sluice/gateway/contract/operations/openapi.js");
+  mkdirSync(generated, { recursive: true });
+  return JSON.parse(JSON.stringify(openApi()));
+}
+
 /** Writes the types of the OpenAPI document: a field missing from the contract then does not compile. */
 async function writeTypes() {
   const { default: openApiTypes, astToString } = await import("openapi-typescript");
-  const { openApi } = await import("@sluice/gateway/contract/operations/openapi.js");
-  mkdirSync(dirname(types), { recursive: true });
-  writeFileSync(types, astToString(await openApiTypes(JSON.parse(JSON.stringify(openApi())))));
+  writeFileSync(join(generated, "contract.d.ts"), astToString(await openApiTypes(await readContract())));
 }
+
+/** Writes the schemas of the records with a form: a field added to a record then is in its form. */
+export async function writeRecords() {
+  const { components } = await readContract();
+  const records = Object.entries(components.schemas).filter(([name]) => recordNames.test(name));
+  const names = records.map(([name]) => JSON.stringify(name)).join(" | ");
+  const lines = [
+    `import type { JsonSchema } from "../reference/document.ts";`,
+    `export const records: Readonly<Record<${names}, JsonSchema>> = ${JSON.stringify(Object.fromEntries(records))};`,
+  ];
+  writeFileSync(join(generated, "records.ts"), lines.join("\n"));
+}
+
+/** Names of a record as created, as changed, and as shown in answers. */
+const recordNames = /^(?:New)?(?:EndUser|Guardrail|Key|Workspace)(?:Change)?$/;
 
 async function check() {
   const compiler = join(root, "..", "..", "node_modules", "typescript", "bin", "tsc");

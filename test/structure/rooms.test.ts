@@ -53,7 +53,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const foreign: Readonly<Record<string, RegExp>> = {
   proto: /^$/,
   gateway: /^@sluice\/proto\//,
-  "gateway/console": /^$/,
+  "gateway/console": /^@sluice\/proto\/lib\/policy\/(?:guardrail-words|key-state|role)\.js$/,
   "inference-svc": /^@sluice\/proto\//,
   "admin-svc": /^@sluice\/proto\//,
   "deploy/local": /^@sluice\/proto\//,
@@ -64,7 +64,7 @@ const joining: Readonly<Record<string, RegExp>> = {
   "deploy/local/one-process.ts": /^@sluice\/(proto|gateway|inference-svc)\//,
 };
 
-/** The console is a separate room inside the gateway's folder; its types of the contract are generated. */
+/** The console is a separate room inside the gateway's folder; its part of the contract is generated, and only tables of words are imported. */
 const leftOut: Readonly<Record<string, string>> = { gateway: "console/", "gateway/console": "gen/" };
 
 interface Import {

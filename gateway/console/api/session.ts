@@ -1,11 +1,7 @@
 /** The session of the signed-in person. */
 import { signal } from "@preact/signals";
+import { type Role, permits } from "@sluice/proto/lib/policy/role.js";
 import { onSignedOut, sendRequest } from "./client.ts";
-
-/** In order, from the lowest role to the highest. */
-const roles = ["viewer", "operator", "admin"] as const;
-
-export type Role = (typeof roles)[number];
 
 export interface Session {
   readonly key: { readonly hash: string; readonly name: string; readonly label: string };
@@ -24,8 +20,7 @@ export interface Session {
 /** Undefined until it is known, null without a session. */
 export const session = signal<Session | null | undefined>(undefined);
 /** Whether the person has at least this role. */
-export const hasRole = (needed: Role): boolean =>
-  roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
+export const hasRole = (needed: Role): boolean => permits(session.value?.role ?? "viewer", needed);
 
 /** Name of the sign-in service; empty without a service. */
 export const signInService = signal("");

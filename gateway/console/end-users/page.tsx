@@ -2,6 +2,9 @@
 import { useState } from "preact/hooks";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
+import { type Values, valuesOf } from "../forms/edits.ts";
+import { RecordFields } from "../forms/record-fields.tsx";
+import { endUserForm } from "../forms/records.ts";
 import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -133,9 +136,9 @@ interface DialogProps {
 }
 
 function Register({ onDone, onClose }: DialogProps) {
-  const [name, setName] = useState("");
+  const [edits, setEdits] = useState<Values>({});
   const register = async () => {
-    await unwrapAnswer(api.POST("/end-users", { body: { user: name } }));
+    await unwrapAnswer(api.POST("/end-users", { body: edits as Schemas["NewEndUser"] }));
     await onDone();
     onClose();
     showToast("Registered");
@@ -143,14 +146,7 @@ function Register({ onDone, onClose }: DialogProps) {
   return (
     <Dialog title="Register an end user" onClose={onClose}>
       <ActionForm label="Register" act={register} onCancel={onClose}>
-        <TextField
-          label="Name"
-          hint="As requests carry it in their field user; it cannot be changed"
-          required
-          maxLength={512}
-          value={name}
-          onValue={setName}
-        />
+        <RecordFields form={endUserForm} before={valuesOf(endUserForm, undefined)} edits={edits} onEdits={setEdits} />
       </ActionForm>
     </Dialog>
   );

@@ -1,9 +1,19 @@
 /** Guardrails and their assigned keys. */
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
+import { session } from "../api/session.ts";
+import type { RecordForm } from "../forms/edits.ts";
+import { guardrailForm } from "../forms/records.ts";
 
 export type Guardrail = Schemas["Guardrail"];
 export type GuardrailChange = Schemas["GuardrailChange"];
+export type NewGuardrail = Schemas["NewGuardrail"];
+
+/** The form of a guardrail. Only a management key of the account applies one to every workspace. */
+export function guardrailFields(): RecordForm {
+  const isHidden = (name: string) => name === "account_default" && session.value?.account !== true;
+  return { ...guardrailForm, fields: guardrailForm.fields.filter(({ name }) => !isHidden(name)) };
+}
 
 export const loadGuardrails = (): Promise<Guardrail[]> =>
   everyPage((query) => unwrapAnswer(api.GET("/guardrails", { params: { query } })));

@@ -1,7 +1,9 @@
 /** Guardrails of the workspace. */
+import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { phrase } from "../forms/fields.ts";
 import { RequireRole } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -68,9 +70,7 @@ function GuardrailTable({ guardrails }: { guardrails: readonly Guardrail[] }) {
           </th>
           <td class="wide">{rulesOf(guardrail).join(", ") || <span class="muted">None</span>}</td>
           <td>
-            <span class={guardrail.mode === "enforce" ? "badge good" : "badge"}>
-              {guardrail.mode === "enforce" ? "Enforced" : "Reports"}
-            </span>
+            <span class={modes.of(guardrail.mode).acts ? "badge good" : "badge"}>{phrase(guardrail.mode)}</span>
           </td>
           <td class="wide">{reachOf(guardrail)}</td>
           <td class="wide">

@@ -1,12 +1,12 @@
 /** A guardrail: its rules, its keys, and its deletion. */
 import { useState } from "preact/hooks";
 import { api, unwrapAnswer } from "../api/client.ts";
+import { type Values, valuesOf } from "../forms/edits.ts";
+import { RecordFields } from "../forms/record-fields.tsx";
 import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { showToast } from "../parts/toast.tsx";
-import type { Guardrail } from "./data.ts";
-import { toGuardrailChange, draftOfGuardrail, toGuardrailEdits, newDraft } from "./draft.ts";
-import { GuardrailEditor } from "./editor.tsx";
+import { type Guardrail, type GuardrailChange, type NewGuardrail, guardrailFields } from "./data.ts";
 import { Holders } from "./holders.tsx";
 import { Trial } from "./trial.tsx";
 
@@ -27,10 +27,12 @@ export const GuardrailRecord = ({ guardrail, onChange, onClose }: RecordProps) =
 );
 
 function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
-  const [draft, setDraft] = useState(() => draftOfGuardrail(guardrail));
+  const form = guardrailFields();
+  const before = valuesOf(form, { ...guardrail });
+  const [edits, setEdits] = useState<Values>({});
   const save = async () => {
     const params = { path: { id: guardrail.id } };
-    const body = toGuardrailEdits(draft, guardrail);
+    const body = edits as GuardrailChange;
     if (Object.keys(body).length > 0) await unwrapAnswer(api.PATCH("/guardrails/{id}", { params, body }));
     await onChange();
     showToast("In force on the next request");
@@ -39,9 +41,9 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
     <>
       <ActionForm label="Save" act={save} needs="admin">
         {guardrail.account_default && <p class="note">Every key of every workspace is under this guardrail.</p>}
-        <GuardrailEditor draft={draft} onDraft={setDraft} />
+        <RecordFields form={form} before={before} edits={edits} onEdits={setEdits} />
       </ActionForm>
-      <Trial draft={draft} before={guardrail} />
+      <Trial settings={{ ...before, ...edits }} />
     </>
   );
 }
@@ -75,15 +77,16 @@ function End({ guardrail, onChange, onClose }: RecordProps) {
 }
 
 export function MakeGuardrail({ onMade, onClose }: { onMade: (id: string) => Promise<void>; onClose: () => void }) {
-  const [draft, setDraft] = useState(newDraft);
+  const form = guardrailFields();
+  const [edits, setEdits] = useState<Values>({});
   const make = async () => {
-    const { data } = await unwrapAnswer(api.POST("/guardrails", { body: toGuardrailChange(draft) }));
+    const { data } = await unwrapAnswer(api.POST("/guardrails", { body: edits as NewGuardrail }));
     await onMade(data.id);
   };
   return (
     <Dialog title="Make a guardrail" side onClose={onClose}>
       <ActionForm label="Make guardrail" act={make} onCancel={onClose}>
-        <GuardrailEditor draft={draft} onDraft={setDraft} />
+        <RecordFields form={form} before={valuesOf(form, undefined)} edits={edits} onEdits={setEdits} />
       </ActionForm>
     </Dialog>
   );

@@ -1,28 +1,22 @@
 /** Applies the form's current rules to a text. */
+import { decisions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { useState } from "preact/hooks";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { AreaField, SelectField } from "../parts/field.tsx";
-import type { Guardrail } from "./data.ts";
-import { type GuardrailDraft, toGuardrailChange } from "./draft.ts";
+import { type Values } from "../forms/edits.ts";
+import { phrase } from "../forms/fields.ts";
+import type { GuardrailChange } from "./data.ts";
 
 type Result = Schemas["GuardrailTrialResult"];
 
-const verdicts: Readonly<Record<Result["decision"], readonly [word: string, tone: string]>> = {
-  allowed: ["Passes", "good"],
-  flagged: ["Is reported", "warn"],
-  redacted: ["Is redacted", "warn"],
-  blocked: ["Is blocked", "danger"],
-  error: ["Cannot be scanned, and is refused", "danger"],
-};
-
-export function Trial({ draft, before }: { draft: GuardrailDraft; before: Guardrail }) {
+/** @param settings all settings of the form, saved or not */
+export function Trial({ settings }: { settings: Values }) {
   const [text, setText] = useState("");
   const [side, setSide] = useState("input");
   const [result, setResult] = useState<Result>();
   const attempt = async () => {
-    const guardrail = toGuardrailChange(draft, before);
-    const body = { guardrail, side: side as "input" | "output", text };
+    const body = { guardrail: settings as GuardrailChange, side: side as "input" | "output", text };
     setResult((await unwrapAnswer(api.POST("/guardrails/try", { body }))).data);
   };
   return (
@@ -51,11 +45,10 @@ export function Trial({ draft, before }: { draft: GuardrailDraft; before: Guardr
 }
 
 function Verdict({ result: { decision, text, error, matches } }: { result: Result }) {
-  const [word, tone] = verdicts[decision];
   return (
     <div class="verdict">
       <p>
-        <span class={`badge ${tone}`}>{word}</span> {error?.message}
+        <span class={`badge ${decisions[decision]}`}>{phrase(decision)}</span> {error?.message}
       </p>
       {matches.length > 0 && (
         <ul class="ranks">

@@ -1,9 +1,17 @@
 /** Keys and their guardrails. */
+import { type KeyState, keyState } from "@sluice/proto/lib/policy/key-state.js";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import { type Guardrail, loadGuardrails } from "../guardrails/data.ts";
 
 export type Key = Schemas["Key"];
+
+/** A body without the members that the contract allows only as null. */
+type WithUser<Body, Empty = never> = Omit<Body, "creator_user_id" | "external"> & {
+  readonly external?: { readonly user: string } | Empty;
+};
+export type KeyChange = WithUser<Schemas["KeyChange"], null>;
+export type NewKey = WithUser<Schemas["NewKey"]>;
 
 export const pageSize = 50;
 
@@ -70,11 +78,5 @@ export async function assignGuardrail(hash: string, from: string | undefined, to
     await unwrapAnswer(api.POST("/guardrails/{id}/assignments/keys/remove", { params: { path: { id: from } }, body }));
 }
 
-/** The state of a key as a word and a tone. */
-export function describeKeyState({ disabled, expires_at: expiry }: Key): {
-  readonly word: string;
-  readonly tone: string;
-} {
-  if (expiry !== null && Date.parse(expiry) < Date.now()) return { word: "Expired", tone: "warn" };
-  return disabled ? { word: "Disabled", tone: "warn" } : { word: "Active", tone: "good" };
-}
+export const describeKeyState = ({ disabled, expires_at: expiry }: Key): KeyState =>
+  keyState({ disabled, expiresAt: expiry === null ? null : new Date(expiry) });

@@ -1,11 +1,14 @@
 /** Creates a key, and shows its secret once. */
 import { useState } from "preact/hooks";
 import { api, unwrapAnswer } from "../api/client.ts";
+import { type Values, valuesOf } from "../forms/edits.ts";
+import { RecordFields } from "../forms/record-fields.tsx";
+import { keyForm } from "../forms/records.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import type { Guardrail } from "../guardrails/data.ts";
-import { assignGuardrail } from "./data.ts";
-import { KeySettingFields, emptyDraft, toKeySettings } from "./settings.tsx";
+import { type NewKey, assignGuardrail } from "./data.ts";
+import { OwnGuardrail } from "./own-guardrail.tsx";
 
 interface MakeProps {
   readonly guardrails: readonly Guardrail[];
@@ -14,25 +17,25 @@ interface MakeProps {
 }
 
 export function MakeKey({ guardrails, onMade, onClose }: MakeProps) {
-  const [draft, setDraft] = useState(emptyDraft);
+  const [edits, setEdits] = useState<Values>({});
+  const [guardrail, setGuardrail] = useState("");
   const [secret, setSecret] = useState("");
   const make = async () => {
-    const { external, ...settings } = toKeySettings(draft);
-    const body = { ...settings, ...(external && { external }) };
-    const { data, key } = await unwrapAnswer(api.POST("/keys", { body }));
+    const { data, key } = await unwrapAnswer(api.POST("/keys", { body: edits as NewKey }));
     // The key is shown before anything else can fail: its secret cannot be read again.
     setSecret(key);
     onMade();
-    if (draft.guardrail === "") return;
-    await assignGuardrail(data.hash, undefined, draft.guardrail);
+    if (guardrail === "") return;
+    await assignGuardrail(data.hash, undefined, guardrail);
     onMade();
   };
   if (secret !== "")
-    return <NewSecret title={`Key “${draft.name.trim()}” is made`} secret={secret} onClose={onClose} />;
+    return <NewSecret title={`Key “${String(edits["name"])}” is made`} secret={secret} onClose={onClose} />;
   return (
     <Dialog title="Make a key" onClose={onClose}>
       <ActionForm label="Make key" act={make} onCancel={onClose}>
-        <KeySettingFields draft={draft} onDraft={setDraft} guardrails={guardrails} />
+        <RecordFields form={keyForm} before={valuesOf(keyForm, undefined)} edits={edits} onEdits={setEdits} />
+        <OwnGuardrail guardrails={guardrails} value={guardrail} onValue={setGuardrail} />
       </ActionForm>
     </Dialog>
   );

@@ -2,6 +2,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { phrase } from "../forms/fields.ts";
 import { RequireRole } from "../parts/allowed.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -122,7 +123,7 @@ function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guard
       <td class="wide">{guardrail ? guardrail.name : <span class="muted">None</span>}</td>
       <td class="wide">{record.expires_at ? <Time at={record.expires_at} /> : <span class="muted">Never</span>}</td>
       <td>
-        <span class={`badge ${tone}`}>{word}</span>
+        <span class={`badge ${tone}`}>{phrase(word)}</span>
       </td>
     </tr>
   );

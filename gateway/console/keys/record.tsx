@@ -1,8 +1,11 @@
 /** A key: its spending, its settings and its actions. */
 import { useState } from "preact/hooks";
 import { api, unwrapAnswer } from "../api/client.ts";
-import { changedSettings } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
+import { type Values, valuesOf } from "../forms/edits.ts";
+import { RecordFields } from "../forms/record-fields.tsx";
+import { keyForm } from "../forms/records.ts";
+import { phrase } from "../forms/fields.ts";
 import { RequireRole } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/field.tsx";
@@ -11,9 +14,16 @@ import { Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { formatExactDollars } from "../parts/words.ts";
-import { type GuardrailAssignments, type Key, assignGuardrail, loadKey, describeKeyState } from "./data.ts";
+import {
+  type GuardrailAssignments,
+  type Key,
+  type KeyChange,
+  assignGuardrail,
+  loadKey,
+  describeKeyState,
+} from "./data.ts";
 import { NewSecret } from "./make.tsx";
-import { KeySettingFields, toKeyDraft, toKeySettings } from "./settings.tsx";
+import { OwnGuardrail } from "./own-guardrail.tsx";
 
 interface RecordProps {
   readonly hash: string;
@@ -49,7 +59,7 @@ function Facts({ record }: { record: Key }) {
     <dl class="facts">
       <dt>State</dt>
       <dd>
-        <span class={`badge ${tone}`}>{word}</span>
+        <span class={`badge ${tone}`}>{phrase(word)}</span>
       </dd>
       <dt>Spent</dt>
       <dd>
@@ -97,13 +107,14 @@ function Settings({
   guarding: { guardrails, held },
   onChange,
 }: PartProps & { guarding: GuardrailAssignments }) {
-  const [draft, setDraft] = useState(() => toKeyDraft(record, held.get(record.hash)));
+  const assigned = held.get(record.hash);
+  const [edits, setEdits] = useState<Values>({});
+  const [guardrail, setGuardrail] = useState(assigned ?? "");
   const save = async () => {
     const path = { hash: record.hash };
-    const before = held.get(record.hash);
-    const body = changedSettings(toKeySettings(draft), toKeySettings(toKeyDraft(record, before)));
+    const body = edits as KeyChange;
     if (Object.keys(body).length > 0) await unwrapAnswer(api.PATCH("/keys/{hash}", { params: { path }, body }));
-    if (draft.guardrail !== (before ?? "")) await assignGuardrail(record.hash, before, draft.guardrail);
+    if (guardrail !== (assigned ?? "")) await assignGuardrail(record.hash, assigned, guardrail);
     await onChange();
     showToast("Saved");
   };
@@ -111,7 +122,8 @@ function Settings({
     <section class="dialog-part">
       <h3>Settings</h3>
       <ActionForm label="Save" act={save} needs="operator">
-        <KeySettingFields draft={draft} onDraft={setDraft} guardrails={guardrails} />
+        <RecordFields form={keyForm} before={valuesOf(keyForm, { ...record })} edits={edits} onEdits={setEdits} />
+        <OwnGuardrail guardrails={guardrails} value={guardrail} onValue={setGuardrail} />
       </ActionForm>
     </section>
   );

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
-import { type Role, hasRole } from "../api/session.ts";
+import type { Role } from "@sluice/proto/lib/policy/role.js";
+import { hasRole } from "../api/session.ts";
 import { Failure } from "./state.tsx";
 
 interface DialogProps {

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Role, type Session, hasRole, signOut } from "../api/session.ts";
+import type { Role } from "@sluice/proto/lib/policy/role.js";
+import { type Session, hasRole, signOut } from "../api/session.ts";
 import { Icon, type IconName, Logo } from "../parts/icon.tsx";
 import { ThemeButton } from "./theme-button.tsx";
 

@@ -1,11 +1,12 @@
 /** Workspaces, each with separate keys, guardrails and budget. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
-import { changedSettings } from "../api/edited.ts";
 import { useLoad } from "../api/load.ts";
 import { hasRole, session } from "../api/session.ts";
+import { type Values, valuesOf } from "../forms/edits.ts";
+import { RecordFields } from "../forms/record-fields.tsx";
+import { workspaceForm } from "../forms/records.ts";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -97,30 +98,14 @@ interface EditorProps {
   readonly onClose: () => void;
 }
 
-/** Texts of the fields in the API's form; an empty text means unset. */
-const settingsIn = ({ name, limit, reset }: Readonly<Record<"name" | "limit" | "reset", string>>) => ({
-  name: name.trim(),
-  limit: limit === "" ? null : Number(limit),
-  limit_reset: limit === "" || reset === "" ? null : (reset as "daily" | "weekly" | "monthly"),
-});
-
 function Editor({ workspace, onDone, onClose }: EditorProps) {
-  const shown = settingsIn({
-    name: workspace?.name ?? "",
-    limit: workspace?.limit?.toString() ?? "",
-    reset: workspace?.limit_reset ?? "",
-  });
-  const [name, setName] = useState(workspace?.name ?? "");
-  const [limit, setLimit] = useState(workspace?.limit?.toString() ?? "");
-  const [reset, setReset] = useState<string>(workspace?.limit_reset ?? "");
+  const before = valuesOf(workspaceForm, workspace && { ...workspace });
+  const [edits, setEdits] = useState<Values>({});
   const save = async () => {
-    const settings = settingsIn({ name, limit, reset });
-    if (workspace) {
-      const body = changedSettings(settings, shown);
-      if (Object.keys(body).length > 0) {
-        await unwrapAnswer(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
-      }
-    } else await unwrapAnswer(api.POST("/workspaces", { body: settings }));
+    if (!workspace) await unwrapAnswer(api.POST("/workspaces", { body: edits as Schemas["NewWorkspace"] }));
+    else if (Object.keys(edits).length > 0) {
+      await unwrapAnswer(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body: edits }));
+    }
     await onDone();
     onClose();
     showToast("Saved");
@@ -128,29 +113,7 @@ function Editor({ workspace, onDone, onClose }: EditorProps) {
   return (
     <Dialog title={workspace ? workspace.name : "Make a workspace"} onClose={onClose}>
       <ActionForm label="Save" act={save} onCancel={onClose}>
-        <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
-        <div class="pair">
-          <TextField
-            label="Budget in USD"
-            hint="Shared by its keys; empty: any amount"
-            type="number"
-            min="0"
-            step="any"
-            value={limit}
-            onValue={setLimit}
-          />
-          <SelectField
-            label="Budget begins anew"
-            value={reset}
-            onValue={setReset}
-            options={[
-              ["", "Never"],
-              ["daily", "Every day"],
-              ["weekly", "Every Monday"],
-              ["monthly", "On the first of the month"],
-            ]}
-          />
-        </div>
+        <RecordFields form={workspaceForm} before={before} edits={edits} onEdits={setEdits} />
       </ActionForm>
     </Dialog>
   );

@@ -10,7 +10,12 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "../../lib/policy/guardrail-words.ts";
+import {
+  type FilterActionWord,
+  type ScanScopeWord,
+  filterActions,
+  scanScopes,
+} from "../../lib/policy/guardrail-words.ts";
 
 /** Placeholders for matches of built-in filters. */
 export const builtinPlaceholders: Readonly<Record<string, string>> = {

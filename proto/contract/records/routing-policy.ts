@@ -6,6 +6,7 @@ import {
   type Shape,
   array,
   boolean,
+  deprecated,
   described,
   map,
   nullable,
@@ -67,7 +68,7 @@ export const routingPolicyFields: ObjectShape["fields"] = {
 };
 
 /** Short form of the five fields by author, accepted in requests and never stored. */
-export const enforceZdrField = choice("Short for the five fields by author that follow; out of use.");
+export const enforceZdrField = deprecated(choice("Short for the five fields by author that follow; out of use."));
 const five = ["anthropic", "openai", "google", "xai", "other"].map((name) => `enforce_zdr_${name}`);
 
 /** Replaces `enforce_zdr` by its five fields. */

@@ -11,4 +11,4 @@ export {
 export { boolean, constant, integer, number, string, word } from "./shapes/scalars.ts";
 export { type ObjectRules, type ObjectShape, array, map, object } from "./shapes/containers.ts";
 export { nullable, oneOrMore, openTagged, stringOr, tagged } from "./shapes/alternatives.ts";
-export { described, printOnly, lazy, named } from "./shapes/printed.ts";
+export { deprecated, described, printOnly, lazy, named } from "./shapes/printed.ts";

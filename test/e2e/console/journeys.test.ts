@@ -67,7 +67,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
 
     await page.getByLabel("Text", { exact: true }).fill("Tell me about Project Falcon.");
     await page.getByRole("button", { name: "Try", exact: true }).click();
-    await page.getByText("Is blocked").waitFor();
+    await page.getByText("Blocked", { exact: true }).waitFor();
 
     await page.getByRole("checkbox", { name: /^guarded/ }).check();
     await page.getByRole("button", { name: "Apply to 1 key" }).click();

@@ -23,6 +23,12 @@ export const lazy = (shape: () => Shape): Shape => ({
   schema: (components) => shape().schema(components),
 });
 
+/** A shape marked as out of use; it is still accepted. */
+export const deprecated = <S extends Shape>(shape: S): S => ({
+  ...shape,
+  schema: (components: Components) => ({ ...shape.schema(components), deprecated: true }),
+});
+
 export const described = <S extends Shape>(shape: S, description: string): S => ({
   ...shape,
   schema: (components: Components) => ({ ...shape.schema(components), description }),

@@ -1,0 +1,307 @@
+/** The controls of a form: one for each kind of field. */
+import { type ComponentType, type JSX } from "preact";
+import { useState } from "preact/hooks";
+import { CheckField, Field as Labelled, SelectField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { type FormField, type TextKind, phrase, wordsOf } from "./fields.ts";
+import { isText, textOf, valueOfText } from "./texts.ts";
+
+export interface ControlProps {
+  readonly field: FormField;
+  readonly value: unknown;
+  readonly onValue: (value: unknown) => void;
+  readonly disabled?: boolean;
+}
+
+type TextProps = Omit<ControlProps, "field"> & {
+  readonly field: FormField & { readonly kind: TextKind };
+  /** Attributes of the element, such as its id or its label. */
+  readonly attributes: object;
+};
+
+const inputTypes: Readonly<Partial<Record<TextKind, string>>> = { number: "number", time: "datetime-local" };
+
+/** The limits of the value, enforced by the browser. */
+const limitsOf = ({ schema, kind, required }: FormField) => ({
+  required: required || undefined,
+  ...(kind === "number"
+    ? {
+        min: schema["minimum"] as number,
+        max: schema["maximum"] as number,
+        step: schema["type"] === "integer" ? 1 : "any",
+      }
+    : { maxLength: schema["maxLength"] as number }),
+});
+
+/** A text to edit. It is kept as typed, since not every beginning of a value is a value. */
+function Text({ field, value, onValue, disabled, attributes }: TextProps) {
+  const [before] = useState(() => value);
+  const [text, setText] = useState(() => textOf(field, value));
+  const edit = (element: HTMLInputElement | HTMLTextAreaElement) => {
+    setText(element.value);
+    try {
+      onValue(valueOfText(field, element.value, before));
+      element.setCustomValidity("");
+    } catch (error) {
+      element.setCustomValidity((error as Error).message);
+    }
+  };
+  const common = { ...attributes, disabled, spellcheck: false, value: text };
+  const isArea = field.kind === "lines" || field.kind === "json";
+  return isArea ? (
+    <textarea {...common} class="input code" rows={3} onInput={({ currentTarget }) => edit(currentTarget)} />
+  ) : (
+    <input
+      class={field.kind === "code" ? "input code" : "input"}
+      autocomplete="off"
+      {...common}
+      {...limitsOf(field)}
+      type={(inputTypes[field.kind] ?? "text") as "text"}
+      onInput={({ currentTarget }) => edit(currentTarget)}
+    />
+  );
+}
+
+const TextControl = ({ field, ...props }: ControlProps) => (
+  <Labelled label={field.label} hint={field.hint}>
+    {(ids) => <Text {...props} field={field as TextProps["field"]} attributes={ids} />}
+  </Labelled>
+);
+
+const CheckControl = (props: ControlProps) => {
+  const { field, value, onValue } = props;
+  if (field.clears) return <ChoiceControl {...props} />;
+  return <CheckField label={field.label} {...hinted(field)} checked={value === true} onChecked={onValue} />;
+};
+
+const hinted = ({ hint }: FormField) => (hint === undefined ? {} : { hint });
+
+/** The words for null, as the description says them: "Null: never" makes "Never". */
+const emptyChoice = ({ hint }: FormField): string => phrase(/Empty: ([^.,;]+)/.exec(hint ?? "")?.[1] ?? "not set");
+
+/** Pairs of a word and its phrase. */
+const optionsOf = (field: FormField): readonly (readonly [string, string])[] => {
+  const words = field.kind === "check" ? ["true", "false"] : wordsOf(field);
+  const named = words.map(
+    (word) => [word, field.kind === "check" ? (word === "true" ? "Yes" : "No") : phrase(word)] as const,
+  );
+  return field.clears ? [["", emptyChoice(field)], ...named] : named;
+};
+
+/** A new record has the default, which is the first word. */
+const choiceText = (field: FormField, value: unknown): string =>
+  typeof value === "string" || typeof value === "boolean" ? String(value) : (optionsOf(field)[0]?.[0] ?? "");
+
+const choiceValue = ({ kind }: FormField, text: string): unknown => {
+  if (text === "") return null;
+  return kind === "check" ? text === "true" : text;
+};
+
+const ChoiceControl = ({ field, value, onValue, disabled }: ControlProps) => (
+  <SelectField
+    label={field.label}
+    {...hinted(field)}
+    value={choiceText(field, value)}
+    disabled={disabled === true}
+    options={optionsOf(field)}
+    onValue={(text) => onValue(choiceValue(field, text))}
+  />
+);
+
+/** Some of a few words. The chosen words keep their order. */
+function WordsControl({ field, value, onValue }: ControlProps) {
+  const chosen = (value ?? []) as readonly string[];
+  const choose = (word: string, on: boolean) => {
+    const kept = chosen.filter((other) => on || other !== word);
+    const next = on && !chosen.includes(word) ? [...kept, word] : kept;
+    onValue(next.length === 0 && field.clears ? null : next);
+  };
+  return (
+    <Group field={field}>
+      {wordsOf(field).map((word) => (
+        <CheckField
+          key={word}
+          label={phrase(word)}
+          checked={chosen.includes(word)}
+          onChecked={(on) => choose(word, on)}
+        />
+      ))}
+    </Group>
+  );
+}
+
+const Group = ({
+  field: { label, hint },
+  children,
+}: {
+  field: FormField;
+  children: JSX.Element | readonly JSX.Element[];
+}) => (
+  <fieldset class="group">
+    <legend>{label}</legend>
+    {children}
+    {hint !== undefined && <p class="hint">{hint}</p>}
+  </fieldset>
+);
+
+/** An object with a single editable field. */
+function MemberControl({ field, value, onValue }: ControlProps) {
+  const [part] = field.parts as readonly [FormField];
+  const inner = { ...part, label: field.label, hint: field.hint, required: false };
+  const member = (value as Readonly<Record<string, unknown>> | null | undefined)?.[part.name];
+  return (
+    <Control
+      field={inner}
+      value={member}
+      onValue={(next) => onValue((next ?? "") === "" ? null : { [part.name]: next })}
+    />
+  );
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+interface Row {
+  /** Identity of the row, whose controls keep texts. */
+  readonly id: number;
+  readonly entry: Entry;
+}
+
+/** An extensible list of objects. A change of a part leaves all others of its entry. */
+function RowsControl({ field, value, onValue }: ControlProps) {
+  const [rows, setRows] = useState<readonly Row[]>(() =>
+    ((value ?? []) as readonly Entry[]).map((entry, id) => ({ id, entry })),
+  );
+  const change = (next: readonly Row[]) => {
+    setRows(next);
+    onValue(next.length === 0 && field.clears ? null : next.map(({ entry }) => entry));
+  };
+  const [first] = field.parts as readonly [FormField];
+  const noun = first.label.toLowerCase();
+  return (
+    <Group field={field}>
+      <div class="rows">
+        {rows.map(({ id, entry }, at) => (
+          <div key={id} class="row-fields">
+            {field.parts.map((part) => (
+              <Cell
+                key={part.name}
+                field={part}
+                name={part === first ? `${first.label} ${at + 1}` : `${part.label} of ${noun} ${at + 1}`}
+                value={entry[part.name]}
+                onValue={(next) =>
+                  change(rows.map((row) => (row.id === id ? { id, entry: { ...entry, [part.name]: next } } : row)))
+                }
+              />
+            ))}
+            <button
+              type="button"
+              class="button plain icon-only"
+              aria-label={`Remove ${noun} ${at + 1}`}
+              onClick={() => change(rows.filter((row) => row.id !== id))}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        ))}
+        <button
+          type="button"
+          class="button small"
+          onClick={() =>
+            change([...rows, { id: 1 + Math.max(-1, ...rows.map(({ id }) => id)), entry: newEntry(field) }])
+          }
+        >
+          <Icon name="plus" size={16} /> Add {noun}
+        </button>
+      </div>
+    </Group>
+  );
+}
+
+/** An entry with what the contract requires; its words are the first of their lists, which are the defaults. */
+const newEntry = ({ parts }: FormField): Entry =>
+  Object.fromEntries(parts.filter(({ required }) => required).map((part) => [part.name, wordsOf(part)[0] ?? ""]));
+
+interface CellProps extends ControlProps {
+  readonly name: string;
+}
+
+const Cell = ({ field, name, ...props }: CellProps) =>
+  isText(field.kind) ? (
+    <Text
+      {...props}
+      field={field as TextProps["field"]}
+      attributes={{ "aria-label": name, placeholder: field.label, title: field.hint, ...growing(field) }}
+    />
+  ) : (
+    <Select {...props} field={field} name={name} />
+  );
+
+/** The text that an entry requires gets the room. */
+const growing = ({ kind, required }: FormField) => ({
+  class: `input${kind === "code" ? " code" : ""} ${required ? "grow" : "label"}`,
+});
+
+const Select = ({ field, name, value, onValue }: CellProps) => (
+  <select
+    class="input short"
+    aria-label={name}
+    title={field.hint}
+    value={choiceText(field, value)}
+    onChange={({ currentTarget }) => onValue(choiceValue(field, currentTarget.value))}
+  >
+    {optionsOf(field).map(([word, shown]) => (
+      <option key={word} value={word}>
+        {shown}
+      </option>
+    ))}
+  </select>
+);
+
+/** An object for some of a few words: the first part is the word, the second one is chosen for it. */
+function EachControl({ field, value, onValue }: ControlProps) {
+  const [key, choice] = field.parts as readonly [FormField, FormField];
+  const entries = (value ?? []) as readonly Entry[];
+  const choose = (word: string, chosen: unknown) => {
+    const known = entries.some((entry) => entry[key.name] === word);
+    if (!known && chosen === null) return;
+    const changed = entries.flatMap((entry) => {
+      if (entry[key.name] !== word) return [entry];
+      return chosen === null ? [] : [{ ...entry, [choice.name]: chosen }];
+    });
+    const next = known ? changed : [...changed, { [key.name]: word, [choice.name]: chosen }];
+    onValue(next.length === 0 && field.clears ? null : next);
+  };
+  const chosenFor = (word: string) => entries.find((entry) => entry[key.name] === word)?.[choice.name];
+  return (
+    <Group field={field}>
+      <div class="rows">
+        {wordsOf(key).map((word) => (
+          <label key={word} class="row-line">
+            {phrase(word)}
+            <Select
+              field={{ ...choice, clears: true, hint: "Empty: off" }}
+              name={phrase(word)}
+              value={chosenFor(word)}
+              onValue={(chosen) => choose(word, chosen)}
+            />
+          </label>
+        ))}
+      </div>
+    </Group>
+  );
+}
+
+const controls: Readonly<Record<Exclude<FormField["kind"], TextKind>, ComponentType<ControlProps>>> = {
+  check: CheckControl,
+  choice: ChoiceControl,
+  words: WordsControl,
+  rows: RowsControl,
+  each: EachControl,
+  member: MemberControl,
+};
+
+export function Control(props: ControlProps) {
+  const { kind } = props.field;
+  const Kind = isText(kind) ? TextControl : controls[kind];
+  return <Kind {...props} />;
+}

@@ -1,0 +1,44 @@
+/** The forms of the console. What they add to the description of a record is a label or a special control. */
+import { records } from "../gen/records.ts";
+import { type FormParts, type Values, recordForm } from "./edits.ts";
+
+type Name = "Guardrail" | "Key" | "Workspace" | "EndUser";
+
+const formOf = (name: Name, parts: Omit<FormParts, "created" | "changed" | "shown">) =>
+  recordForm({ created: records[`New${name}`], changed: records[`${name}Change`], shown: records[name], ...parts });
+
+export const guardrailForm = formOf("Guardrail", {
+  closed: /^(?:detectors|limit_usd|reset_interval)$|^(?:allowed|enable|enforce|ignored)_/,
+  labels: {
+    content_filter_builtins: "Detectors",
+    content_filters: "Patterns",
+    judge_rules: "Rules in words",
+    detectors: "External detectors",
+    limit_usd: "Budget of each key in USD",
+    reset_interval: "Budget begins anew",
+  },
+  kinds: { content_filter_builtins: "each", pattern: "code" },
+  needs: { reset_interval: "limit_usd" },
+});
+
+export const keyForm = formOf("Key", {
+  closed: /^(?:capture_content|external)$|_per_minute$|^concurrent_/,
+  labels: { limit: "Budget in USD", limit_reset: "Budget begins anew", expires_at: "Expires", external: "End user" },
+  kinds: { expires_at: "time" },
+  needs: { limit_reset: "limit" },
+  from: { external: ({ external_user: user }: Values) => (user === null ? null : { user }) },
+  leftOut: ["disabled"],
+});
+
+export const workspaceForm = formOf("Workspace", {
+  labels: { limit: "Budget in USD", limit_reset: "Budget begins anew" },
+  needs: { limit_reset: "limit" },
+});
+
+/** The name of an end user is given once, and another control changes the state. */
+export const endUserForm = recordForm({
+  created: records["NewEndUser"],
+  changed: records["NewEndUser"],
+  shown: records["EndUser"],
+  labels: { user: "Name" },
+});

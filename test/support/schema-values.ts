@@ -1,0 +1,68 @@
+/** Random values of a JSON Schema, as far as the schemas of the administration's records go. */
+import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
+import fc from "./properties.js";
+
+/** @returns values of the schema @throws for a keyword without values here */
+export function arbitraryOf(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const { anyOf, enum: words, type } = schema;
+  if (Array.isArray(anyOf)) return fc.oneof(...(anyOf as JsonSchema[]).map(arbitraryOf));
+  if ("const" in schema) return fc.constant(schema["const"]);
+  if (Array.isArray(words)) return fc.constantFrom(...(words as unknown[]));
+  const known = kinds[String(type)];
+  if (!known) throw new Error(`no values of ${JSON.stringify(schema)}`);
+  return known(schema);
+}
+
+const kinds: Readonly<Record<string, (schema: JsonSchema) => fc.Arbitrary<unknown>>> = {
+  null: () => fc.constant(null),
+  boolean: () => fc.boolean(),
+  integer: ({ minimum, maximum }) => fc.integer({ min: Number(minimum), max: Number(maximum) }),
+  number: ({ minimum = 0.01, maximum = 1 }) =>
+    fc.double({ min: Number(minimum), max: Number(maximum), noNaN: true }).map((value) => (value === 0 ? 0 : value)),
+  string: textOf,
+  array: arrayOf,
+  object: objectOf,
+};
+
+/** Times, authors of models, and other texts: with spaces inside, since some may not have them at their ends. */
+function textOf({ pattern = "" }: JsonSchema): fc.Arbitrary<string> {
+  const form = String(pattern);
+  if (form.includes("T")) return fc.date({ noInvalidDate: true, min, max }).map((date) => date.toISOString());
+  return fc.stringMatching(form.startsWith("^[a-z0-9]") ? /^[a-z0-9]{1,9}$/ : /^[a-z]([a-z .,"'<-]{0,9}[a-z])?$/);
+}
+
+const min = new Date("2026-01-01T00:00:00Z");
+const max = new Date("2036-01-01T00:00:00Z");
+
+/** Objects with a word of a few are one for each word. */
+function arrayOf({ items, minItems = 0, maxItems = 3 }: JsonSchema): fc.Arbitrary<unknown[]> {
+  const entry = items as JsonSchema;
+  const [key, first] = Object.entries((entry["properties"] ?? {}) as Record<string, JsonSchema>)[0] ?? [];
+  const limits = { minLength: Number(minItems), maxLength: Math.min(3, Number(maxItems)) };
+  const isKeyed = key !== undefined && first?.["enum"] !== undefined;
+  if (isKeyed || entry["enum"] !== undefined) {
+    const selector = (value: unknown) => (isKeyed ? (value as Record<string, unknown>)[key] : value);
+    return fc.uniqueArray(arbitraryOf(entry), { ...limits, selector });
+  }
+  return fc.array(arbitraryOf(entry), limits);
+}
+
+function objectOf({
+  properties,
+  required = [],
+  additionalProperties,
+  propertyNames,
+}: JsonSchema): fc.Arbitrary<object> {
+  if (properties === undefined) {
+    return fc.dictionary(textOf((propertyNames ?? {}) as JsonSchema), arbitraryOf(additionalProperties as JsonSchema), {
+      maxKeys: 3,
+    });
+  }
+  const fields = Object.entries(properties as Record<string, JsonSchema>).map(([name, field]) => [
+    name,
+    arbitraryOf(field),
+  ]);
+  return fc.record(Object.fromEntries(fields) as Record<string, fc.Arbitrary<unknown>>, {
+    requiredKeys: required as string[],
+  });
+}

@@ -95,9 +95,9 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, replicaUrl, serviceToken, lifecycle, log } = options;
   const role = await prepareSchema(databaseUrl, log);
   const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
-  const heard = options.tracing && statementSpans(options.tracing);
+  const onStatement = options.tracing && statementSpans(options.tracing);
   const counted = poolMetrics(options.registry);
-  const opened = (name: string) => ({ role, heard, opened: (pool: Pool) => counted(name, pool) });
+  const opened = (name: string) => ({ role, onStatement, opened: (pool: Pool) => counted(name, pool) });
   const resolution = openDatabase(databaseUrl, resolutionLimits, lost, opened("resolution"));
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
   const reports = openDatabase(databaseUrl, reportLimits, lost, opened("reports"));

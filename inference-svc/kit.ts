@@ -34,7 +34,7 @@ import type { PassedAddresses } from "./features/web/passed-addresses.ts";
 import type { Web } from "./features/web/client.ts";
 import { fusionRuns, fusionSettings } from "./features/fusion/catalogue-settings.ts";
 import type { DryKit, Kit } from "./features/kit.ts";
-import { joinedGuardrails } from "./features/guardrails/output/layer.ts";
+import { joinedTextGuardrails } from "./features/guardrails/output/layer.ts";
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
 export interface KitParts extends Omit<ModelCallerParts, "router" | "endpointFeatures"> {
@@ -69,12 +69,12 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const { internalModels: roles, catalog } = parts;
   const { guard_judge: guardRole } = roles;
   const router = buildRouter(parts);
-  const ask = buildModelCaller({ ...parts, router, ...features });
-  const guardJudge = guardRole && new Judge(ask, guardRole);
+  const callModel = buildModelCaller({ ...parts, router, ...features });
+  const guardJudge = guardRole && new Judge(callModel, guardRole);
   const plain: SourceParts = {
     tools: plainTools(parts),
     sources: [],
-    isNative: (request, tool, beside = []) => runsNatively(given, request, [tool, ...beside]),
+    isNative: (request, tool, otherTools = []) => runsNatively(given, request, [tool, ...otherTools]),
   };
   const local = {
     dialects: upstreams,
@@ -97,12 +97,12 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
     ...plain,
     guards,
     gates,
-    joinedGate: joinedGuardrails,
+    joinedTextGate: joinedTextGuardrails,
     inputCost: cost,
     log: parts.log,
   };
   // Models called by a server tool get only plain tools, so such calls never nest.
-  const models = buildCalledModels({ catalog, loop: plainLoop, ask });
+  const models = buildCalledModels({ catalog, loop: plainLoop, callModel });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
   const loop: LoopParts = {
@@ -112,15 +112,15 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   };
   const opening = {
     openTools: (request: TurnRequest, scope: Scope) => Toolbox.of(request, scope, loop),
-    told: (request: TurnRequest, scope: Scope) => Toolbox.of(request, scope, loop)?.request ?? request,
+    toProviderRequest: (request: TurnRequest, scope: Scope) => Toolbox.of(request, scope, loop)?.request ?? request,
   };
   return {
     kit: {
       ...scanning,
       ...opening,
       router,
-      ask,
-      judge: (role, options) => new Judge(ask, role, options),
+      callModel,
+      judge: (role, options) => new Judge(callModel, role, options),
       web: parts.web,
       moderationService: parts.moderation,
       scan: addedItemsScanner(guards),
@@ -169,9 +169,9 @@ function runsNatively(
 }
 
 /** Whether the request's provider preferences leave an endpoint that supports the request unchanged. */
-function isAnyCandidate(...asked: Parameters<typeof findCandidates>): boolean {
+function isAnyCandidate(...args: Parameters<typeof findCandidates>): boolean {
   try {
-    return findCandidates(...asked).length > 0;
+    return findCandidates(...args).length > 0;
   } catch {
     // The turn itself reports the reason.
     return false;
@@ -181,10 +181,10 @@ function isAnyCandidate(...asked: Parameters<typeof findCandidates>): boolean {
 function isSent(
   { refusal, droppedFields }: Pick<KitParts["upstreams"], "refusal" | "droppedFields">,
   endpoint: Endpoint,
-  [tool, ...beside]: readonly [HostedTool, ...Tool[]],
+  [tool, ...otherTools]: readonly [HostedTool, ...Tool[]],
 ): boolean {
-  const alone = bareRequest({ models: [endpoint.model], tools: [tool] });
-  if (refusal(endpoint, alone)) return false;
-  if (beside.length > 0 && refusal(endpoint, { ...alone, tools: [tool, ...beside] })) return false;
-  return !droppedFields(endpoint, alone).some(({ path }) => path === "tools.0");
+  const endpointRequest = bareRequest({ models: [endpoint.model], tools: [tool] });
+  if (refusal(endpoint, endpointRequest)) return false;
+  if (otherTools.length > 0 && refusal(endpoint, { ...endpointRequest, tools: [tool, ...otherTools] })) return false;
+  return !droppedFields(endpoint, endpointRequest).some(({ path }) => path === "tools.0");
 }

@@ -110,7 +110,7 @@ export function buildStack(parts: KitParts) {
   const { kit, dryKit } = buildKits(parts, { endpointFeatures, pluginTexts });
   const composed = (listed: readonly Feature[]) => {
     const layers = listed.map(({ layer }) => layer(kit));
-    return composeByMask(listed, layers, kit.ask);
+    return composeByMask(listed, layers, kit.callModel);
   };
   return {
     turn: composed(features),

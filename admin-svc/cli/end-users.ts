@@ -76,8 +76,8 @@ export const endUsers: Commands = {
         if (!asJson) print(`${records} records, until ${day}`);
       });
       const { records, keys, entries, registered } = erased;
-      const said = `erased from ${records} records, ${keys} keys and ${entries} entries of the audit log`;
-      print(asJson ? JSON.stringify(erased) : `${said}${registered ? "; no longer registered" : ""}`);
+      const erasedText = `erased from ${records} records, ${keys} keys and ${entries} entries of the audit log`;
+      print(asJson ? JSON.stringify(erased) : `${erasedText}${registered ? "; no longer registered" : ""}`);
     },
   },
   list: {

@@ -31,10 +31,10 @@ export function takeWorkspace(argv: readonly string[]): { workspace: string | un
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const at = argv.findIndex((word, index) => index < end && (word === option || word.startsWith(`${option}=`)));
   if (at < 0) return { workspace: undefined, rest: argv };
-  const joined = argv[at] !== option;
-  const workspace = joined ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
+  const isOptionWithValue = argv[at] !== option;
+  const workspace = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
   if (workspace === undefined || workspace === "") throw new UsageError(`${option}: the name or id of a workspace`);
-  return { workspace, rest: argv.toSpliced(at, joined ? 1 : 2) };
+  return { workspace, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
 }
 
 /** @throws CommandError when there is no such workspace */

@@ -12,7 +12,7 @@ let thread: PatternThread | undefined;
 export async function findPatternErrors(patterns: readonly string[]): Promise<PatternErrors> {
   if (patterns.length === 0) return [];
   thread ??= new PatternThread(() => (thread = undefined));
-  return thread.ask(patterns);
+  return thread.check(patterns);
 }
 
 interface Question {
@@ -24,27 +24,27 @@ interface Question {
 class PatternThread {
   readonly #worker = new Worker(new URL("./pattern-thread.js", import.meta.url));
   /** Lists of patterns in the order of their answers. */
-  readonly #asked: Question[] = [];
+  readonly #questions: Question[] = [];
 
   /** @param onEnd called when the thread has failed and answers no more */
   constructor(onEnd: () => void) {
     this.#worker.on("message", (complaints: PatternErrors) => this.#answered(complaints));
     this.#worker.on("error", (error) => {
       onEnd();
-      for (const question of this.#asked) question.reject(error);
+      for (const question of this.#questions) question.reject(error);
     });
   }
 
-  ask(patterns: readonly string[]): Promise<PatternErrors> {
+  check(patterns: readonly string[]): Promise<PatternErrors> {
     this.#worker.ref();
     return new Promise((resolve, reject) => {
-      this.#asked.push({ resolve, reject });
+      this.#questions.push({ resolve, reject });
       this.#worker.postMessage(patterns);
     });
   }
 
   #answered(complaints: PatternErrors): void {
-    this.#asked.shift()?.resolve(complaints);
-    if (this.#asked.length === 0) this.#worker.unref();
+    this.#questions.shift()?.resolve(complaints);
+    if (this.#questions.length === 0) this.#worker.unref();
   }
 }

@@ -94,7 +94,7 @@ async function listen(
 ): Promise<void> {
   try {
     for await (const { process, appliedGeneration, hearsEndpoints, endpoints: news } of requests) {
-      watcher.hearsEndpoints ||= hearsEndpoints;
+      watcher.receivesEndpointNews ||= hearsEndpoints;
       if (news.length > 0) endpoints.pass(watcher, news);
       else watcher.acknowledge(process, appliedGeneration);
     }

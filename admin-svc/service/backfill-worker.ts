@@ -11,7 +11,7 @@ import { Pause } from "../store/pause.ts";
 /** Pause after a failure, and between checks of another process's progress. */
 const retryMs = 5_000;
 /** Interval of progress messages in the log. */
-const tellEveryMs = 10_000;
+const reportEveryMs = 10_000;
 
 export interface BackfillParts {
   /** Opens connections with the rights of the schema's owner; they are closed when nothing is left to do. */
@@ -69,7 +69,7 @@ export class BackfillWorker {
       if (name === undefined) return true;
       const reached = await backfills[name](database);
       if (reached === undefined) log.info({ backfill: name }, "the past is filled");
-      else if (began > this.#toldAt + tellEveryMs) {
+      else if (began > this.#toldAt + reportEveryMs) {
         this.#toldAt = began;
         log.info({ backfill: name, reached }, "filling the past of an upgrade; reports of it are not complete or slow");
       }

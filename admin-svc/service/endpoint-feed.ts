@@ -20,7 +20,7 @@ interface Passed {
 }
 
 /** Start of a process's window, by performance.now(), and the number of its news since then. */
-interface Told {
+interface NewsWindow {
   since: number;
   count: number;
 }
@@ -35,7 +35,7 @@ export class EndpointFeed {
   /** Name of this process in its notifications. */
   readonly #id = randomUUID();
   readonly #options: EndpointFeedOptions;
-  readonly #watchers = new Map<Watcher, Told>();
+  readonly #watchers = new Map<Watcher, NewsWindow>();
 
   constructor(options: EndpointFeedOptions) {
     this.#options = options;
@@ -51,14 +51,14 @@ export class EndpointFeed {
   }
 
   /** Distributes the news of a joined process. */
-  pass(from: Watcher, told: readonly EndpointChange[]): void {
-    const news = told
+  pass(from: Watcher, received: readonly EndpointChange[]): void {
+    const news = received
       .slice(0, Math.min(maxOfMessage, this.#left(from)))
       .filter(({ endpoint }) => Buffer.byteLength(endpoint) <= maxNameBytes)
       .map(({ endpoint, failing }): EndpointChange => ({ endpoint, failing }));
     if (news.length === 0) return;
-    (this.#watchers.get(from) as Told).count += news.length;
-    this.#tell(news, from);
+    (this.#watchers.get(from) as NewsWindow).count += news.length;
+    this.#distribute(news, from);
     const passed: Passed = { from: this.#id, news };
     void this.#options
       .notify(JSON.stringify(passed))
@@ -68,23 +68,23 @@ export class EndpointFeed {
   /** Processes a notification of any admin-svc, including this process. */
   receive(payload: string): void {
     const passed = parsePassed(payload);
-    if (passed && passed.from !== this.#id) this.#tell(passed.news, undefined);
+    if (passed && passed.from !== this.#id) this.#distribute(passed.news, undefined);
   }
 
-  #tell(news: readonly EndpointChange[], from: Watcher | undefined): void {
-    for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.tellNews(news);
+  #distribute(news: readonly EndpointChange[], from: Watcher | undefined): void {
+    for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.sendNews(news);
   }
 
   /** How many more news are accepted from the process now; none before it has joined. */
   #left(from: Watcher): number {
-    const told = this.#watchers.get(from);
-    if (!told) return 0;
+    const window = this.#watchers.get(from);
+    if (!window) return 0;
     const now = performance.now();
-    if (now - told.since > windowMs) {
-      told.since = now;
-      told.count = 0;
+    if (now - window.since > windowMs) {
+      window.since = now;
+      window.count = 0;
     }
-    return maxNews - told.count;
+    return maxNews - window.count;
   }
 }
 
@@ -92,8 +92,8 @@ export class EndpointFeed {
 function parsePassed(payload: string): Passed | undefined {
   try {
     const { from, news } = JSON.parse(payload) as { from: unknown; news: { endpoint: unknown; failing: unknown }[] };
-    const told = news.map(({ endpoint, failing }) => ({ endpoint: String(endpoint), failing: failing === true }));
-    return { from: String(from), news: told };
+    const changes = news.map(({ endpoint, failing }) => ({ endpoint: String(endpoint), failing: failing === true }));
+    return { from: String(from), news: changes };
   } catch {
     return undefined;
   }

@@ -114,7 +114,7 @@ export class PolicyFeed {
     for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);
     // A gap means trimmed rows, more rows than one reading can take, or a database restored from a backup.
     if (current > this.#generation || current < since) this.#restart(current);
-    this.#tell([]);
+    this.#notifyWatchers([]);
   }
 
   /** Ends every watch, so none delays the drain. */
@@ -130,18 +130,18 @@ export class PolicyFeed {
       if (next === undefined) return;
       this.#generation += 1n;
       this.#early.delete(this.#generation);
-      this.#tell(next);
+      this.#notifyWatchers(next);
     }
   }
 
   #restart(generation: bigint): void {
     this.#generation = generation;
     this.#early.clear();
-    this.#tell(null);
+    this.#notifyWatchers(null);
   }
 
-  #tell(keyHashes: readonly string[] | null): void {
-    for (const watcher of this.#watchers) watcher.tell(this.#generation, keyHashes);
+  #notifyWatchers(keyHashes: readonly string[] | null): void {
+    for (const watcher of this.#watchers) watcher.queueChange(this.#generation, keyHashes);
   }
 
   #progressed(): void {
@@ -150,8 +150,8 @@ export class PolicyFeed {
 
   /** Resolves to the watchers without an acknowledgement at the limit. A watcher joining later starts with an empty cache. */
   #acknowledged(generation: bigint): Promise<Watcher[]> {
-    const joined = [...this.#watchers];
-    const late = () => joined.filter((watcher) => this.#watchers.has(watcher) && watcher.applied < generation);
+    const watchers = [...this.#watchers];
+    const late = () => watchers.filter((watcher) => this.#watchers.has(watcher) && watcher.applied < generation);
     return new Promise((resolve) => {
       const settle = () => {
         clearTimeout(timer);

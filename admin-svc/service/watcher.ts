@@ -24,14 +24,14 @@ export class Watcher {
   /** Name of the process from its hello. */
   process = unnamedProcess;
   /** Whether the process requested news of endpoints in its hello. */
-  hearsEndpoints = false;
+  receivesEndpointNews = false;
   /** True when the process ended its watch itself, as it does at its shutdown. */
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
   readonly #news: EndpointChange[] = [];
   #all = true;
-  #told: bigint;
+  #generation: bigint;
   #pending = true;
   #greeted = false;
   #applied = 0n;
@@ -42,7 +42,7 @@ export class Watcher {
 
   /** The first message invalidates everything. `progress` is called at every acknowledgement. */
   constructor(generation: bigint, progress: () => void) {
-    this.#told = generation;
+    this.#generation = generation;
     this.#progress = progress;
   }
 
@@ -56,8 +56,8 @@ export class Watcher {
   }
 
   /** Merges the change with unsent changes, so a slow reader costs no memory. No keys mean a heartbeat, null every key. */
-  tell(generation: bigint, keyHashes: readonly string[] | null): void {
-    this.#told = generation;
+  queueChange(generation: bigint, keyHashes: readonly string[] | null): void {
+    this.#generation = generation;
     this.#pending = true;
     for (const keyHash of keyHashes ?? []) this.#unsent.add(keyHash);
     if (keyHashes === null || this.#unsent.size > maxKeys) this.#all = true;
@@ -66,8 +66,8 @@ export class Watcher {
   }
 
   /** Sends news of another process, if this process requested them. */
-  tellNews(news: readonly EndpointChange[]): void {
-    if (!this.hearsEndpoints) return;
+  sendNews(news: readonly EndpointChange[]): void {
+    if (!this.receivesEndpointNews) return;
     this.#news.push(...news.slice(0, maxNews - this.#news.length));
     this.#wake();
   }
@@ -102,7 +102,7 @@ export class Watcher {
 
   #take(): WatchPolicyResponse {
     const message = create(WatchPolicyResponseSchema, {
-      generation: this.#told,
+      generation: this.#generation,
       keyHashes: [...this.#unsent],
       all: this.#all,
       ...(!this.#greeted && { knows }),

@@ -56,7 +56,7 @@ export async function warmUp(
     const to = { agent, host: loopback, port, method: "POST", path: responsesPath };
     const clients = createClients(`${loopback}:${port}`).map((headers) => ({ ...to, headers }));
     await repeat(limitMs, (number) =>
-      ask(clients[number % clients.length] as object, bodies[number % bodies.length] as Buffer),
+      sendRequest(clients[number % clients.length] as object, bodies[number % bodies.length] as Buffer),
     );
   } finally {
     agent.destroy();
@@ -66,7 +66,7 @@ export async function warmUp(
 }
 
 /** Settles at the end of the answer. @throws for a failure, which would only warm up the code for failures */
-function ask(options: object, body: Buffer): Promise<void> {
+function sendRequest(options: object, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(options, (response) => {
       if (response.statusCode !== 200) reject(new Error(`a turn was answered with ${response.statusCode}`));

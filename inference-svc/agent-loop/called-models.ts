@@ -12,9 +12,9 @@ const unitsPerToken = 3;
 /** Models that answer part of a request, for tools and plugins. */
 export interface CalledModels {
   /** Calls a model through the key's guardrails, and with plain tools. */
-  readonly ask: Turn;
+  readonly callModel: Turn;
   /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
-  readonly askWorker: Turn;
+  readonly callWorker: Turn;
   readonly hasModel: (slug: string) => boolean;
   /** Whether each of the models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
@@ -30,15 +30,15 @@ interface ModelSources {
   readonly catalog: Catalog;
   readonly loop: LoopParts;
   /** Calls the endpoints of a model directly, without any layers. */
-  readonly ask: Turn;
+  readonly callModel: Turn;
 }
 
-export function buildCalledModels({ catalog, loop, ask }: ModelSources): CalledModels {
+export function buildCalledModels({ catalog, loop, callModel }: ModelSources): CalledModels {
   const { guards, gates } = loop;
   const limitsOf = (slug: string) => catalog.find(slug)?.model.settings;
   return {
-    ask: compose([...guards, serverTools(loop), ...gates], ask),
-    askWorker: compose([...guards, serverTools(loop, true), ...gates], ask),
+    callModel: compose([...guards, serverTools(loop), ...gates], callModel),
+    callWorker: compose([...guards, serverTools(loop, true), ...gates], callModel),
     hasModel: (slug) => catalog.find(slug) !== undefined,
     hasTool: (tool, models, scope) => canOfferTool(tool, models, scope, loop),
     room(slug, wanted) {

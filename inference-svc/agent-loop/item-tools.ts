@@ -7,19 +7,19 @@ import { isToolsItem } from "../turn/item-kinds.ts";
 /** @param joins whether a tool joins those of the request; the others stay in their item */
 export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
   if (!hasUnknownItem(request.input, isToolsItem)) return request;
-  const joined: HostedTool[] = [];
+  const addedTools: HostedTool[] = [];
   const input = request.input.map((item, position): InputItem => {
     const { tools } = item;
     if (!isToolsItem(item) || !Array.isArray(tools)) return item;
     const staying = tools.filter((tool, index) => {
       const brought = readHostedTool(tool, `input.${position}.tools.${index}`);
       if (brought === undefined || !joins(brought)) return true;
-      joined.push(brought);
+      addedTools.push(brought);
       return false;
     });
     return staying.length === tools.length ? item : { ...item, tools: staying };
   });
-  return joined.length === 0 ? request : { ...request, tools: [...request.tools, ...joined], input };
+  return addedTools.length === 0 ? request : { ...request, tools: [...request.tools, ...addedTools], input };
 }
 
 /** Undefined for tools of the client. */

@@ -28,7 +28,7 @@ interface OwnTools {
 export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourceParts): OwnTools {
   const kinds = new Map(parts.tools.flatMap((tool) => tool.kinds.map((kind) => [kind, tool] as const)));
   const isNativeIn = (entry: HostedTool, request: TurnRequest) =>
-    parts.isNative(request, entry, functionsBeside(entry, request, kinds, parts));
+    parts.isNative(request, entry, otherFunctions(entry, request, kinds, parts));
   const isKnown = ({ kind }: HostedTool) => kinds.has(kind) || findClientTool(kind) !== undefined;
   const searching = withProviderSearch(given, isNativeIn);
   const request = withItemTools(
@@ -63,7 +63,7 @@ function offerOf(tool: ServerTool, open: OpenTool, { spelling }: HostedTool, nam
 }
 
 /** The functions sent to a provider together with a native tool: the client's, and those that represent Sluice's tools. */
-const functionsBeside = (
+const otherFunctions = (
   entry: HostedTool,
   request: TurnRequest,
   found: ReadonlyMap<string, ServerTool>,

@@ -5,8 +5,8 @@ import { describeAsFunction } from "./tool.ts";
 
 /** The request for providers: functions instead of server tools, without settings only Sluice honors. */
 export function toProviderRequest(request: TurnRequest, offers: Offers): TurnRequest {
-  const told = withFunctions(request, offers);
-  return [...offers.values()].flat().reduce((sofar, { open }) => open.told?.(sofar) ?? sofar, told);
+  const adapted = withFunctions(request, offers);
+  return [...offers.values()].flat().reduce((sofar, { open }) => open.adaptRequest?.(sofar) ?? sofar, adapted);
 }
 
 function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
@@ -20,7 +20,7 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
   const limited = request.maxToolCalls !== undefined && tools.some(({ type }) => type === "hosted");
   // Providers reject a tool choice without tools, which can be left over from a source after its list failed.
   const isAny = tools.length > 0 || request.input.some(({ type }) => type === "additional_tools");
-  const choice = toolChoice === undefined || !isAny ? undefined : toldChoice(toolChoice, offers);
+  const choice = toolChoice === undefined || !isAny ? undefined : toProviderToolChoice(toolChoice, offers);
   return {
     ...rest,
     tools,
@@ -30,9 +30,9 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
 }
 
 /** Undefined when nothing is left to choose. */
-function toldChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
+function toProviderToolChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
   if (typeof choice === "string") return choice;
-  const toldOf = (reference: ToolReference): ToolReference[] => {
+  const toProviderName = (reference: ToolReference): ToolReference[] => {
     const entries = [...offers].filter(([{ kind }]) => kind === reference.type).map(([, made]) => made);
     if (entries.length === 0) return [reference];
     const [first = []] = entries;
@@ -41,10 +41,10 @@ function toldChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined 
     return meant.map(({ name }) => ({ type: "function", name }));
   };
   if (choice.type === "allowed_tools") {
-    const tools = choice.tools.flatMap(toldOf);
+    const tools = choice.tools.flatMap(toProviderName);
     return tools.length === 0 && choice.tools.length > 0 ? "none" : { ...choice, tools };
   }
-  const tools = toldOf(choice.tool);
+  const tools = toProviderName(choice.tool);
   const [tool] = tools;
   if (tools.length > 1) return { type: "allowed_tools", mode: "required", tools };
   return tool && { ...choice, tool };

@@ -74,13 +74,13 @@ export interface OpenTool {
   /** Deferred tools of the request, hidden from the model until this tool finds them. */
   readonly finds?: readonly DeferredTool[];
   /** Changes the request sent to models when this tool is offered, for a tool that holds back part of the input. */
-  readonly told?: (request: TurnRequest) => TurnRequest;
+  readonly adaptRequest?: (request: TurnRequest) => TurnRequest;
   /** Time limit of a call in milliseconds, if longer than the default of one minute. */
   readonly limitMs?: number;
   /** For tools that stream progress: the last events of the call's item. `item` is the client's version of it. */
   readonly ending?: (item: OutputItem) => readonly ItemEvent[];
   /** The approval request for a call that needs approval. The call does not run: the response ends, and a later request contains the decision. */
-  readonly asks?: (argumentsJson: string) => ItemAwaitingCaller;
+  readonly toApprovalRequest?: (argumentsJson: string) => ItemAwaitingCaller;
   /** Runs the call. An exception is a bug, and reported to the model as a failure of the tool. */
   run(args: JsonObject, call: ToolCall): Promise<ToolResult>;
   /**
@@ -116,7 +116,7 @@ export interface ToolCall {
   /** The conversation up to the call, including the answer with the call. */
   readonly input: readonly InputItem[];
   /** Sends a progress event to the client of a stream, after the guardrails. For tools with an `ending`. */
-  readonly tell: (event: ItemEvent) => void;
+  readonly sendProgress: (event: ItemEvent) => void;
 }
 
 export interface ToolResult {

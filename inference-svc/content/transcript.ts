@@ -25,13 +25,13 @@ function lineOf(item: InputItem): string | undefined {
 }
 
 /** Members without meaning to a reader of the transcript. */
-const unsaid: ReadonlySet<string> = new Set(["type", "id", "call_id", "status"]);
+const hiddenFields: ReadonlySet<string> = new Set(["type", "id", "call_id", "status"]);
 
 /** Calls of other tools and their results, such as those of a shell. */
 function otherLine(item: InputItem): string | undefined {
-  const told = () => JSON.stringify(item, (key, value: unknown) => (unsaid.has(key) ? undefined : value));
-  if (item.type.endsWith("_call_output")) return `result: ${told()}`;
-  return item.type.endsWith("_call") ? `call of ${item.type.slice(0, -"_call".length)}: ${told()}` : undefined;
+  const toText = () => JSON.stringify(item, (key, value: unknown) => (hiddenFields.has(key) ? undefined : value));
+  if (item.type.endsWith("_call_output")) return `result: ${toText()}`;
+  return item.type.endsWith("_call") ? `call of ${item.type.slice(0, -"_call".length)}: ${toText()}` : undefined;
 }
 
 function textIn(content: unknown): string {

@@ -72,7 +72,7 @@ async function attemptsOn(
   let failure: unknown;
   for (const endpoint of endpoints) {
     const noted = stages.length;
-    const layers = endpointFeatures.map(({ layer }) => layer(endpoint, { files: kit.files, telling: kit.dialects }));
+    const layers = endpointFeatures.map(({ layer }) => layer(endpoint, { files: kit.files, dialects: kit.dialects }));
     try {
       const { sent, refusal } = await runThrough(layers, request, scope);
       if (refusal) throw refusal;

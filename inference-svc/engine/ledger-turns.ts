@@ -5,7 +5,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { type Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
-import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
+import { type TurnFacts, requestedModel, doorWord, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { Ledger } from "../models/ledger/ledger.ts";
 import { providerErrorKind } from "../turn/provider-error.ts";
 import type { Requester } from "../turn/requester.ts";
@@ -99,7 +99,7 @@ function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end:
     durationMs,
     door: doorWord(request.door),
     operation: turnOperation(request.door),
-    model: askedModel(request.model, request.models),
+    model: requestedModel(request.model, request.models),
     outcome,
     httpStatus: isFailure ? (failure?.status ?? 500) : outcome === TurnOutcome.CANCELLED ? clientLeft : 200,
     errorType: isFailure ? (failure?.errorType ?? "") : "",

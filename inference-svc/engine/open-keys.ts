@@ -13,7 +13,7 @@ import type { Cancellable } from "../turn/signal.ts";
 /** Concurrent lookups: a large policy change must not resolve thousands of keys at once. */
 const maxConcurrentLookups = 16;
 /** Interval of lookups while admin-svc is unreachable; the key's turns continue meanwhile. */
-const askAgainMs = 1_000;
+const refreshAfterMs = 1_000;
 /** Maximum delay of a timer. */
 const maxTimerMs = 2 ** 31 - 1;
 
@@ -64,10 +64,10 @@ export class OpenKeys {
 
   #suspect(keyHashes: Iterable<string>): void {
     for (const keyHash of keyHashes) if (this.#open.has(keyHash)) this.#suspects.add(keyHash);
-    while (this.#questions < maxConcurrentLookups && this.#suspects.size > 0) void this.#ask();
+    while (this.#questions < maxConcurrentLookups && this.#suspects.size > 0) void this.#refresh();
   }
 
-  async #ask(): Promise<void> {
+  async #refresh(): Promise<void> {
     this.#questions++;
     for (const keyHash of this.#suspects) {
       this.#suspects.delete(keyHash);
@@ -82,10 +82,10 @@ export class OpenKeys {
       const key = this.#open.get(keyHash);
       if (!key) return;
       if (!caller) for (const turn of key.turns.values()) turn.cancel(invalidKey());
-      else if (isSuperseded) this.#lookAgain(keyHash, key, askAgainMs);
+      else if (isSuperseded) this.#lookAgain(keyHash, key, refreshAfterMs);
       else this.#watchExpiry(keyHash, key, caller);
     } catch {
-      this.#lookAgain(keyHash, this.#open.get(keyHash), askAgainMs);
+      this.#lookAgain(keyHash, this.#open.get(keyHash), refreshAfterMs);
     }
   }
 

@@ -48,12 +48,12 @@ export interface DryKit {
   readonly searchEngine: (name: string) => Pick<SearchEngine, "id" | "knows"> | undefined;
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
   /** The request as sent to providers: Sluice's tools as functions. */
-  readonly told: (request: TurnRequest, scope: Scope) => TurnRequest;
+  readonly toProviderRequest: (request: TurnRequest, scope: Scope) => TurnRequest;
 }
 
 export interface Kit extends DryKit {
   /** Calls the endpoints of a model directly, without layers. */
-  readonly ask: Turn;
+  readonly callModel: Turn;
   readonly judge: (role: JudgeSettings, options?: JudgeOptions) => Judge;
   readonly web: Web;
   readonly detectors: DetectorMap;

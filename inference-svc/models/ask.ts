@@ -26,7 +26,7 @@ export interface EndpointFeature {
 
 export interface EndpointKit {
   readonly files: FileReader;
-  readonly telling: DialectSupport;
+  readonly dialects: DialectSupport;
   /** Undefined in a dry run. */
   readonly web?: Downloads;
 }
@@ -59,7 +59,7 @@ export function buildModelCaller({
   log,
 }: ModelCallerParts): Turn {
   const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
-  const kit: EndpointKit = { files, telling: upstreams, web };
+  const kit: EndpointKit = { files, dialects: upstreams, web };
   const build = (endpoint: Endpoint): Turn => {
     const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
     const provider = billLayer(endpoint, upstreams.turn(endpoint), answered);

@@ -60,7 +60,7 @@ export class GuardedService {
   }
 
   /** @throws the error for no answer; Fault when the turn is over, or when the call is forbidden */
-  async ask<Answer>(signal: TurnSignal, call: () => Promise<Answer>): Promise<Answer> {
+  async run<Answer>(signal: TurnSignal, call: () => Promise<Answer>): Promise<Answer> {
     throwIfAborted(signal);
     try {
       const answer = await call();

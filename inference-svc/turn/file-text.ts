@@ -48,7 +48,7 @@ export class FileText {
   }
 
   /** Drops the further texts: only `text` is sent instead of the document. */
-  dropBeside(): void {
+  dropUnsentTexts(): void {
     this.#isAlone = true;
   }
 

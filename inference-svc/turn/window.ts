@@ -33,10 +33,10 @@ export function isCompressed(request: TurnRequest, { contextLength }: ContextWin
   return contextLength <= smallWindow;
 }
 
-export function reservedAnswerTokens({ maxOutputTokens: asked }: TurnRequest, window: ContextWindow): number {
+export function reservedAnswerTokens({ maxOutputTokens: requestedTokens }: TurnRequest, window: ContextWindow): number {
   const { contextLength, maxOutputTokens: largest } = window;
   // A larger limit is lowered for the endpoint.
-  if (asked !== undefined && asked <= (largest ?? contextLength)) return asked;
+  if (requestedTokens !== undefined && requestedTokens <= (largest ?? contextLength)) return requestedTokens;
   // Some providers refuse an input without room for the largest answer, and some operators declare the whole window as the largest answer.
   if (largest !== undefined) return Math.min(largest, Math.floor(contextLength / 2));
   return Math.min(unlimitedTokens, Math.floor(contextLength / 4));

@@ -45,8 +45,8 @@ export function findInvalidReferences(file: ConfigFile): string[] {
     );
   for (const [name, preset] of Object.entries(file.fusion.presets)) {
     if (preset === undefined) continue;
-    const asked = preset.analysis_models.map((model, index) => [`analysis_models.${index}`, model] as const);
-    for (const [field, model] of [...asked, ["model", preset.model] as const]) {
+    const panelModels = preset.analysis_models.map((model, index) => [`analysis_models.${index}`, model] as const);
+    for (const [field, model] of [...panelModels, ["model", preset.model] as const]) {
       if (model === undefined || slugs.has(model)) continue;
       problems.push(`fusion.presets.${name}.${field}: no model is called ${model}`);
     }

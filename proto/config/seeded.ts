@@ -143,8 +143,8 @@ const echoEntry = {
  * @param environment SLUICE_ECHO decides when the file does not
  */
 export function addEchoModel(file: Section, environment: NodeJS.ProcessEnv): Section {
-  const { echo: asked = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;
-  if (asked !== true || !Array.isArray(providers) || !Array.isArray(models)) return file;
+  const { echo: isEchoRequested = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;
+  if (isEchoRequested !== true || !Array.isArray(providers) || !Array.isArray(models)) return file;
   if (has(providers, echoProvider.id) || has(models, echoEntry.id)) return file;
   return {
     ...file,

@@ -53,7 +53,7 @@ const count = ({ heard }: Process, name: string): number => heard.filter(({ endp
 /** Sends the news until all others have received it, since news may be lost. @returns how often it was sent */
 async function tellUntilHeard(teller: Process, endpoint: string, ...others: readonly Process[]): Promise<number> {
   for (let told = 1; ; told++) {
-    teller.access.tellEndpoint({ endpoint, failing: true });
+    teller.access.reportEndpoint({ endpoint, failing: true });
     const end = performance.now() + betweenMs;
     while (performance.now() < end) {
       if (others.every((process) => count(process, endpoint) > 0)) return told;
@@ -114,7 +114,7 @@ test("a process flooding news is limited to a hundred in ten seconds, and long n
   const notify = async (payload: string) => payloads.push(payload);
   const feed = new EndpointFeed({ notify, log: installation.log });
   const [from, to] = [new Watcher(1n, () => {}), new Watcher(1n, () => {})];
-  to.hearsEndpoints = true;
+  to.receivesEndpointNews = true;
   feed.join(from);
   feed.join(to);
   const tell = (endpoint: string) => feed.pass(from, [create(EndpointNewsSchema, { endpoint, failing: true })]);

@@ -18,7 +18,7 @@ const ask: ReadKeys<string> = (keys) =>
     calls.push({ keys, answer, fail });
   });
 const askAll = (count: number) =>
-  Promise.allSettled(Array.from({ length: count }, (_, n) => batches.ask(`key-${n}`, undefined)));
+  Promise.allSettled(Array.from({ length: count }, (_, n) => batches.request(`key-${n}`, undefined)));
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 beforeEach(() => {

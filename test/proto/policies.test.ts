@@ -54,6 +54,6 @@ test("without heartbeats it is read again after two seconds", async () => {
 
 test("a change is read at once", async () => {
   generation = 2n;
-  policies.heard(["key"], generation);
+  policies.invalidate(["key"], generation);
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
 });

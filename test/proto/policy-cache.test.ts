@@ -8,7 +8,7 @@ const isSuperseded = (name: string): boolean => cache.get(name)?.supersededAt !=
 beforeEach(() => {
   cache = new PolicyCache();
   for (const generation of [4n, 5n, 6n]) {
-    cache.store(`read at ${generation}`, { value: "policy", generation, filledAt: 0, askedAt: 0 });
+    cache.store(`read at ${generation}`, { value: "policy", generation, filledAt: 0, requestedAt: 0 });
   }
 });
 
@@ -23,7 +23,7 @@ test.each<[string, () => void]>([
 
 test("a lookup from before a change is not kept after it", () => {
   cache.supersede(["read at 6"], 7n);
-  cache.store("read at 6", { value: "revoked", generation: 6n, filledAt: 1, askedAt: 1 });
+  cache.store("read at 6", { value: "revoked", generation: 6n, filledAt: 1, requestedAt: 1 });
   expect(cache.get("read at 6")?.value).toBe("policy");
   expect(isSuperseded("read at 6")).toBe(true);
 });

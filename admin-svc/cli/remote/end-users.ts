@@ -16,12 +16,12 @@ const columns: readonly Column[] = [
 
 /** A command about one registered end user. */
 const about =
-  (operation: Operation, said: string, body?: JsonObject): RemoteCommand =>
+  (operation: Operation, message: string, body?: JsonObject): RemoteCommand =>
   async (args, sluice) => {
     const { values, named } = readArguments(args, jsonOption, "USER");
     const { data } = await sluice.call(operation, { parameters: { user: named.USER }, ...(body && { body }) });
     const state = (data as JsonObject)["is_active"] === true ? "active" : "inactive";
-    return [values.json === true ? JSON.stringify(data) : `${escapeUnprintable(named.USER)} ${said}${state}`];
+    return [values.json === true ? JSON.stringify(data) : `${escapeUnprintable(named.USER)} ${message}${state}`];
   };
 
 const { getEndUser, updateEndUser } = endUserOperations;

@@ -181,7 +181,7 @@ const turnsOfPortion = 1_000;
 /** Kinds of calls with the prefix `charged_` when the key pays, as in migration 0024. */
 const chargeable = sql`kind in ('judge', 'moderation', 'classifier', 'ocr')`;
 /** Whether a call was stored before migration 0024 and is no answer: only its kind shows its purpose. */
-const hasKindAlone = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;
+const hasOnlyKind = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;
 
 /**
  * Adds calls stored by an admin-svc without turns to their turns and to the sums by hour and day, the latest first; all calls of a turn together. Needs the
@@ -198,8 +198,8 @@ export function addCallsWithoutTurns(database: Kysely<Database>): Promise<number
       ),
       stored as (
         update usage_records as call set in_turn = true,
-          operation = case when ${hasKindAlone} then regexp_replace(kind, '^charged_', '') else operation end,
-          payer = case when ${hasKindAlone} and ${chargeable} then 'operator' else payer end
+          operation = case when ${hasOnlyKind} then regexp_replace(kind, '^charged_', '') else operation end,
+          payer = case when ${hasOnlyKind} and ${chargeable} then 'operator' else payer end
         from named where call.generation_id = named.generation_id and call.key_hash = named.key_hash and not in_turn
         returning call.*
       ),

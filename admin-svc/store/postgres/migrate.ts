@@ -48,8 +48,8 @@ const pauseMs = 700;
 const pollMs = 100;
 
 /** Shorter than the first attempt for a lock. */
-const tellAfterMs = 700;
-const tellEveryMs = 10_000;
+const reportAfterMs = 700;
+const reportEveryMs = 10_000;
 
 /** @throws NewerSchemaError */
 export async function migrate(database: Kysely<Database>, log: MigrationLog = silent): Promise<void> {
@@ -120,16 +120,16 @@ function lockRefused(error: unknown): Step {
 /** Pauses before a step is retried, and logs a long wait. */
 function waiting(log: MigrationLog): (step: Step) => Promise<void> {
   let since = performance.now();
-  let tellAt = since + tellAfterMs;
+  let nextReportAt = since + reportAfterMs;
   return async (step) => {
     const now = performance.now();
     if (step === "applied" || step === "done") {
       since = now;
-      tellAt = now + tellAfterMs;
+      nextReportAt = now + reportAfterMs;
       return;
     }
-    if (now > tellAt) {
-      tellAt = now + tellEveryMs;
+    if (now > nextReportAt) {
+      nextReportAt = now + reportEveryMs;
       log.warn({ seconds: Math.round((now - since) / 1_000), for: step }, "a migration waits, and is tried again");
     }
     await delay(step === "statements" ? pauseMs : pollMs);

@@ -106,7 +106,7 @@ export interface SessionOptions {
   readonly role?: Role;
   readonly opened?: (pool: Pool) => void;
   /** Called after every statement. */
-  readonly heard?: ((event: LogEvent) => void) | undefined;
+  readonly onStatement?: ((event: LogEvent) => void) | undefined;
 }
 
 /** Opens lazily: the first query connects. `lost` is called for broken connections. */
@@ -114,7 +114,7 @@ export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
-  { role, opened, heard }: SessionOptions = {},
+  { role, opened, onStatement }: SessionOptions = {},
 ): Kysely<Database> {
   // The pool awaits this hook and closes a connection when it fails, although its types do not show it.
   const session = { onConnect: (client: ClientBase) => beginSession(client, limits, role) };
@@ -131,5 +131,5 @@ export function openDatabase(
   // The pool does not listen to a client in use, and an error event without a listener would end the process. The client's query reports the lost
   // connection.
   pool.on("connect", (client) => client.on("error", () => {}));
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), ...(heard && { log: heard }) });
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), ...(onStatement && { log: onStatement }) });
 }

@@ -13,29 +13,29 @@ const timeoutMs = 1_000;
 export interface ConfigurationParts {
   readonly admin: Client;
   readonly token: ServiceToken;
-  readonly live: Pick<LiveTurns, "askAll">;
+  readonly live: Pick<LiveTurns, "requestAll">;
   /** The changed configuration file, if this process rejected it. */
   readonly configRefusal: () => ConfigRefusal | undefined;
 }
 
 /** Leaves out processes that do not answer or are too old to know this call. */
 export async function listConfigRefusals(parts: ConfigurationParts, caller: CallOrigin): Promise<object> {
-  const asked = [askAdmin(parts, caller), askInference(parts, caller)];
-  const refusals = [parts.configRefusal(), ...(await Promise.all(asked)).flat()];
+  const requests = [requestAdmin(parts, caller), requestInference(parts, caller)];
+  const refusals = [parts.configRefusal(), ...(await Promise.all(requests)).flat()];
   return { data: refusals.flatMap((refusal) => (refusal ? [toShown(refusal)] : [])) };
 }
 
 type Refusals = readonly (ConfigRefusal | undefined)[];
 
-async function askAdmin({ admin, token }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
+async function requestAdmin({ admin, token }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
   const { findConfigRefusal: method } = SessionService.method;
-  const asking = call(admin, method, create(method.input), serviceMetadata(token, caller), timeoutMs);
-  return [await asking.then(({ refusal }) => refusal).catch(() => undefined)];
+  const response = call(admin, method, create(method.input), serviceMetadata(token, caller), timeoutMs);
+  return [await response.then(({ refusal }) => refusal).catch(() => undefined)];
 }
 
-async function askInference({ live }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
+async function requestInference({ live }: ConfigurationParts, caller: CallOrigin): Promise<Refusals> {
   const { findConfigRefusal: method } = InferenceService.method;
-  return (await live.askAll(method, create(method.input), caller)).map(({ refusal }) => refusal);
+  return (await live.requestAll(method, create(method.input), caller)).map(({ refusal }) => refusal);
 }
 
 const toShown = ({ process, refusedAtMs, problems }: ConfigRefusal): object => ({

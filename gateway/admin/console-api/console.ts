@@ -120,8 +120,8 @@ export class Console {
     if (path === "/oidc" && request.method === "POST") return await this.#beginSignIn(context);
     const secret = presentedCookie(sessionCookie, request);
     const session = await this.#find(context, person);
-    const asksForSession = path === "/session" && request.method === "GET";
-    if (asksForSession) return this.#showSession(context, session);
+    const isSessionRequest = path === "/session" && request.method === "GET";
+    if (isSessionRequest) return this.#showSession(context, session);
     if (!session) throw noSession();
     if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
     if (path === configuration && request.method === "GET") return await this.#showConfiguration(context, session);

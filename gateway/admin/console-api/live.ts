@@ -47,7 +47,7 @@ export class LiveTurns {
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
   /** Pending calls, polls aside. */
-  #asking = 0;
+  #pendingRequests = 0;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
@@ -58,7 +58,7 @@ export class LiveTurns {
     const watchers = this.#watchers.get(keyHash) ?? new Set();
     this.#watchers.set(keyHash, watchers.add(watcher));
     this.#timer ??= setInterval(() => this.#tellAll(), intervalMs);
-    void this.#tell(keyHash, [watcher]);
+    void this.#sendUpdate(keyHash, [watcher]);
     return () => {
       watchers.delete(watcher);
       if (watchers.size === 0) this.#watchers.delete(keyHash);
@@ -68,10 +68,10 @@ export class LiveTurns {
 
   /** @returns whether a process had the turn, after the first positive answer. @throws Fault when none had it and one did not answer */
   async end(generationId: string, caller: Caller): Promise<boolean> {
-    this.#asking++;
-    const answers = this.#ask(endTurn, create(endTurn.input, { generationId }), caller, endTimeoutMs);
+    this.#pendingRequests++;
+    const answers = this.#request(endTurn, create(endTurn.input, { generationId }), caller, endTimeoutMs);
     const settled = Promise.allSettled(answers).finally(() => {
-      this.#asking--;
+      this.#pendingRequests--;
       this.#rest();
     });
     if (await hasEnded(answers)) return true;
@@ -81,14 +81,14 @@ export class LiveTurns {
   }
 
   /** Calls every inference process. @returns the answers received in time */
-  async askAll<Input extends DescMessage, Output extends DescMessage>(
+  async requestAll<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
     caller: CallOrigin,
   ): Promise<MessageShape<Output>[]> {
-    this.#asking++;
-    const settled = await Promise.allSettled(this.#ask(method, request, caller, snapshotTimeoutMs));
-    this.#asking--;
+    this.#pendingRequests++;
+    const settled = await Promise.allSettled(this.#request(method, request, caller, snapshotTimeoutMs));
+    this.#pendingRequests--;
     this.#rest();
     return settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
@@ -99,18 +99,18 @@ export class LiveTurns {
   }
 
   #tellAll(): void {
-    for (const [keyHash, watchers] of this.#watchers) void this.#tell(keyHash, watchers);
+    for (const [keyHash, watchers] of this.#watchers) void this.#sendUpdate(keyHash, watchers);
   }
 
-  async #tell(keyHash: string, watchers: Iterable<Watcher>): Promise<void> {
+  async #sendUpdate(keyHash: string, watchers: Iterable<Watcher>): Promise<void> {
     const request = create(listOpenTurns.input, { limit: maxTurns });
-    const settled = await Promise.allSettled(this.#ask(listOpenTurns, request, { keyHash }, snapshotTimeoutMs));
+    const settled = await Promise.allSettled(this.#request(listOpenTurns, request, { keyHash }, snapshotTimeoutMs));
     const answers = settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
     const json = JSON.stringify(merge(answers, settled.length - answers.length));
     for (const watcher of watchers) watcher.see(json);
   }
 
-  #ask<Input extends DescMessage, Output extends DescMessage>(
+  #request<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
     caller: CallOrigin,
@@ -133,7 +133,7 @@ export class LiveTurns {
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    if (this.#asking > 0) return;
+    if (this.#pendingRequests > 0) return;
     for (const client of this.#clients.values()) client.close();
     this.#clients.clear();
   }

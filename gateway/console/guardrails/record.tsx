@@ -49,7 +49,7 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
 }
 
 function End({ guardrail, onChange, onClose }: RecordProps) {
-  const [asked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const remove = async () => {
     await unwrapAnswer(api.DELETE("/guardrails/{id}", { params: { path: { id: guardrail.id } } }));
     await onChange();
@@ -58,16 +58,16 @@ function End({ guardrail, onChange, onClose }: RecordProps) {
   };
   return (
     <section class="dialog-part">
-      <button type="button" class="button danger" onClick={() => setAsked(true)}>
+      <button type="button" class="button danger" onClick={() => setConfirming(true)}>
         Delete…
       </button>
-      {asked && (
+      {isConfirming && (
         <Confirm
           title={`Delete “${guardrail.name}”?`}
           label="Delete guardrail"
           danger
           act={remove}
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>Every key that holds it goes on without it, from the next request on.</p>
         </Confirm>

@@ -82,7 +82,7 @@ const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
   >
     {turns.map((turn) => (
       <tr key={turn.id}>
-        <Asked turn={turn} />
+        <RequestedModel turn={turn} />
         <td>
           {nameOf(turn.key_hash)}
           {turn.user !== "" && <span class="sub">{turn.user}</span>}
@@ -105,7 +105,7 @@ const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
   </Table>
 );
 
-const Asked = ({ turn: { model, requested_model: requested, provider, door } }: { turn: OpenTurn }) => (
+const RequestedModel = ({ turn: { model, requested_model: requested, provider, door } }: { turn: OpenTurn }) => (
   <th scope="row">
     {model === "" ? requested : model}
     <span class="sub">{provider === "" ? door : `${provider}, ${door}`}</span>
@@ -124,7 +124,7 @@ const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }
     <Table columns={[["Model"], ["Key"], ["Characters", "number"], ["Last seen after", "number"]]}>
       {turns.map((turn) => (
         <tr key={turn.id}>
-          <Asked turn={turn} />
+          <RequestedModel turn={turn} />
           <td>{nameOf(turn.key_hash)}</td>
           <td class="number">{formatCount(turn.text_units)}</td>
           <td class="number">{formatMilliseconds(turn.open_ms)}</td>

@@ -22,7 +22,7 @@ export function Try({ operation, caller }: TryProps) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [text, setText] = useState(() => (body ? JSON.stringify(body.example ?? {}, null, 2) : ""));
   const [answer, setAnswer] = useState<Answer>();
-  const asked = parameters.filter((parameter) => parameter.in !== "header");
+  const inputParameters = parameters.filter((parameter) => parameter.in !== "header");
   const send = async () => setAnswer(await callOperation(operation, caller, values, text));
   return (
     <section class="dialog-part">
@@ -30,7 +30,7 @@ export function Try({ operation, caller }: TryProps) {
       <p class="hint">{caller.explain(operation)}</p>
       <ActionForm label={`Send ${method}`} act={send}>
         {caller.Field && <caller.Field />}
-        {asked.map((parameter) => (
+        {inputParameters.map((parameter) => (
           <TextField
             key={parameter.name}
             label={parameter.name}

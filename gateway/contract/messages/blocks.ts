@@ -230,7 +230,7 @@ const answerBlocks: Readonly<Record<string, Shape>> = {
 
 export const answerBlock = named("MessagesAnswerBlock", orServerResult(answerBlocks));
 
-const askedBlock = named(
+const userBlock = named(
   "MessagesUserBlock",
   tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult }),
 );
@@ -238,7 +238,7 @@ const askedBlock = named(
 const says = "must be a string or an array of blocks";
 
 /** Content of messages of the user. */
-export const userContent = stringOr(inputText, array(askedBlock), says);
+export const userContent = stringOr(inputText, array(userBlock), says);
 
 /** Content of messages of the assistant. */
 export const answerContent = stringOr(inputText, array(answerBlock), says);

@@ -74,7 +74,7 @@ class AnswerMessage {
   }
 
   add(item: OutputItem): void {
-    if (item.type === "message") this.#say(item);
+    if (item.type === "message") this.#addMessage(item);
     else if (item.type === "reasoning") {
       this.#reasoning.add(item, { afterText: this.#text + this.#refusal !== "", calls: this.calls.length });
     } else if (isClientCall(item)) this.calls.push(item);
@@ -84,7 +84,7 @@ class AnswerMessage {
     }
   }
 
-  #say(item: OutputItem): void {
+  #addMessage(item: OutputItem): void {
     for (const part of contentOf(item)) {
       if (isRefusal(part)) this.#refusal += visibleText(part);
       else {

@@ -105,10 +105,10 @@ class InputWriter {
   }
 
   /** The mark of a message applies to its last part. */
-  #marked<Said extends Content | null | undefined>(
+  #marked<MessageType extends Content | null | undefined>(
     { cache_control: mark }: ChatMessage,
-    content: Said,
-  ): Said | Content {
+    content: MessageType,
+  ): MessageType | Content {
     if (!mark) return content;
     const parts = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : content;
     const last = Array.isArray(parts) ? (parts.at(-1) as ContentPart | undefined) : undefined;

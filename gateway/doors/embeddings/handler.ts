@@ -48,9 +48,10 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
     if (admission.countsTokens) meter = new TokenMeter(request);
     const metadata = serviceMetadata(parts.token, context);
     const limitMs = request.deadlineMs + graceMs;
-    const ask = () => call(parts.inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
-    const answer = await ask().catch((error: unknown) => {
-      if (error instanceof Fault && error.isUnbegun) return ask();
+    const requestEmbedding = () =>
+      call(parts.inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
+    const answer = await requestEmbedding().catch((error: unknown) => {
+      if (error instanceof Fault && error.isUnbegun) return requestEmbedding();
       throw error;
     });
     if (answer.usage) meter?.noteUsage(answer.usage);

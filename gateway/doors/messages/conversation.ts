@@ -82,7 +82,7 @@ export class Conversation {
   /** Text and a list with a single text give the same item: a client changing between them keeps the provider's cache. */
   readSystem(content: string | readonly Block[], path: string): void {
     this.#begin();
-    this.#say("system", this.#parts(content, path), path);
+    this.#addMessage("system", this.#parts(content, path), path);
     this.skip(this.#note);
   }
 
@@ -100,8 +100,9 @@ export class Conversation {
     const message = `messages.${index}`;
     const path = `${message}.content`;
     if (role === "assistant") this.#answer(content, index, path);
-    else if (role === "system" || typeof content === "string") this.#say(role, this.#parts(content, path), message);
-    else this.#ask(content, path, message);
+    else if (role === "system" || typeof content === "string")
+      this.#addMessage(role, this.#parts(content, path), message);
+    else this.#addQuestion(content, path, message);
     this.skip(this.#note);
     return this.#note;
   }
@@ -120,7 +121,7 @@ export class Conversation {
     return toParts(block, path, this.#onUnsent).map((part) => ({ part, path }));
   }
 
-  #say(role: Message["role"], content: readonly PlacedPart[], path: string): void {
+  #addMessage(role: Message["role"], content: readonly PlacedPart[], path: string): void {
     if (content.length === 0) return;
     this.#add(`{"type":"message","role":"${role}","content":${partsJson(content)}}`, path, content);
   }
@@ -130,7 +131,7 @@ export class Conversation {
     this.#note.places.push({ path, parts: content.map((part) => part.path) });
   }
 
-  #ask(blocks: readonly Block[], path: string, message: string): void {
+  #addQuestion(blocks: readonly Block[], path: string, message: string): void {
     let parts: PlacedPart[] = [];
     for (const [index, block] of blocks.entries()) {
       const at = `${path}.${index}`;
@@ -138,11 +139,11 @@ export class Conversation {
         parts.push(...this.#placed(block, at));
         continue;
       }
-      this.#say("user", parts, message);
+      this.#addMessage("user", parts, message);
       parts = [];
       this.#result(block, at);
     }
-    this.#say("user", parts, message);
+    this.#addMessage("user", parts, message);
   }
 
   /** @throws Fault INVALID_REQUEST for a result without its call */
@@ -183,10 +184,10 @@ export class Conversation {
   #answer(content: string | readonly Block[], message: number, path: string): void {
     const at = `messages.${message}`;
     if (typeof content === "string") {
-      return this.#say("assistant", [{ part: toAnswerText({ type: "text", text: content }), path }], at);
+      return this.#addMessage("assistant", [{ part: toAnswerText({ type: "text", text: content }), path }], at);
     }
     this.#results = serverResultsIn(content);
-    let said: PlacedPart[] = [];
+    let textParts: PlacedPart[] = [];
     for (const [index, block] of content.entries()) {
       const place = `${path}.${index}`;
       if (block.cache_control && block.type !== "text" && block.type !== "tool_use")
@@ -194,14 +195,14 @@ export class Conversation {
       if (isServerResult(block)) continue;
       const item = block.type === "text" ? undefined : this.#called(block, message, index);
       if (item === undefined) {
-        said.push({ part: this.#saidPart(block, place), path: place });
+        textParts.push({ part: this.#saidPart(block, place), path: place });
         continue;
       }
-      this.#say("assistant", said, at);
-      said = [];
+      this.#addMessage("assistant", textParts, at);
+      textParts = [];
       this.#add(JSON.stringify(item), place);
     }
-    this.#say("assistant", said, at);
+    this.#addMessage("assistant", textParts, at);
   }
 
   /** Citations of web pages stay with their text; document citations have no counterpart. */

@@ -96,8 +96,10 @@ function codeExecution(item: JsonObject): ServerCall {
 function mcpBlocks(item: JsonObject, id: string): readonly BlockJson[] {
   const { server_label: server, name, output, error } = item;
   const isError = error !== undefined && error !== null;
-  const told = isError ? error : output;
-  const content = [{ type: "text", text: typeof told === "string" ? told : JSON.stringify(told ?? "") }];
+  const resultText = isError ? error : output;
+  const content = [
+    { type: "text", text: typeof resultText === "string" ? resultText : JSON.stringify(resultText ?? "") },
+  ];
   return [
     {
       json: JSON.stringify({ type: "mcp_tool_use", id, name, server_name: server }),

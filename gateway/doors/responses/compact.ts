@@ -22,8 +22,8 @@ export const compactDoor: Door = {
   refersToItems: true,
   faults: responseFaults,
   read(body, members, context) {
-    const asked = withTrigger(body, members);
-    const { request, identity } = readResponse(asked, scanObject(asked, "body"), context);
+    const bodyWithTrigger = withTrigger(body, members);
+    const { request, identity } = readResponse(bodyWithTrigger, scanObject(bodyWithTrigger, "body"), context);
     if (request.stream) throw invalid("stream", "a compaction is one object, never a stream");
     const whole = () => new CompactedObject(identity);
     return { request, whole, stream: whole as never };

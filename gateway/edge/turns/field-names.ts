@@ -76,8 +76,8 @@ export function nameFaultFields(fault: Fault, names: FieldNames): Fault {
 function nameIssue(issue: unknown, names: FieldNames): unknown {
   if (!isObject(issue) || typeof issue["path"] !== "string") return issue;
   const { path, message } = issue;
-  const said = typeof message === "string" ? { message: nameIn(message, path, names) } : {};
-  return { ...issue, path: nameField(path, names), ...said };
+  const messageField = typeof message === "string" ? { message: nameIn(message, path, names) } : {};
+  return { ...issue, path: nameField(path, names), ...messageField };
 }
 
 const mentioned = /(?<![\w.])(?:input|tools)\.\d+(?:\.\w+)*/g;

@@ -14,7 +14,7 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
-import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
+import { type TurnFacts, requestedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 
 /** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
 const maxWaiting = 1_000;
@@ -118,7 +118,7 @@ function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): Turn
     durationMs,
     door: turn.door,
     operation: turnOperation(turn.door),
-    model: request ? askedModel(request.model, request.models) : "",
+    model: request ? requestedModel(request.model, request.models) : "",
     outcome: TurnOutcome.REFUSED,
     httpStatus: fault.status,
     errorType: fault.errorType,

@@ -135,7 +135,7 @@ export class RepeatedArray<Note extends ElementNote> {
     const tail = this.#text + after;
     const same = head.length + tail.length === 1 ? this.#writtenBefore() : undefined;
     if (same) return same;
-    const written = this.known === 0 ? Buffer.from(head + tail) : this.#joined(head, tail);
+    const written = this.known === 0 ? Buffer.from(head + tail) : this.#joinParts(head, tail);
     if (written.length === 1) return Buffer.from("[]");
     written[written.length - 1] = closeBracket;
     if (this.#notes.length > 0) this.#remember(written, Buffer.byteLength(head));
@@ -150,14 +150,14 @@ export class RepeatedArray<Note extends ElementNote> {
     return isWhole ? first.bytes : undefined;
   }
 
-  #joined(head: string, tail: string): Buffer {
+  #joinParts(head: string, tail: string): Buffer {
     const headBytes = Buffer.byteLength(head);
     const knownBytes = this.#knownBytes();
-    const joined = Buffer.allocUnsafe(headBytes + knownBytes + Buffer.byteLength(tail));
-    joined.write(head);
-    this.#copyKnown(joined, headBytes);
-    joined.write(tail, headBytes + knownBytes);
-    return joined;
+    const buffer = Buffer.allocUnsafe(headBytes + knownBytes + Buffer.byteLength(tail));
+    buffer.write(head);
+    this.#copyKnown(buffer, headBytes);
+    buffer.write(tail, headBytes + knownBytes);
+    return buffer;
   }
 
   #knownBytes(): number {

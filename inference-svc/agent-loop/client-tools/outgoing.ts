@@ -16,14 +16,14 @@ type Replacements = ReadonlyMap<HostedTool, Tool>;
 const none: Replacements = new Map();
 
 interface EndpointKit {
-  readonly telling: DialectSupport;
+  readonly dialects: DialectSupport;
 }
 
 /** Must be the first layer of an endpoint: the layers after it then see the tools as sent to the provider. */
 export const clientToolsLayer = {
   id: "client-tools",
-  layer: (endpoint: Endpoint, { telling }: EndpointKit): Layer => {
-    const takes = takenBy(endpoint, telling);
+  layer: (endpoint: Endpoint, { dialects }: EndpointKit): Layer => {
+    const takes = takenBy(endpoint, dialects);
     return requestLayer((request, scope) => {
       const sent = replaceClientTools(request, takes);
       scope.state.get(clientFunctions).areSent = hasClientFunctions(request, sent);

@@ -133,7 +133,7 @@ export class CallRunner {
         argumentsJson: call.argumentsJson.trim() || "{}",
         signal: abort,
         input,
-        tell: relay.push.bind(relay),
+        sendProgress: relay.push.bind(relay),
       };
       return await Promise.race([resume?.(within) ?? open.run(args, within), over]);
     } finally {

@@ -28,7 +28,7 @@ import { listSources } from "./source-lists.ts";
 
 export interface LoopParts extends SourceParts {
   /** Scans the joined texts of several answers of the model. */
-  readonly joinedGate: Layer;
+  readonly joinedTextGate: Layer;
   /** The input guardrails: they scan tool outputs before the model reads them. */
   readonly guards: readonly Layer[];
   /** The output guardrails: they scan tool items before the client gets them. */
@@ -53,7 +53,7 @@ export const serverTools =
       return request.stream ? holdUntilCommit(answer) : new CollectedAnswer(answer);
     };
     // Each answer of the model has passed the guardrails by itself, but clients join the texts of all answers.
-    return parts.joinedGate(turns)(request, scope);
+    return parts.joinedTextGate(turns)(request, scope);
   };
 
 /** Why the loop stopped. */
@@ -87,13 +87,13 @@ class Loop {
   #allowed: readonly CalledTool[] = [];
 
   /** @param asked the client's request */
-  constructor(parts: LoopParts, next: Turn, toolbox: Toolbox, asked: TurnRequest, scope: Scope) {
+  constructor(parts: LoopParts, next: Turn, toolbox: Toolbox, original: TurnRequest, scope: Scope) {
     this.#parts = parts;
     this.#next = next;
     this.#toolbox = toolbox;
     this.#scope = scope;
-    this.#stream = asked.stream;
-    this.#limits = new Limits(asked, scope, (request) => parts.inputCost(request, scope));
+    this.#stream = original.stream;
+    this.#limits = new Limits(original, scope, (request) => parts.inputCost(request, scope));
     this.#runner = new CallRunner(scope, parts.log);
   }
 
@@ -105,7 +105,7 @@ class Loop {
         yield batch;
       }
     } catch (error) {
-      this.#tell("failed");
+      this.#recordStage("failed");
       const fault = this.#committed || this.#hasEffect ? toFinalFault(error) : error;
       const end = this.#committed ? blockedEndEvent(fault, this.#scope.trace.usage) : undefined;
       if (end === undefined) throw fault;
@@ -117,9 +117,9 @@ class Loop {
 
   async *#all(): AsyncGenerator<Batch> {
     if (this.#toolbox.sources.entries.length > 0) {
-      const asked = { request: this.#toolbox.declared, scope: this.#scope };
+      const occasion = { request: this.#toolbox.declared, scope: this.#scope };
       const parts = { ...this.#parts, numbers: this.#numbers };
-      ({ toolbox: this.#toolbox, allowed: this.#allowed } = yield* listSources(this.#toolbox, asked, parts));
+      ({ toolbox: this.#toolbox, allowed: this.#allowed } = yield* listSources(this.#toolbox, occasion, parts));
     }
     yield* this.#turns();
   }
@@ -128,7 +128,7 @@ class Loop {
     const resumed = new CallResults();
     yield* this.#resume(resumed);
     if (resumed.waitsFor.length > 0) {
-      this.#tell("client_calls");
+      this.#recordStage("client_calls");
       yield this.#endFor(resumed, { status: "completed", serviceTier: "default" });
       return;
     }
@@ -137,14 +137,14 @@ class Loop {
     let stop: StopReason | undefined;
     for (let isFirst = true; ; isFirst = false) {
       const answer = new ModelAnswer(this.#callable, this.#numbers, { isFirst, model });
-      yield* this.#hear(answer, request, isFirst);
+      yield* this.#readAnswer(answer, request, isFirst);
       const { outcome } = answer;
       if (outcome === undefined) return;
       const step = yield* this.#act(answer, request, stop === undefined && outcome.status !== "incomplete");
       const following = this.#toolbox.loading(after(request, answer, step.ran), step.ran.loads);
       const reason = step.isLast ? undefined : this.#limits.after(madeIn(answer), step.ran.completed === 0, following);
       if (step.isOver) {
-        this.#tell(step.handsOver ?? stop ?? endingOf(answer, outcome));
+        this.#recordStage(step.handsOver ?? stop ?? endingOf(answer, outcome));
         this.#scope.state.get(stoppedConversation).items = following.input;
         yield [...answer.rest(), ...this.#endFor(step.ran, outcome)];
         return;
@@ -155,7 +155,7 @@ class Loop {
     }
   }
 
-  async *#hear(answer: ModelAnswer, request: TurnRequest, isFirst: boolean): AsyncGenerator<Batch> {
+  async *#readAnswer(answer: ModelAnswer, request: TurnRequest, isFirst: boolean): AsyncGenerator<Batch> {
     for await (const batch of this.#next(request, isFirst ? this.#scope : this.#scopeOnceMore)) {
       const shown = answer.take(batch);
       if (shown.length > 0) yield shown;
@@ -169,14 +169,14 @@ class Loop {
   async *#act(answer: ModelAnswer, request: TurnRequest, mayFollow: boolean): AsyncGenerator<Batch, Step> {
     const rejections = mayFollow ? answer.rejections() : undefined;
     const isLast = !mayFollow || (answer.calls.length === 0 && rejections === undefined);
-    const waiting = answer.calls.filter(({ offer }) => offer.open.asks !== undefined);
-    const running = answer.calls.filter(({ offer }) => offer.open.asks === undefined);
+    const waiting = answer.calls.filter(({ offer }) => offer.open.toApprovalRequest !== undefined);
+    const running = answer.calls.filter(({ offer }) => offer.open.toApprovalRequest === undefined);
     const ran = new CallResults();
     if (!isLast) yield* this.#run(running, [...request.input, ...answer.items], ran);
-    if (rejections) this.#reject([...rejections, ...waiting.map(notAskedFor)], ran);
-    const isAsking = !isLast && waiting.length > 0 && rejections === undefined;
-    if (isAsking) yield* this.#ask(waiting);
-    const handsOver = isAsking ? "approval" : ran.waitsFor.length > 0 ? "client_calls" : undefined;
+    if (rejections) this.#reject([...rejections, ...waiting.map(toSkippedOutput)], ran);
+    const needsApproval = !isLast && waiting.length > 0 && rejections === undefined;
+    if (needsApproval) yield* this.#requestApproval(waiting);
+    const handsOver = needsApproval ? "approval" : ran.waitsFor.length > 0 ? "client_calls" : undefined;
     const isForClient = answer.functions.length > 0 && rejections === undefined;
     return { ran, isLast, handsOver, isOver: isLast || isForClient || handsOver !== undefined };
   }
@@ -201,15 +201,15 @@ class Loop {
   }
 
   /** Requests the client's approval for these calls. */
-  async *#ask(calls: readonly CalledTool[]): AsyncGenerator<Batch> {
+  async *#requestApproval(calls: readonly CalledTool[]): AsyncGenerator<Batch> {
     for (const { offer, argumentsJson } of calls) {
-      const asked = offer.open.asks?.(argumentsJson.trim() || "{}");
-      if (asked === undefined) continue;
+      const approval = offer.open.toApprovalRequest?.(argumentsJson.trim() || "{}");
+      if (approval === undefined) continue;
       yield await this.#items.whole({
-        type: asked.type,
-        id: newId(asked.idPrefix),
+        type: approval.type,
+        id: newId(approval.idPrefix),
         status: "completed",
-        ...asked.fields,
+        ...approval.fields,
       });
     }
   }
@@ -239,7 +239,7 @@ class Loop {
   }
 
   /** Adds the tools stage to the receipt. Must run before the end event serializes it. */
-  #tell(ending: Ending): void {
+  #recordStage(ending: Ending): void {
     if (this.#toolbox.offers.size === 0 && this.#rejectedCalls === 0) return;
     this.#scope.trace.stages.push(
       buildToolsStage(this.#toolbox.offers, this.#limits.steps, ending, this.#rejectedCalls),
@@ -247,7 +247,7 @@ class Loop {
   }
 }
 
-const notAskedFor = ({ callId }: CalledTool): InputItem => callOutput(callId, errorOutput(skippedCallOutput));
+const toSkippedOutput = ({ callId }: CalledTool): InputItem => callOutput(callId, errorOutput(skippedCallOutput));
 
 const madeIn = ({ calls, functions }: ModelAnswer) => ({ offers: calls.map(({ offer }) => offer), functions });
 

@@ -210,7 +210,7 @@ export class ModelAnswer {
     if (ended === undefined) return;
     this.#ended = undefined;
     const { item } = ended;
-    const isSaid = item["phase"] !== undefined && item["phase"] !== null;
-    shown.push(isCommentary && !isSaid ? { ...ended, item: { ...item, phase: "commentary" } } : ended);
+    const hasPhase = item["phase"] !== undefined && item["phase"] !== null;
+    shown.push(isCommentary && !hasPhase ? { ...ended, item: { ...item, phase: "commentary" } } : ended);
   }
 }

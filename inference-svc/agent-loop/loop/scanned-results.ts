@@ -25,9 +25,9 @@ export async function scanItem(
   gates: readonly Layer[],
   { request, scope }: Occasion,
 ): Promise<OutputItem> {
-  const said: Turn = () => new WholeAnswer(saying(whole));
+  const scannedTurn: Turn = () => new WholeAnswer(saying(whole));
   let shown = whole;
-  for await (const batch of compose(gates, said)(request, scope)) {
+  for await (const batch of compose(gates, scannedTurn)(request, scope)) {
     for (const event of batch) if (event.type === "item.end") shown = event.item;
   }
   return shown;

@@ -36,41 +36,41 @@ interface SourceListParts extends SourceParts {
  */
 export async function* listSources(
   toolbox: Toolbox,
-  asked: Occasion,
+  occasion: Occasion,
   parts: SourceListParts,
 ): AsyncGenerator<Batch, { readonly toolbox: Toolbox; readonly allowed: readonly CalledTool[] }> {
-  const lists = new SourceLists(toolbox.sources, asked, parts);
-  yield* lists.tell();
-  const opened = Toolbox.of(asked.request, asked.scope, parts, await lists.scanned()) ?? toolbox;
+  const lists = new SourceLists(toolbox.sources, occasion, parts);
+  yield* lists.announce();
+  const opened = Toolbox.of(occasion.request, occasion.scope, parts, await lists.scanned()) ?? toolbox;
   return { toolbox: opened, allowed: await lists.checked(opened.allowed) };
 }
 
 class SourceLists {
   readonly #sources: RequestSources;
-  readonly #asked: Occasion;
+  readonly #occasion: Occasion;
   readonly #parts: SourceListParts;
   readonly #tools = new Map<HostedTool, readonly SourceTool[]>();
 
-  constructor(sources: RequestSources, asked: Occasion, parts: SourceListParts) {
+  constructor(sources: RequestSources, occasion: Occasion, parts: SourceListParts) {
     this.#sources = sources;
-    this.#asked = asked;
+    this.#occasion = occasion;
     this.#parts = parts;
   }
 
   /** Lists all services concurrently, and yields their items in request order. @throws Fault when the turn is over */
-  async *tell(): AsyncGenerator<Batch> {
-    const { scope, request } = this.#asked;
+  async *announce(): AsyncGenerator<Batch> {
+    const { scope, request } = this.#occasion;
     const lists = this.#sources.entries.map(({ open }) => open.list(scope.signal));
     // The lists are awaited in order, and a later one may fail before it is awaited.
     for (const list of lists) list.catch(() => {});
     let room = maxTools;
     for (const [index, entry] of this.#sources.entries.entries()) {
-      const asked = lists[index] as Promise<SourceList>;
+      const pendingList = lists[index] as Promise<SourceList>;
       const { listing } = entry.open;
       const id = newId(listing?.idPrefix ?? "");
       const number = listing ? this.#parts.numbers.take() : 0;
       if (listing && request.stream) yield beginning(listing, number, id);
-      const list = within(room, entry.open, await asked);
+      const list = within(room, entry.open, await pendingList);
       // Counted twice: for the tools, and for the client's item with their list.
       scope.held.grow(2 * JSON.stringify(list.item).length);
       room -= list.tools.length;
@@ -85,9 +85,11 @@ class SourceLists {
     const item = await scanItem(
       { type, id, status: list.hasFailed ? "incomplete" : "completed", ...list.item },
       gates,
-      this.#asked,
+      this.#occasion,
     );
-    const events = this.#asked.request.stream ? end(list.hasFailed).map((event) => toNativeEvent(number, event)) : [];
+    const events = this.#occasion.request.stream
+      ? end(list.hasFailed).map((event) => toNativeEvent(number, event))
+      : [];
     return [...events, { type: "item.end", index: number, item }];
   }
 
@@ -106,14 +108,14 @@ class SourceLists {
 
   async #scan(tools: readonly FunctionTool[]): Promise<readonly FunctionTool[]> {
     const { guards } = this.#parts;
-    const { models, stream, provider } = this.#asked.request;
+    const { models, stream, provider } = this.#occasion.request;
     let scanned: TurnRequest["tools"] = tools;
     const last = compose(guards, (request) => {
       scanned = request.tools;
       return new WholeAnswer([]);
     });
     const request = bareRequest({ models, stream, tools, input: [], ...(provider && { provider }) });
-    await readToEnd(last(request, this.#asked.scope));
+    await readToEnd(last(request, this.#occasion.scope));
     return scanned as readonly FunctionTool[];
   }
 
@@ -124,7 +126,7 @@ class SourceLists {
     for (const { argumentsJson, ...call } of allowed) {
       const { callId, offer } = call;
       const item = { type: "function_call", id: callId, call_id: callId, name: offer.name, arguments: argumentsJson };
-      const shown = await scanItem(item, gates, this.#asked);
+      const shown = await scanItem(item, gates, this.#occasion);
       calls.push({ ...call, argumentsJson: String(shown["arguments"]) });
     }
     return calls;

@@ -10,7 +10,7 @@ import { calmWaitingTurns } from "@sluice/proto/lib/load/pressure.js";
 import { measureOpenMessage } from "@sluice/proto/lib/lane/outbox.js";
 
 /** Maximum unacknowledged turns: long turns must not keep the gateway in a state of overload. */
-const maxUntold = calmWaitingTurns;
+const maxUnacknowledged = calmWaitingTurns;
 /** A larger request is acknowledged at once: a gateway then keeps at most half a megabyte in memory per lane. */
 const maxLateBytes = 32 * 1024;
 
@@ -21,35 +21,35 @@ export interface AcceptedTurn {
   readonly mayBeLate: boolean;
   readonly isBegun: boolean;
   /** Whether the gateway has an acknowledgement (any frame of the turn), or needs none because it has cancelled the turn. */
-  readonly isTold: boolean;
+  readonly isAcknowledged: boolean;
   /** Sends a frame without events. */
-  tellAccepted(): void;
+  acknowledge(): void;
 }
 
 export class LateAcceptances {
-  #untold: AcceptedTurn[] = [];
+  #unacknowledged: AcceptedTurn[] = [];
 
   /** Adds a turn when it is opened. */
   add(turn: AcceptedTurn): void {
-    this.#untold.push(turn);
-    if (this.#isFull()) this.#forgetTold();
+    this.#unacknowledged.push(turn);
+    if (this.#isFull()) this.#dropAcknowledged();
   }
 
   /** Called when a turn was begun. */
   note(turn: AcceptedTurn): void {
-    if (!turn.mayBeLate) return turn.tellAccepted();
+    if (!turn.mayBeLate) return turn.acknowledge();
     if (!this.#isFull()) return;
-    this.#forgetTold();
+    this.#dropAcknowledged();
     if (!this.#isFull()) return;
-    for (const each of this.#untold) if (each.isBegun) each.tellAccepted();
-    this.#forgetTold();
+    for (const each of this.#unacknowledged) if (each.isBegun) each.acknowledge();
+    this.#dropAcknowledged();
   }
 
   #isFull(): boolean {
-    return this.#untold.length >= maxUntold;
+    return this.#unacknowledged.length >= maxUnacknowledged;
   }
 
-  #forgetTold(): void {
-    this.#untold = this.#untold.filter(({ isTold }) => !isTold);
+  #dropAcknowledged(): void {
+    this.#unacknowledged = this.#unacknowledged.filter(({ isAcknowledged }) => !isAcknowledged);
   }
 }

@@ -44,11 +44,11 @@ export class LocalSession implements Link {
 
   #open(): void {
     if (this.#isClosed) return;
-    this.#lane = this.#deps.openLane({ write: (message) => this.#tell(message) });
+    this.#lane = this.#deps.openLane({ write: (message) => this.#send(message) });
   }
 
   /** Each turn's credit bounds the data not yet passed on by the gateway: there is no reason to pause. */
-  #tell(message: SessionResponse): boolean {
+  #send(message: SessionResponse): boolean {
     if (this.#isClosed) return true;
     this.#deps.beforeSending();
     try {

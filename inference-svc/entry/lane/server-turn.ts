@@ -62,7 +62,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   readonly mayBeLate: boolean;
   readonly keyHash: string;
   isBegun = false;
-  isTold = false;
+  isAcknowledged = false;
 
   constructor(lane: FrameCarrier, id: number, open: Open) {
     this.#lane = lane;
@@ -83,7 +83,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     this.#lane.acceptances.note(this);
   }
 
-  tellAccepted(): void {
+  acknowledge(): void {
     this.#push({ case: "batch", value: { $typeName: "sluice.inference.v1.Batch", events: [], cost: 0 } }, 8, false);
   }
 
@@ -128,7 +128,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   }
 
   cancel(reason: unknown): void {
-    this.isTold = true;
+    this.isAcknowledged = true;
     this.#abort.abort(reason);
     this.#wake();
   }
@@ -139,7 +139,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   }
 
   #push(frame: ServerFrame["frame"], bytes: number, last: boolean): void {
-    this.isTold = true;
+    this.isAcknowledged = true;
     this.#lane.push(
       this.#id,
       this,

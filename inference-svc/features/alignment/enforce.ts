@@ -46,7 +46,7 @@ export const enforceLayer =
 async function* withheld(
   first: StoppableAnswer,
   turn: AlignedTurn,
-  ask: (item: ReturnType<typeof rewriteItem>) => StoppableAnswer,
+  retryWith: (item: ReturnType<typeof rewriteItem>) => StoppableAnswer,
 ): AsyncGenerator<Batch> {
   const { settings, evaluator, evaluated, request, scope } = turn;
   const { trace } = scope;
@@ -67,7 +67,7 @@ async function* withheld(
       return;
     }
     if (isLast) throw alignmentBlockedFault(trace, evaluation, held.items);
-    answer = ask(rewriteItem(message, settings.rules, brokenRules(evaluation)));
+    answer = retryWith(rewriteItem(message, settings.rules, brokenRules(evaluation)));
   }
 }
 

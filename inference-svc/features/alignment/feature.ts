@@ -130,13 +130,13 @@ function evaluatedOf(
   { spending, spentMs }: Spent,
 ): Evaluated {
   const localRules = rules.flatMap(({ local }, index) => (local ? [index] : []));
-  const isAsked = judge !== undefined && rules.some(({ local }) => !local?.isTotal);
+  const isRequested = judge !== undefined && rules.some(({ local }) => !local?.isTotal);
   return {
     mode,
     rules: rules.length,
     localRules,
-    engines: [...(localRules.length > 0 ? ["local"] : []), ...(isAsked ? [`judge:${judge.model}`] : [])],
-    calibration: isAsked ? judge.calibration : undefined,
+    engines: [...(localRules.length > 0 ? ["local"] : []), ...(isRequested ? [`judge:${judge.model}`] : [])],
+    calibration: isRequested ? judge.calibration : undefined,
     costPico: spending.pico,
     spentMs,
   };

@@ -54,8 +54,8 @@ export function toMessage(items: readonly OutputItem[]): Message {
 
 /** All parts as one text, in order. Undefined when there is none. */
 function together(texts: readonly unknown[]): string | undefined {
-  const said = texts.filter((text) => typeof text === "string");
-  return said.length === 0 ? undefined : said.join("");
+  const strings = texts.filter((text) => typeof text === "string");
+  return strings.length === 0 ? undefined : strings.join("");
 }
 
 /** Members of a call without content: item type, ids, status and name. */

@@ -27,13 +27,13 @@ export const compaction: Feature = {
     (next) =>
     (request, scope) => {
       const owner = scope.caller.workspaceId;
-      const told = withSummaries(request, seal, owner);
-      const input = beforeTrigger(told.input);
-      if (input === undefined) return next(told, scope);
+      const withoutSeals = withSummaries(request, seal, owner);
+      const input = beforeTrigger(withoutSeals.input);
+      if (input === undefined) return next(withoutSeals, scope);
       const maxOutputTokens = compactor?.max_output_tokens ?? defaultMaxOutputTokens;
-      const asking = toSummaryRequest({ ...told, input }, compactor?.model, maxOutputTokens);
+      const summaryRequest = toSummaryRequest({ ...withoutSeals, input }, compactor?.model, maxOutputTokens);
       const sealed = (summary: string) => seal.seal({ summary, said: userMessageTexts(input) }, owner);
-      return toGeneratedAnswer(compacted(next(asking, scope), sealed));
+      return toGeneratedAnswer(compacted(next(summaryRequest, scope), sealed));
     },
 };
 

@@ -35,7 +35,7 @@ export function* compress(input: readonly InputItem[], measure: CompressionTarge
   if (before <= target) return undefined;
   const state = new State(input, fixedTokens, tokensOf);
   const { units } = state.grouped;
-  const first = units.find(({ isAsked }) => isAsked);
+  const first = units.find(({ isUserRequest }) => isUserRequest);
   // Removed items are not read again: a window holds few of a million items.
   let taken: Unit[] = [];
   for (const [index, unit] of units.entries()) {
@@ -43,12 +43,13 @@ export function* compress(input: readonly InputItem[], measure: CompressionTarge
     taken.push(unit);
     if (state.total <= target) continue;
     // An agent takes many turns over one question, and they make no sense without it.
-    const asked = taken.findLast(({ isAsked }) => isAsked);
-    const free = taken.slice(0, -2).filter((each) => each !== first && each !== asked);
+    const lastUserRequest = taken.findLast(({ isUserRequest }) => isUserRequest);
+    const free = taken.slice(0, -2).filter((each) => each !== first && each !== lastUserRequest);
     // A single unit has no later turns to share a prefix with.
     const goal = index === 0 ? target : Math.floor(target * leftShare);
     // Earlier turns can be removed whole; the questions that stay cannot, and are cut.
-    const cuttable = index === units.length - 1 ? taken : taken.filter((each) => each === first || each === asked);
+    const cuttable =
+      index === units.length - 1 ? taken : taken.filter((each) => each === first || each === lastUserRequest);
     for (const step of steps) if (state.total > goal) yield* step(state, { taken, free, cuttable, goal });
     taken = taken.filter((each) => state.has(each));
     yield;

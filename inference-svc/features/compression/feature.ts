@@ -22,13 +22,13 @@ export const contextCompression: EndpointFeature = {
   layer: (endpoint) => (next) => (request, scope) =>
     // Internal calls by the operator's roles already have an input that fits.
     isCompressed(request, endpoint) && !hasPurpose(scope)
-      ? toDeferredAnswer(asked(request, endpoint, scope, next))
+      ? toDeferredAnswer(answerCompressed(request, endpoint, scope, next))
       : next(request, scope),
 };
 
 const hasPurpose = ({ operation }: Scope): boolean => (purposes as readonly string[]).includes(operation);
 
-async function asked(request: TurnRequest, endpoint: Endpoint, scope: Scope, next: Turn): Promise<Answer> {
+async function answerCompressed(request: TurnRequest, endpoint: Endpoint, scope: Scope, next: Turn): Promise<Answer> {
   const fitting = await fitted(request, endpoint, scope);
   note(scope, fitting.stage);
   return next(fitting.request, scope);

@@ -56,9 +56,9 @@ export function withoutMedia(item: InputItem): InputItem {
   if (field === undefined || !Array.isArray(value)) return item;
   const nameOf = (part: unknown) => (isObject(part) ? media[String(part["type"])] : undefined);
   if (!value.some(nameOf)) return item;
-  const told = value.map((part: unknown) => {
+  const parts = value.map((part: unknown) => {
     const name = nameOf(part);
     return name === undefined ? part : { type: "input_text", text: `[${name} omitted]` };
   });
-  return { ...item, [field]: told };
+  return { ...item, [field]: parts };
 }

@@ -6,7 +6,7 @@ export interface Unit {
   /** Indices of the items, ascending. */
   readonly indices: number[];
   /** Set for messages of the user. */
-  readonly isAsked: boolean;
+  readonly isUserRequest: boolean;
 }
 
 export interface GroupedUnits {
@@ -50,14 +50,14 @@ export function groupUnits(items: readonly InputItem[]): GroupedUnits {
       if (item.type !== "item_reference") current = undefined;
       continue;
     }
-    const isAsked = (item.type === "message" && item.role !== "assistant") || item.type === "agent_message";
-    if (current === undefined || isAsked) {
-      current = { indices: [], isAsked };
+    const isUserRequest = (item.type === "message" && item.role !== "assistant") || item.type === "agent_message";
+    if (current === undefined || isUserRequest) {
+      current = { indices: [], isUserRequest };
       units.push(current);
     }
     current.indices.push(index);
     note(item, current, owners);
-    if (isAsked) current = undefined;
+    if (isUserRequest) current = undefined;
   }
   return { units, pinned };
 }

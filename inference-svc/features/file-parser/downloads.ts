@@ -57,9 +57,9 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
   });
 
 /** Whether an endpoint accepts the files by URL. Exclusions are recorded again by the deciding layer. */
-function isServed(request: TurnRequest, scope: Scope, { router, told }: DryKit): boolean {
+function isServed(request: TurnRequest, scope: Scope, { router, toProviderRequest }: DryKit): boolean {
   try {
-    router.findCandidates(told(request, scope), scope);
+    router.findCandidates(toProviderRequest(request, scope), scope);
     return true;
   } catch {
     return false;

@@ -65,7 +65,7 @@ async function findScanned(request: TurnRequest, scope: Scope, kit: DryKit): Pro
   const isPdf = (file: FilePart) => findFileKind(file) === "pdf";
   if (engine === "ocr") return findFiles(request.input).filter(isPdf);
   if (engine !== undefined) return [];
-  const [first] = kit.router.route(kit.told(request, scope), scope);
+  const [first] = kit.router.route(kit.toProviderRequest(request, scope), scope);
   const sent = first && findFilesSentAsText(first, request, kit.dialects);
   if (sent === undefined || "problem" in sent) return [];
   const scanned: FilePart[] = [];
@@ -105,7 +105,7 @@ class Transcriber {
     this.#role = role;
     this.#kit = kit;
     this.#client = new JudgeClient({
-      turn: kit.ask,
+      turn: kit.callModel,
       // Disabled: TextCache caches the texts, bounded by their characters.
       settings: { ...role, cache_ttl_s: 0 },
       read: (reply) => transcribed(reply, role.max_output_tokens * charactersPerToken),
@@ -121,7 +121,7 @@ class Transcriber {
       .update(dataOf(file))
       .digest("base64");
     const before = this.#cache.find(key);
-    const found = before ?? (await this.#ask(file, key, { request, scope, spent: spending.note }));
+    const found = before ?? (await this.#transcribe(file, key, { request, scope, spent: spending.note }));
     this.#cache.note(key, found);
     const { text, truncated, pages } = found;
     const counted = pages !== undefined && { pages };
@@ -151,7 +151,11 @@ class Transcriber {
     return read;
   }
 
-  async #ask(file: FilePart, key: string, context: Parameters<JudgeClient<Transcript>["get"]>[2]): Promise<Transcript> {
+  async #transcribe(
+    file: FilePart,
+    key: string,
+    context: Parameters<JudgeClient<Transcript>["get"]>[2],
+  ): Promise<Transcript> {
     const pages = await countPages(file, context.scope, this.#kit);
     const maxPages = pages && Math.min(pages, this.#role.max_pages);
     try {
@@ -187,11 +191,11 @@ class Transcriber {
 
 /** Undefined for an empty answer, unless the provider counted the pages it found empty. */
 function transcribed({ text, isCut, pages }: Reply, maxCharacters: number): Transcript | undefined {
-  const said = text.trim();
-  if (said === "" && pages === undefined) return undefined;
+  const trimmed = text.trim();
+  if (trimmed === "" && pages === undefined) return undefined;
   const isLong = text.length > maxCharacters;
   return {
-    text: said === "EMPTY" ? "" : text.slice(0, maxCharacters),
+    text: trimmed === "EMPTY" ? "" : text.slice(0, maxCharacters),
     truncated: isCut || isLong,
     ...(pages !== undefined && { pages }),
   };

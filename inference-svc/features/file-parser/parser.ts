@@ -38,16 +38,21 @@ export const parserEngines: Feature = {
 export const fileParser: EndpointFeature = {
   id: "file-parser",
   layer:
-    (endpoint, { files: reader, telling }) =>
+    (endpoint, { files: reader, dialects }) =>
     (next) =>
     (request, scope) =>
       hasParsedFiles(request)
-        ? toDeferredAnswer(asked(request, endpoint, { reader, telling, scope }, next))
+        ? toDeferredAnswer(answerWithTexts(request, endpoint, { reader, dialects, scope }, next))
         : next(request, scope),
 };
 
-async function asked(request: TurnRequest, endpoint: Endpoint, parsing: Parsing, next: Turn): Promise<Answer> {
-  const { request: told, stages, texts } = await parsed(request, endpoint, parsing);
+async function answerWithTexts(
+  request: TurnRequest,
+  endpoint: Endpoint,
+  parsing: Parsing,
+  next: Turn,
+): Promise<Answer> {
+  const { request: parsedRequest, stages, texts } = await parsed(request, endpoint, parsing);
   const { trace } = parsing.scope;
   // A retry must not add the same stage again.
   const isNew = (stage: Stage) =>
@@ -57,7 +62,7 @@ async function asked(request: TurnRequest, endpoint: Endpoint, parsing: Parsing,
     );
   trace.stages.push(...stages.filter(isNew));
   return withExplainedFailure(
-    () => next(told, parsing.scope),
+    () => next(parsedRequest, parsing.scope),
     (error) => annotated(error, texts),
   );
 }
@@ -86,7 +91,7 @@ const nameOf = ({ filename }: Readonly<Record<string, unknown>>): string =>
 interface Parsing {
   readonly reader: FileReader;
   /** The dialects, to decide whether an endpoint accepts a file. */
-  readonly telling: DialectSupport;
+  readonly dialects: DialectSupport;
   readonly scope: Scope;
 }
 
@@ -101,15 +106,15 @@ interface Parsed {
 /** The request for the endpoint. @throws Fault INVALID_REQUEST for an unreadable file */
 async function parsed(request: TurnRequest, endpoint: Endpoint, parsing: Parsing): Promise<Parsed> {
   if (!hasParsedFiles(request)) return { request, texts: [], stages: [] };
-  const told = findFilesSentAsText(endpoint, request, parsing.telling);
-  if ("problem" in told) throw invalid(told.problem.path, told.problem.message);
+  const selection = findFilesSentAsText(endpoint, request, parsing.dialects);
+  if ("problem" in selection) throw invalid(selection.problem.path, selection.problem.message);
   const texts = new Map<FilePart, FileText>();
-  for (const file of told.files) {
+  for (const file of selection.files) {
     const known = request.files?.get(file.part);
     texts.set(file, known ?? new FileText(file, await read(file, parsing)));
   }
   return {
-    request: replaceFilesWithText(request, told.files, (file) => saidOf(texts.get(file) as FileText)),
+    request: replaceFilesWithText(request, selection.files, (file) => toFileText(texts.get(file) as FileText)),
     texts: [...texts.values()],
     stages: [...texts.values()].map(stageOf),
   };
@@ -127,7 +132,7 @@ async function read(file: FilePart, { reader, scope }: Parsing): ReturnType<File
 }
 
 /** The text between markers with the client's file name. */
-function saidOf({ file: { part }, reading, text }: FileText): string {
+function toFileText({ file: { part }, reading, text }: FileText): string {
   const name = nameOf(part) === "" ? "" : ` ${nameOf(part)}`;
   const pages = reading.pages === undefined ? "" : `, ${reading.pages} ${reading.pages === 1 ? "page" : "pages"}`;
   const end = reading.truncated ? "\n[the rest is left out]" : "";

@@ -55,7 +55,7 @@ export const filesTool = (reader: FileReader): ServerTool => ({
     return {
       description,
       arguments: args,
-      told: (asked) => withNames(asked, held),
+      adaptRequest: (original) => withNames(original, held),
       run: (wanted, call) => operations.run(wanted, call),
       recall,
     };
@@ -181,9 +181,9 @@ function placesOf(query: string, text: string, most: number): readonly number[] 
 const wrapped = (intro: string, text: string): string => wrapAsData(intro, [text], deriveMark(intro, text));
 
 function recall({ operation, file_id: id, error }: InputItem): RestoredCall {
-  const said = {
+  const itemFields = {
     operation: typeof operation === "string" ? operation : "list",
     ...(typeof id === "string" && { file_id: id }),
   };
-  return { args: said, output: typeof error === "string" ? errorOutput(error) : resultNotStored };
+  return { args: itemFields, output: typeof error === "string" ? errorOutput(error) : resultNotStored };
 }

@@ -65,11 +65,11 @@ export type AnalystParts = PanelParts & {
 /** Undefined when there is none: the answers are then used without it. @throws Fault when the turn is over */
 export async function analyseAnswers(
   answers: readonly PanelAnswer[],
-  asker: PartCaller,
+  caller: PartCaller,
   parts: AnalystParts,
 ): Promise<Analysis | undefined> {
-  const { request, scope } = asker;
-  const { settings, ask, room, timeouts: patience } = parts;
+  const { request, scope } = caller;
+  const { settings, callModel, room, timeouts: patience } = parts;
   const { model } = settings;
   const labelled = labelsOf(answers, scope.generationId);
   const until = performance.now() + Math.min(patience.analystMs, (scope.deadline - performance.now()) / 2);
@@ -87,9 +87,9 @@ export async function analyseAnswers(
   };
   for (let left = tries; left > 0 && performance.now() < until; left--) {
     try {
-      const asking = new PartCall(asker, "analyst", until - performance.now());
-      const said = await asking.said(ask, partRequest(request, own));
-      const analysis = read(said.text, labelled);
+      const analystCall = new PartCall(caller, "analyst", until - performance.now());
+      const reply = await analystCall.collect(callModel, partRequest(request, own));
+      const analysis = read(reply.text, labelled);
       scope.trace.partNotes.push({ part: "analyst", outcome: analysis ? "answered" : "malformed" });
       if (analysis) return analysis;
     } catch {
@@ -118,12 +118,12 @@ const taskShare = 0.2;
 const answersShare = 0.6;
 
 function question(request: TurnRequest, labelled: Labelled, window: number): string {
-  const asked = truncateMiddle(spoken(request.input), Math.floor(window * taskShare));
+  const taskText = truncateMiddle(spoken(request.input), Math.floor(window * taskShare));
   const each = Math.floor((window * answersShare) / labelled.size);
   const answers = [...labelled].map(
     ([label, { content }]) => `${label}:\n${quoteEvidence(truncateMiddle(content, each))}`,
   );
-  return [`The request.\n${quoteEvidence(asked)}`, "The answers.", ...answers].join("\n\n");
+  return [`The request.\n${quoteEvidence(taskText)}`, "The answers.", ...answers].join("\n\n");
 }
 
 const spoken = (input: readonly InputItem[]): string =>

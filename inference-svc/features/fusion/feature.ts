@@ -69,7 +69,7 @@ const panel =
   (request, scope) => {
     if (!request.fused) return next(request, scope);
     const { fused: _, ...answering } = request;
-    if (!asksAnew(request.input)) return next(answering, scope);
+    if (!isNewRequest(request.input)) return next(answering, scope);
     const settings = settingsOf([pluginOptions(request.plugins?.fusion)], parts, scope);
     return run(settings, next, answering, scope);
   };
@@ -77,7 +77,7 @@ const panel =
 const itemType = "service:fusion";
 
 /** False for a request that continues after a call of the client's functions: its panel has already answered. */
-const asksAnew = (input: readonly InputItem[]): boolean => {
+const isNewRequest = (input: readonly InputItem[]): boolean => {
   const last = input.at(-1);
   return last?.type === "message" && last["role"] !== "assistant";
 };
@@ -106,14 +106,14 @@ async function* answeredAfter(
       if (stream) relay.push(event);
     });
     yield* relay.drainUntil(running, place);
-    const { item, told: answers, sources, failed } = await running;
+    const { item, output: answers, sources, failed } = await running;
     const whole: OutputItem = { type: itemType, id, status: failed ? "incomplete" : "completed", ...item };
     const shown = await scanItem(whole, parts.gates, { request, scope });
     yield [
       ...(stream ? toEndEvents(shown).map((event) => toNativeEvent(place, event)) : []),
       { type: "item.end" as const, index: place, item: shown },
     ];
-    const added: InputItem[] = [toldItem(answers, failed)];
+    const added: InputItem[] = [toOutputItem(answers, failed)];
     await scanOutputs(added, parts.guards, { request, scope });
     const answering = {
       ...request,
@@ -149,10 +149,10 @@ const answered =
 const unanswered =
   "Other models were asked to answer the request above first, and none of them could; what follows says why. Answer the request by yourself.";
 
-const toldItem = (told: string, failed: boolean): InputItem => ({
+const toOutputItem = (output: string, failed: boolean): InputItem => ({
   type: "message",
   role: "user",
-  content: `${failed ? unanswered : answered}\n\n${told}`,
+  content: `${failed ? unanswered : answered}\n\n${output}`,
 });
 
 const notRun = ({ panel, model }: FusionSettings) => ({

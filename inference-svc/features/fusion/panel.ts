@@ -37,7 +37,7 @@ const betweenMs = 5_000;
 export interface PanelParts {
   readonly settings: FusionSettings;
   /** Calls a model through the key's guardrails, and with tools. */
-  readonly ask: Turn;
+  readonly callModel: Turn;
   /** The wanted number of tokens, or the model's maximum if lower. */
   readonly room: (model: string, wanted: number) => number;
   readonly timeouts: PanelTimeouts;
@@ -65,38 +65,38 @@ export const isAnswered = (outcome: PanelOutcome): outcome is PanelAnswer => "co
 
 /** Receives each model's deltas and its final outcome. */
 export interface PanelListener {
-  readonly said: (model: string, ...heard: Parameters<TextListener>) => void;
+  readonly onDelta: (model: string, ...delta: Parameters<TextListener>) => void;
   readonly over: (outcome: PanelOutcome) => void;
 }
 
 /** In the order of the panel. @throws Fault when the turn is over */
 export async function collectAnswers(
-  asker: PartCaller,
+  caller: PartCaller,
   parts: PanelParts,
-  hears: PanelListener,
+  listener: PanelListener,
 ): Promise<readonly PanelOutcome[]> {
   const { settings, timeouts: limits } = parts;
-  const { scope } = asker;
+  const { scope } = caller;
   const startedAt = performance.now();
   const limitMs = Math.min(limits.memberMs, (scope.deadline - startedAt) / 2);
-  const askings = settings.panel.map(() => new PartCall(asker, "panel", limitMs));
+  const memberCalls = settings.panel.map(() => new PartCall(caller, "panel", limitMs));
   let answered = 0;
-  let left = askings.length;
+  let left = memberCalls.length;
   let grace: NodeJS.Timeout | undefined;
   const hurry = () => {
-    const isEnough = performance.now() - startedAt >= limits.quorumMs && answered >= Math.ceil(askings.length / 2);
+    const isEnough = performance.now() - startedAt >= limits.quorumMs && answered >= Math.ceil(memberCalls.length / 2);
     if (!isEnough || left === 0) return;
-    grace ??= setTimeout(() => askings.forEach((asking) => asking.giveUp()), limits.graceMs);
+    grace ??= setTimeout(() => memberCalls.forEach((memberCall) => memberCall.giveUp()), limits.graceMs);
   };
   const quorum = setTimeout(hurry, limits.quorumMs);
-  const members = askings.map(async (asking, index) => {
+  const members = memberCalls.map(async (memberCall, index) => {
     const model = settings.panel[index] as string;
-    const outcome = await outcomeOf(asking, model, asker, parts, (...heard) => hears.said(model, ...heard));
+    const outcome = await outcomeOf(memberCall, model, caller, parts, (...delta) => listener.onDelta(model, ...delta));
     throwIfAborted(scope.signal);
     left--;
     if (isAnswered(outcome)) answered++;
     scope.trace.partNotes.push({ part: "panel", outcome: isAnswered(outcome) ? "answered" : "failed" });
-    hears.over(outcome);
+    listener.over(outcome);
     hurry();
     return outcome;
   });
@@ -109,17 +109,17 @@ export async function collectAnswers(
 }
 
 async function outcomeOf(
-  asking: PartCall,
+  memberCall: PartCall,
   model: string,
   { request }: PartCaller,
-  { settings, ask, room }: PanelParts,
-  hears: TextListener,
+  { settings, callModel, room }: PanelParts,
+  listener: TextListener,
 ): Promise<PanelOutcome> {
   const startedAt = performance.now();
   const figures = () => ({
     model,
     ms: Math.round(performance.now() - startedAt),
-    toolCalls: asking.trace.toolCalls?.length ?? 0,
+    toolCalls: memberCall.trace.toolCalls?.length ?? 0,
   });
   try {
     const own = {
@@ -131,8 +131,8 @@ async function outcomeOf(
       maxOutputTokens: room(model, settings.maxTokens),
       ...settings.manner,
     };
-    const { text, sources } = await asking.said(ask, partRequest(request, own), hears);
-    if (text.trim() === "") return { ...figures(), ...silenceOf(asking.trace) };
+    const { text, sources } = await memberCall.collect(callModel, partRequest(request, own), listener);
+    if (text.trim() === "") return { ...figures(), ...silenceOf(memberCall.trace) };
     return { ...figures(), content: text, sources };
   } catch (error) {
     const { message, attemptStatus } = Fault.from(error);

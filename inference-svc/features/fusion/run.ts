@@ -22,14 +22,14 @@ export interface FusionResult {
   /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;
   /** Quoted data for the answering model. */
-  readonly told: string;
+  readonly output: string;
   /** Source pages of the answers. */
   readonly sources: readonly WebSourceLink[];
   readonly failed: boolean;
 }
 
 /** Share of the answering model's window for the result of the run. */
-const toldShare = 0.6;
+const outputShare = 0.6;
 
 const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
   name: `response.fusion_call.${step}`,
@@ -37,18 +37,22 @@ const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
 });
 
 /** Whether the panel has already run: a turn has at most one, whatever starts it. */
-export const panelState = new StateKey(() => ({ isAsked: false }));
+export const panelState = new StateKey(() => ({ hasRun: false }));
 
 /** @throws Fault when the turn is over */
-export async function runFusion(asker: PartCaller, parts: AnalystParts, hears: EventListener): Promise<FusionResult> {
+export async function runFusion(
+  caller: PartCaller,
+  parts: AnalystParts,
+  onEvent: EventListener,
+): Promise<FusionResult> {
   const { panel, model } = parts.settings;
-  const shows = showsParts(asker.request);
-  const progress = (...step: Parameters<typeof event>) => hears(event(...step));
-  asker.scope.state.get(panelState).isAsked = true;
+  const shows = showsParts(caller.request);
+  const progress = (...step: Parameters<typeof event>) => onEvent(event(...step));
+  caller.scope.state.get(panelState).hasRun = true;
   progress("in_progress");
   for (const member of panel) progress("panel.added", { model: member });
-  const outcomes = await collectAnswers(asker, parts, {
-    said(member, kind, delta) {
+  const outcomes = await collectAnswers(caller, parts, {
+    onDelta(member, kind, delta) {
       if (shows) progress(kind === "text" ? "panel.delta" : "panel.reasoning.delta", { model: member, delta });
     },
     over: (outcome) => progress(...ended(outcome, shows)),
@@ -56,14 +60,14 @@ export async function runFusion(asker: PartCaller, parts: AnalystParts, hears: E
   const answers = outcomes.filter(isAnswered);
   const failures = outcomes.filter((outcome): outcome is PanelFailure => !isAnswered(outcome));
   if (answers.length === 0) {
-    asker.scope.trace.stages.push(stageOf(parts, outcomes, "skipped"));
+    caller.scope.trace.stages.push(stageOf(parts, outcomes, "skipped"));
     return noAnswers(failures);
   }
   progress("analysis.in_progress", { analyst_model: model, judge_model: model });
-  const analysis = await analyseAnswers(answers, asker, parts);
-  const last = asker.scope.trace.partNotes.findLast(({ part }) => part === "analyst");
-  asker.scope.trace.stages.push(stageOf(parts, outcomes, last?.outcome ?? "failed"));
-  return together(answers, failures, analysis, { shows, room: roomOf(asker.request, parts) });
+  const analysis = await analyseAnswers(answers, caller, parts);
+  const last = caller.scope.trace.partNotes.findLast(({ part }) => part === "analyst");
+  caller.scope.trace.stages.push(stageOf(parts, outcomes, last?.outcome ?? "failed"));
+  return together(answers, failures, analysis, { shows, room: roomOf(caller.request, parts) });
 }
 
 /** The last progress events of an item, built from the client's version of it. */
@@ -74,7 +78,7 @@ export function toEndEvents({ status, analysis }: OutputItem): readonly ItemEven
 
 /** Maximum characters of the panel's answers for the answering model: the lowest limit among the request's models. */
 const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystParts, "window">): number =>
-  Math.min(...models.map(window)) * toldShare;
+  Math.min(...models.map(window)) * outputShare;
 
 function ended(outcome: PanelOutcome, shows: boolean): Parameters<typeof event> {
   const { model } = outcome;
@@ -101,14 +105,17 @@ function together(
       ...(shows && found),
       ...(shows && { sources }),
     },
-    told: telling({ ...found, responses, failed_models, sources }, room),
+    output: toAnalysisText({ ...found, responses, failed_models, sources }, room),
     sources,
     failed: false,
   };
 }
 
 /** The text of a successful run for the answering model. */
-function telling({ responses, ...rest }: JsonObject & { readonly responses: readonly JsonObject[] }, room: number) {
+function toAnalysisText(
+  { responses, ...rest }: JsonObject & { readonly responses: readonly JsonObject[] },
+  room: number,
+) {
   const each = Math.floor(room / responses.length);
   const cut = responses.map((response) => {
     const { content } = response;
@@ -126,7 +133,7 @@ export function describeEarlierRun(
   const { analysis, responses, failed_models, sources, error, failure_reason } = item;
   if (typeof error === "string") return quoteData(JSON.stringify({ error, failure_reason, failed_models }));
   const known = Array.isArray(responses) ? responses.filter(isObject) : [];
-  return telling({ analysis, responses: known, failed_models, sources }, roomOf(request, parts));
+  return toAnalysisText({ analysis, responses: known, failed_models, sources }, roomOf(request, parts));
 }
 
 const distinct = (sources: readonly WebSourceLink[]): readonly WebSourceLink[] => [
@@ -142,7 +149,7 @@ function noAnswers(failures: readonly PanelFailure[]): FusionResult {
   const reason = (isAlike ? reasons[first?.status ?? 0] : undefined) ?? "all_panels_failed";
   const error = "No model of the panel has answered";
   const failed = { error, failure_reason: reason, failed_models: failures.map(failureOf) };
-  return { item: failed, told: quoteData(JSON.stringify(failed)), sources: [], failed: true };
+  return { item: failed, output: quoteData(JSON.stringify(failed)), sources: [], failed: true };
 }
 
 type AnalystOutcome = "answered" | "malformed" | "failed" | "skipped";

@@ -38,7 +38,7 @@ const standardToolCalls = 4;
 const standardTools = ["service:web_search", "service:web_fetch"];
 const standardTokens = 16_000;
 /** Tools for calling other models: nested runs would cost without end. */
-const askOthers: ReadonlySet<string> = new Set(["service:fusion", "service:advisor", "service:subagent"]);
+const withOtherModels: ReadonlySet<string> = new Set(["service:fusion", "service:advisor", "service:subagent"]);
 
 /**
  * @param all sources of options by precedence, at least one
@@ -129,7 +129,7 @@ function checkTools(entries: readonly JsonObject[], wish: Wished): void {
     const type = String(entry["type"]);
     const path = `tools.${index}`;
     const refuse = (says: string) => wish.refuse("tools", says, `${path}.type`);
-    if (askOthers.has(type)) refuse(`${type} cannot be used within fusion`);
+    if (withOtherModels.has(type)) refuse(`${type} cannot be used within fusion`);
     else if (serviceTools[type] === undefined) refuse(`${type} is no tool of the service`);
     else checkTool(type, entry, path, wish);
   }

@@ -41,7 +41,7 @@ export const fusion = (parts: RunParts): ServerTool => ({
       limitMs: runMs(parts.timeouts),
       ending: toEndEvents,
       run: async ({ prompt }, call) =>
-        run === undefined || call.scope.state.get(panelState).isAsked ? capped : run(prompt, call),
+        run === undefined || call.scope.state.get(panelState).hasRun ? capped : run(prompt, call),
       recall: (item) => ({ args: {}, output: describeEarlierRun(item, request, parts) }),
     };
   },
@@ -52,11 +52,11 @@ function runOf({ parameters, path, request, scope }: ToolSettings, parts: RunPar
   const wishes = [toolOptions(parameters, `${path}.parameters`), pluginOptions(request.plugins?.fusion)] as const;
   const settings = settingsOf(wishes, parts.settings, scope, request.models[0]);
   return async (prompt: unknown, call: ToolCall): Promise<ToolResult> => {
-    const asked = typeof prompt === "string" ? { input: [{ type: "message", role: "user", content: prompt }] } : {};
-    const asker = { request: { ...request, ...asked }, scope: call.scope.with({ signal: call.signal }) };
-    const hears = request.stream ? call.tell : () => {};
-    const { item, told, sources, failed } = await runFusion(asker, { ...parts, settings }, hears);
-    return { output: told, item, sources, ...(failed && { failed }) };
+    const prompted = typeof prompt === "string" ? { input: [{ type: "message", role: "user", content: prompt }] } : {};
+    const caller = { request: { ...request, ...prompted }, scope: call.scope.with({ signal: call.signal }) };
+    const onEvent = request.stream ? call.sendProgress : () => {};
+    const { item, output, sources, failed } = await runFusion(caller, { ...parts, settings }, onEvent);
+    return { output, item, sources, ...(failed && { failed }) };
   };
 }
 

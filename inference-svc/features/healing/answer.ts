@@ -37,8 +37,10 @@ export function textOf(item: OutputItem): string | undefined {
 export function replaceAnswerText(item: OutputItem, text: string, regions: readonly Region[]): OutputItem {
   const parts = partsOf(item);
   const before = parts.filter(isText);
-  const joined = before.map((part) => part.text).join("");
-  const annotations = annotationsOf(before).flatMap((annotation) => moveAnnotation(annotation, joined, regions) ?? []);
+  const textBefore = before.map((part) => part.text).join("");
+  const annotations = annotationsOf(before).flatMap(
+    (annotation) => moveAnnotation(annotation, textBefore, regions) ?? [],
+  );
   const [first] = before;
   const content = parts.flatMap((part) => {
     if (part === first) return [{ ...first, text, annotations, logprobs: [] }];

@@ -61,8 +61,8 @@ function thoughtEnd(text: string): number {
 function candidateOf(text: string, start: number, reading: JsonReading): Candidate | undefined {
   const { end, regions, isQuoted, isEmpty } = reading;
   const isFenced = fenceBefore.test(before(text, start));
-  const isAlone = text.slice(0, start).trim() === "" && text.slice(end).trim() === "";
-  if (isEmpty && !isFenced && !isAlone) return undefined;
+  const isWholeText = text.slice(0, start).trim() === "" && text.slice(end).trim() === "";
+  if (isEmpty && !isFenced && !isWholeText) return undefined;
   const around: Region[] = [{ start: 0, end: start, placeholder: "" }, ...regions];
   if (end < text.length) around.push({ start: end, end: text.length, placeholder: "" });
   return {
@@ -70,6 +70,6 @@ function candidateOf(text: string, start: number, reading: JsonReading): Candida
     regions: around,
     isWhole: regions.length === 0,
     isFenced,
-    isMeant: isAlone || isFenced || isQuoted,
+    isMeant: isWholeText || isFenced || isQuoted,
   };
 }

@@ -46,11 +46,11 @@ async function mended(events: readonly TurnEvent[], wanted: WantedJson, scope: S
   return events.map((event) => (event === answer ? { ...event, item } : event));
 }
 
-type Told = Verdict | { readonly is: "left"; readonly why: "too long" | "schema" };
+type HealingOutcome = Verdict | { readonly is: "left"; readonly why: "too long" | "schema" };
 
-const truncated: Told = { is: "left", why: "truncated" };
+const truncated: HealingOutcome = { is: "left", why: "truncated" };
 
-async function judged(text: string, wanted: WantedJson, timeSlice: TimeSlice): Promise<Told> {
+async function judged(text: string, wanted: WantedJson, timeSlice: TimeSlice): Promise<HealingOutcome> {
   if (text.length > maxTextLength) return { is: "left", why: "too long" };
   try {
     return await timeSlice.run(healJson(text, wanted));
@@ -68,7 +68,11 @@ const reasons: Readonly<Record<string, string>> = {
   schema: "the schema cannot be checked",
 };
 
-function stageOf(verdict: Exclude<Told, { readonly is: "right" }>, text: string, { mode }: WantedJson): Stage {
+function stageOf(
+  verdict: Exclude<HealingOutcome, { readonly is: "right" }>,
+  text: string,
+  { mode }: WantedJson,
+): Stage {
   const improved = verdict.is === "healed";
   return {
     type: "response_healing",

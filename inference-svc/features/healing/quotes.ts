@@ -22,7 +22,7 @@ const keyBegun = /\s*(?:"(?:[^"\\\n]|\\.){0,512}\\?"?|'[^'\n]{0,512}'?|[\p{L}\p{
 const value = /\s*(?:["'“[{}\]]|-?\d|(?:true|false|null|True|False|None)\b|$|\/[/*])/y;
 const closing = /\s*(?:[}\]]|$|\/[/*]|```)/y;
 /** Another string. */
-const beside = /\s+"/y;
+const followingQuote = /\s+"/y;
 const comma = /\s*,/y;
 const colon = /\s*(?::|=>?)/y;
 /** A value directly after a key, with the colon missing. */
@@ -47,7 +47,7 @@ export function isClosingQuote(role: StringRole, text: string, at: number): bool
   if (next === -1) {
     // A comma is missing.
     if (role === "member") return isSpace(text[at]) && isKeyAt(text, at);
-    return ends(beside, text, at) !== -1 || (ends(lineBreak, text, at) !== -1 && ends(value, text, at) !== -1);
+    return ends(followingQuote, text, at) !== -1 || (ends(lineBreak, text, at) !== -1 && ends(value, text, at) !== -1);
   }
   if (ends(closing, text, next) !== -1 || ends(comma, text, next) !== -1) return true;
   if (ends(keyBegun, text, next) !== -1) return true;

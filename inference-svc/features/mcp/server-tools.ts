@@ -134,7 +134,7 @@ export class McpServer {
       ending: ({ status }) => [
         { name: `response.mcp_call.${status === "completed" ? "completed" : "failed"}`, payload: {} },
       ],
-      ...(this.#waits(tool) && { asks: (json: string) => this.#asking(name, json) }),
+      ...(this.#waits(tool) && { toApprovalRequest: (json: string) => this.#toApprovalRequest(name, json) }),
       run: (args, call) => this.#call(tool, args, call),
       recall: () => ({ args: {}, output: "" }),
     };
@@ -146,7 +146,7 @@ export class McpServer {
   }
 
   /** Fields of the approval request for a call. */
-  #asking(name: string, json: string) {
+  #toApprovalRequest(name: string, json: string) {
     return {
       type: "mcp_approval_request",
       idPrefix: "mcpr_",
@@ -156,7 +156,7 @@ export class McpServer {
 
   async #call({ name, inputSchema }: McpTool, args: JsonObject, call: ToolCall): Promise<ToolResult> {
     const { argumentsJson, signal } = call;
-    call.tell({ name: "response.mcp_call.in_progress", payload: {} });
+    call.sendProgress({ name: "response.mcp_call.in_progress", payload: {} });
     const item = this.#item(name, argumentsJson);
     try {
       const params = { name: JSON.stringify(name), arguments: argumentsJson };

@@ -67,7 +67,7 @@ export class McpSession {
       try {
         const ready = await opened;
         limits.onSent?.();
-        return await this.#ask(ready, method, params, signal, limits.fields);
+        return await this.#request(ready, method, params, signal, limits.fields);
       } catch (error) {
         const status = error instanceof McpFailure ? error.status : undefined;
         const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
@@ -76,7 +76,7 @@ export class McpSession {
         if (!isOver) throw error;
         // The server no longer knows the session, and did not process the request.
         if (this.#opened === opened) this.#opened = undefined;
-        return await this.#ask(await this.#open(signal), method, params, signal, limits.fields);
+        return await this.#request(await this.#open(signal), method, params, signal, limits.fields);
       }
     });
   }
@@ -121,7 +121,7 @@ export class McpSession {
   /** A server of an earlier revision refuses the question. @throws McpFailure when it refuses the caller */
   async #isSessionless(connection: McpConnection, signal: AbortSignal): Promise<boolean> {
     try {
-      const { supportedVersions } = await this.#ask(
+      const { supportedVersions } = await this.#request(
         { connection, protocol: sessionless },
         "server/discover",
         {},
@@ -161,7 +161,7 @@ export class McpSession {
     return opened;
   }
 
-  async #ask(
+  async #request(
     opened: Opened,
     method: string,
     params: Params,

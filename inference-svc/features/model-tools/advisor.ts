@@ -127,35 +127,35 @@ class Advice {
   }
 
   async run(args: JsonObject, call: ToolCall, isStreamed: boolean): Promise<ToolResult> {
-    const asked = String(args["prompt"]);
+    const question = String(args["prompt"]);
     const slug = typeof args["model"] === "string" ? args["model"] : this.#model;
     const made = call.scope.state.get(callsMade);
     const refused =
       made.count >= maxCalls
         ? `the limit of ${maxCalls} calls of advisors is reached`
         : unknownModel(slug, this.#models);
-    if (refused !== undefined) return this.#failed(asked, slug, refused);
+    if (refused !== undefined) return this.#failed(question, slug, refused);
     made.count++;
     const { request } = this.#settings;
     const result = await callPartModel(
       this.#models,
-      { part: "advisor", request, own: this.#own(asked, slug, call) },
+      { part: "advisor", request, own: this.#own(question, slug, call) },
       call,
       (type, delta) => {
-        if (isStreamed && type === "text") call.tell(event("delta", { delta }));
+        if (isStreamed && type === "text") call.sendProgress(event("delta", { delta }));
       },
     );
-    const text = "heard" in result ? result.heard.text : "";
-    if (text.trim() === "") return this.#failed(asked, slug, "error" in result ? result.error : "it said nothing");
-    this.#past.push({ prompt: asked, advice: text });
+    const text = "reply" in result ? result.reply.text : "";
+    if (text.trim() === "") return this.#failed(question, slug, "error" in result ? result.error : "it said nothing");
+    this.#past.push({ prompt: question, advice: text });
     const shown = showsParts(request) ? { advice: text } : {};
     return {
       output: JSON.stringify({ advice: text }),
-      item: { prompt: asked, ...shown, model: slug, ...named(this.#wanted) },
+      item: { prompt: question, ...shown, model: slug, ...named(this.#wanted) },
     };
   }
 
-  #own(asked: string, slug: string, { input }: ToolCall) {
+  #own(question: string, slug: string, { input }: ToolCall) {
     const {
       max_completion_tokens: maxTokens = standardTokens,
       reasoning: wish,
@@ -167,8 +167,11 @@ class Advice {
       models: [slug],
       instructions: instructions ?? standardInstructions,
       input: [
-        ...this.#past.flatMap(({ prompt: earlier, advice }) => [said("user", earlier), said("assistant", advice)]),
-        said("user", this.#question(asked, slug, input)),
+        ...this.#past.flatMap(({ prompt: earlier, advice }) => [
+          toMessage("user", earlier),
+          toMessage("assistant", advice),
+        ]),
+        toMessage("user", this.#question(question, slug, input)),
       ],
       tools: [],
       maxOutputTokens: this.#models.room(slug, maxTokens),
@@ -177,20 +180,20 @@ class Advice {
     };
   }
 
-  #question(asked: string, slug: string, input: readonly InputItem[]): string {
-    if (this.#wanted.forward_transcript !== true) return asked;
+  #question(question: string, slug: string, input: readonly InputItem[]): string {
+    if (this.#wanted.forward_transcript !== true) return question;
     const transcript = writeTranscript(this.#settings.request, input);
     const cut = truncateMiddle(transcript, Math.floor(this.#models.window(slug) * transcriptShare));
-    return `The conversation so far:\n${quoteData(cut)}\n\nThe question:\n${asked}`;
+    return `The conversation so far:\n${quoteData(cut)}\n\nThe question:\n${question}`;
   }
 
-  #failed(asked: string, slug: string, error: string): ToolResult {
-    const item = { status: "failed", prompt: asked, model: slug, ...named(this.#wanted), error };
+  #failed(question: string, slug: string, error: string): ToolResult {
+    const item = { status: "failed", prompt: question, model: slug, ...named(this.#wanted), error };
     return { output: errorOutput(error), item, failed: true };
   }
 }
 
-const said = (role: "user" | "assistant", text: string): InputItem => ({
+const toMessage = (role: "user" | "assistant", text: string): InputItem => ({
   type: "message",
   role,
   content: [{ type: role === "user" ? "input_text" : "output_text", text }],
@@ -198,13 +201,13 @@ const said = (role: "user" | "assistant", text: string): InputItem => ({
 
 /** The exchange in an item of the advisor with this name; undefined for other items. */
 function exchangeOf(item: InputItem, name: string | undefined): Exchange | undefined {
-  const { type, prompt: asked, advice, instance_name: owner } = item;
+  const { type, prompt: question, advice, instance_name: owner } = item;
   if (type !== kind || owner !== name) return undefined;
-  return typeof asked === "string" && typeof advice === "string" ? { prompt: asked, advice } : undefined;
+  return typeof question === "string" && typeof advice === "string" ? { prompt: question, advice } : undefined;
 }
 
-function recall({ prompt: asked, advice, error }: InputItem): RestoredCall {
-  const args = { prompt: typeof asked === "string" ? asked : "" };
+function recall({ prompt: question, advice, error }: InputItem): RestoredCall {
+  const args = { prompt: typeof question === "string" ? question : "" };
   if (typeof error === "string") return { args, output: errorOutput(error) };
   return {
     args,

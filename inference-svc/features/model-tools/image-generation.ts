@@ -61,9 +61,9 @@ export const hostedImageGeneration = (parts: ImageParts): ServerTool => ({
     return {
       ...open,
       ending: ({ status }) => (status === "completed" ? [event("completed")] : []),
-      run(asked, call) {
-        for (const step of ["in_progress", "generating"]) call.tell(event(step));
-        return open.run(asked, call);
+      run(callArguments, call) {
+        for (const step of ["in_progress", "generating"]) call.sendProgress(event(step));
+        return open.run(callArguments, call);
       },
     };
   },
@@ -116,10 +116,10 @@ function runOf(
     const input = [{ type: "message", role: "user", content: prompt }];
     const result = await callPartModel(models, { part: "image", request, own: { ...own, input } }, call);
     if ("error" in result) return failed(prompt, result.error);
-    const [image] = result.heard.images;
+    const [image] = result.reply.images;
     const why = image === undefined ? "the model gave no image" : await refusalOf(image, call);
     if (image === undefined || why !== undefined) return failed(prompt, why ?? "");
-    const { text } = result.heard;
+    const { text } = result.reply;
     return {
       output: JSON.stringify({ made: "The user is shown the image.", ...(text !== "" && { said: text }) }),
       item: { prompt, ...(isAddress(image) && { imageUrl: image }), result: image },
@@ -145,8 +145,8 @@ const failed = (prompt: string, error: string): ToolResult => ({
 });
 
 function recall({ prompt, result, error }: InputItem): RestoredCall {
-  const said = { prompt: typeof prompt === "string" ? prompt : "" };
-  if (typeof error === "string") return { args: said, output: errorOutput(error) };
+  const fields = { prompt: typeof prompt === "string" ? prompt : "" };
+  if (typeof error === "string") return { args: fields, output: errorOutput(error) };
   const made = typeof result === "string" ? "The user was shown the image." : "The image is not kept.";
-  return { args: said, output: JSON.stringify({ made }) };
+  return { args: fields, output: JSON.stringify({ made }) };
 }

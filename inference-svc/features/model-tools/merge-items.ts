@@ -35,10 +35,10 @@ class MergedItems {
     switch (event.type) {
       case "text.delta":
       case "refusal.delta":
-        return this.#say(this.#words, event.index, event.delta);
+        return this.#addDelta(this.#words, event.index, event.delta);
       case "reasoning.delta":
       case "summary.delta":
-        return this.#say(this.#thoughts, event.index, event.delta);
+        return this.#addDelta(this.#thoughts, event.index, event.delta);
       case "item.end":
         return this.#ended(event.index, event.item);
       case "end":
@@ -48,7 +48,7 @@ class MergedItems {
     }
   }
 
-  #say(channel: Channel, from: number, words: string): TurnEvent[] {
+  #addDelta(channel: Channel, from: number, words: string): TurnEvent[] {
     if (words === "") return [];
     const isNext = channel.from.size > 0 && !channel.from.has(from);
     channel.from.add(from);
@@ -73,8 +73,8 @@ class MergedItems {
     const parts = Array.isArray(item["content"]) ? item["content"].filter(isObject) : [];
     for (const { annotations } of parts) if (Array.isArray(annotations)) this.#cite(annotations);
     if (this.#words.from.has(index)) return [];
-    const said = parts.map(({ text, refusal }) => [text, refusal].find((each) => typeof each === "string") ?? "");
-    return this.#say(this.#words, index, said.join(""));
+    const texts = parts.map(({ text, refusal }) => [text, refusal].find((each) => typeof each === "string") ?? "");
+    return this.#addDelta(this.#words, index, texts.join(""));
   }
 
   /** Keeps the pages without their places, which have moved. */
@@ -83,10 +83,10 @@ class MergedItems {
   }
 
   #items(): TurnEvent[] {
-    const said = [this.#words, this.#thoughts].flatMap(({ type, index, text }): TurnEvent[] =>
+    const deltas = [this.#words, this.#thoughts].flatMap(({ type, index, text }): TurnEvent[] =>
       index === undefined ? [] : [{ type: "item.end", index, item: itemOf(type, text, this.#annotations) }],
     );
-    return [...said, ...this.#others.map((item): TurnEvent => ({ type: "item.end", index: this.#count++, item }))];
+    return [...deltas, ...this.#others.map((item): TurnEvent => ({ type: "item.end", index: this.#count++, item }))];
   }
 }
 

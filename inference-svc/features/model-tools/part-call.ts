@@ -75,27 +75,27 @@ export class PartCall {
   }
 
   /** @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
-  async said(turn: Turn, request: TurnRequest, hears: TextListener = () => {}): Promise<PartAnswer> {
+  async collect(turn: Turn, request: TurnRequest, onText: TextListener = () => {}): Promise<PartAnswer> {
     const { signal } = this.#outer;
     const stop = () => this.#abort.abort(signal.reason);
     const timer = setTimeout(() => this.giveUp(), this.#limitMs);
     signal.addEventListener("abort", stop);
     if (signal.aborted) stop();
-    const collected = new Collected(hears);
+    const collected = new Collected(onText);
     try {
       for await (const batch of together(turn)(request, this.#scope)) collected.take(batch);
-      return { ...collected.said, conversation: this.#scope.state.get(stoppedConversation).items };
+      return { ...collected.collect, conversation: this.#scope.state.get(stoppedConversation).items };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
       // A layer may still have something open.
       this.#abort.abort(undefined);
-      this.#tell();
+      this.#addGuardrailStages();
     }
   }
 
   /** Adds the guardrail stages to the turn's, without duplicates. */
-  #tell(): void {
+  #addGuardrailStages(): void {
     const { stages } = this.#outer.trace;
     const known = new Set(stages.map((stage) => JSON.stringify(stage)));
     for (const stage of this.trace.stages) {
@@ -111,17 +111,17 @@ const together = (turn: Turn): Turn => compose([enforcedGuardrails, mergeItems],
 
 /** The texts and images of an answer. */
 class Collected {
-  readonly #hears: TextListener;
+  readonly #onText: TextListener;
   #text = "";
   readonly #sources = new Map<string, WebSourceLink>();
   readonly #images: string[] = [];
   readonly #calls: OutputItem[] = [];
 
-  constructor(hears: TextListener) {
-    this.#hears = hears;
+  constructor(onText: TextListener) {
+    this.#onText = onText;
   }
 
-  get said(): Omit<PartAnswer, "conversation"> {
+  get collect(): Omit<PartAnswer, "conversation"> {
     return { text: this.#text, sources: [...this.#sources.values()], images: this.#images, calls: this.#calls };
   }
 
@@ -135,8 +135,8 @@ class Collected {
     }
     this.#text += text;
     if (this.#text.length > maxSaidLength) throw new Fault(FaultReason.PROVIDER_FAILED, "It said too much");
-    if (reasoning !== "") this.#hears("reasoning", reasoning);
-    if (text !== "") this.#hears("text", text);
+    if (reasoning !== "") this.#onText("reasoning", reasoning);
+    if (text !== "") this.#onText("text", text);
   }
 
   #note(item: OutputItem): void {

@@ -142,10 +142,10 @@ class Subagent {
     const own = workerRequest(this.#worker, state, request, call.scope.trace.usage);
     if (own === undefined) return this.#failed(state, call, "the request has reached its limit of cost or tokens");
     const question = { part: "subagent", request, own, limitMs: taskMs } as const;
-    const result = await callPartModel({ ask: this.#models.askWorker }, question, call);
+    const result = await callPartModel({ callModel: this.#models.callWorker }, question, call);
     if ("error" in result) return this.#failed(state, call, result.error);
-    const { text, calls } = result.heard;
-    if (calls.length > 0) return this.#suspended(state, result.heard, call);
+    const { text, calls } = result.reply;
+    if (calls.length > 0) return this.#suspended(state, result.reply, call);
     if (text.trim() === "") return this.#failed(state, call, "it said nothing");
     const shown = showsParts(request) ? { outcome: text } : {};
     return { output: JSON.stringify({ outcome: text }), item: { ...this.#item(state, call), ...shown } };
@@ -224,8 +224,8 @@ function withNewIds(items: readonly InputItem[], ids: ReadonlyMap<unknown, strin
 const wordsIn = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function recall({ task_name: name, task_description: task, outcome, error }: InputItem): RestoredCall {
-  const said = { task_name: wordsIn(name), task_description: wordsIn(task) };
-  if (typeof error === "string") return { args: said, output: errorOutput(error) };
+  const fields = { task_name: wordsIn(name), task_description: wordsIn(task) };
+  if (typeof error === "string") return { args: fields, output: errorOutput(error) };
   const known = typeof outcome === "string" ? { outcome } : { note: "What came of it is not kept." };
-  return { args: said, output: JSON.stringify(known) };
+  return { args: fields, output: JSON.stringify(known) };
 }

@@ -21,14 +21,14 @@ export interface PartCallRequest {
   readonly limitMs?: number;
 }
 
-export type PartResult = { readonly heard: PartAnswer } | { readonly error: string };
+export type PartResult = { readonly reply: PartAnswer } | { readonly error: string };
 
 /** @throws Fault when the turn is over */
 export async function callPartModel(
-  { ask }: Pick<CalledModels, "ask">,
+  { callModel }: Pick<CalledModels, "callModel">,
   { part, request, own, limitMs = partMs }: PartCallRequest,
   { scope, signal }: ToolCall,
-  hears?: TextListener,
+  onText?: TextListener,
 ): Promise<PartResult> {
   const startedAt = performance.now();
   const outer = scope.with({ signal });
@@ -41,9 +41,9 @@ export async function callPartModel(
       data: { model: own.models[0], outcome, ms: Math.round(performance.now() - startedAt) },
     });
   try {
-    const heard = await call.said(ask, partRequest(request, own), hears);
+    const reply = await call.collect(callModel, partRequest(request, own), onText);
     ended("answered");
-    return { heard };
+    return { reply };
   } catch (error) {
     ended("failed");
     throwIfAborted(scope.signal);

@@ -53,7 +53,10 @@ export const moderation: CallingFeature = {
   applies: applies.moderation,
   layer(kit) {
     const moderator = buildModerator(kit);
-    return moderating(moderator, (said, { request, scope }) => moderator && moderated(said, moderator, request, scope));
+    return moderating(
+      moderator,
+      (userInput, { request, scope }) => moderator && moderated(userInput, moderator, request, scope),
+    );
   },
   dryRun(kit) {
     const moderator = moderatorProfile(kit);
@@ -64,12 +67,12 @@ export const moderation: CallingFeature = {
   },
 };
 
-type Moderate = (said: UserInput, context: CallContext) => void | Promise<void>;
+type Moderate = (userInput: UserInput, context: CallContext) => void | Promise<void>;
 
 const moderating = (moderator: ModeratorProfile | undefined, moderate: Moderate): Layer =>
   requestLayer(async (request, scope) => {
     if (moderator === undefined || !request.plugins?.moderation) return request;
-    const messages = saidNow(request.input);
+    const messages = latestUserInput(request.input);
     const texts = messages.map(({ content }) => textOf(content)).filter((text) => text.trim() !== "");
     const images = moderator.readsImages ? messages.flatMap(({ content }) => partsOf(content).flatMap(imageUrlOf)) : [];
     if (texts.length + images.length > 0) await moderate({ texts, images }, { request, scope });
@@ -78,12 +81,17 @@ const moderating = (moderator: ModeratorProfile | undefined, moderate: Moderate)
   });
 
 /** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the texts could not be moderated, unless the operator allows that */
-async function moderated(said: UserInput, moderator: Moderator, request: TurnRequest, scope: Scope): Promise<void> {
+async function moderated(
+  userInput: UserInput,
+  moderator: Moderator,
+  request: TurnRequest,
+  scope: Scope,
+): Promise<void> {
   const { trace } = scope;
   const spending = new Spending();
   const note = (summary: string, data: object) => trace.stages.push(stageOf(moderator, summary, data, spending));
   try {
-    const flagged = await moderator.flagged(said, { request, scope, spent: spending.note });
+    const flagged = await moderator.flagged(userInput, { request, scope, spent: spending.note });
     if (flagged.length === 0) return;
     const reasons = [...new Set(flagged.map(({ category }) => category))];
     note(`Blocked: ${reasons.join(", ")}`, { action: "blocked", detected: true, patterns: reasons });
@@ -106,7 +114,7 @@ const stageOf = ({ model }: ModeratorProfile, summary: string, data: object, spe
 });
 
 /** The user's messages since the last answer: earlier messages were moderated in their own turn. */
-function saidNow(input: readonly InputItem[]): readonly InputItem[] {
+function latestUserInput(input: readonly InputItem[]): readonly InputItem[] {
   const isUser = ({ type, role }: InputItem) => type === "message" && role === "user";
   const answered = input.findLastIndex(({ type, role }) => type === "message" && role === "assistant");
   const last = input.findLastIndex(isUser);
@@ -125,9 +133,9 @@ const imageUrlOf = ({ type, image_url: url }: Part): readonly string[] =>
   type === "input_image" && typeof url === "string" ? [url] : [];
 
 /** Records in the receipt the kinds of parts not sent to the moderation model. */
-function noteUnread(said: readonly InputItem[], moderator: ModeratorProfile, { trace }: Scope): void {
+function noteUnread(userInput: readonly InputItem[], moderator: ModeratorProfile, { trace }: Scope): void {
   const unread = new Map<string, number>();
-  for (const { content } of said) {
+  for (const { content } of userInput) {
     for (const part of partsOf(content)) {
       const isRead = typeof part.text === "string" || (moderator.readsImages && imageUrlOf(part).length > 0);
       const type = isRead ? undefined : part.type;

@@ -45,7 +45,7 @@ export interface UserInput {
 
 export interface Moderator extends ModeratorProfile {
   /** Empty when nothing is flagged. @throws Unmoderated; Fault when the turn is over */
-  flagged(said: UserInput, context: CallContext): Promise<readonly FlaggedText[]>;
+  flagged(userInput: UserInput, context: CallContext): Promise<readonly FlaggedText[]>;
 }
 
 /** The moderation model gave no answer, which never counts as passed. */

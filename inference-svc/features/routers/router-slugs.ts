@@ -6,14 +6,14 @@ import { applies } from "../applies.ts";
 
 interface Needs {
   readonly router: Router;
-  readonly told: PrepareRequest;
+  readonly toProviderRequest: PrepareRequest;
 }
 
 /** Lists the possible endpoints. */
 export const candidatesFeature: FeatureOf<Needs> = {
   id: "candidates",
   applies: applies.candidates,
-  layer: ({ router, told }) => noteCandidates(router, told),
+  layer: ({ router, toProviderRequest }) => noteCandidates(router, toProviderRequest),
 };
 
 /** A plugin behind a slug that chooses among models of the catalogue. */
@@ -27,9 +27,9 @@ export interface RouterFeature {
 export const routerSlugs = (routers: readonly RouterFeature[]): FeatureOf<Needs> => ({
   id: "router-slugs",
   applies: applies.routerSlugs,
-  layer: ({ router, told }) =>
+  layer: ({ router, toProviderRequest }) =>
     resolveAliases(
       routers.map(({ slug, choose }) => ({ slug, choose: choose(router) })),
-      told,
+      toProviderRequest,
     ),
 });

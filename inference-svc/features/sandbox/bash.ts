@@ -40,12 +40,12 @@ export const bashTool = (parts: SandboxParts): ServerTool => ({
       description: describeProgram("Runs a command with sh"),
       arguments: args,
       async run({ command, timeout_ms: timeoutMs }, call): Promise<ToolResult> {
-        const said = { command, container_id: place?.container.id };
+        const fields = { command, container_id: place?.container.id };
         const wish = { language: "shell", command: String(command), timeoutMs } as const;
         const output = await runProgram(place as SandboxTarget, wish, call);
-        if (typeof output === "string") return failed(said, output);
+        if (typeof output === "string") return failed(fields, output);
         const { stdout, stderr, outcome } = output;
-        const item = { ...said, stdout, stderr };
+        const item = { ...fields, stdout, stderr };
         if (outcome.type === "exit")
           return { output: describeOutputs([output]), item: { ...item, exitCode: outcome.exit_code } };
         return { output: describeOutputs([output]), item: { ...item, error: "its time was over" }, failed: true };
@@ -61,15 +61,15 @@ function placeOf(settings: ToolSettings, parts: SandboxParts): SandboxTarget {
   return findSandbox(settings, { container, path: `${within}.environment` }, parts);
 }
 
-const failed = (said: JsonObject, error: string): ToolResult => ({
+const failed = (fields: JsonObject, error: string): ToolResult => ({
   output: errorOutput(error),
-  item: { ...said, error },
+  item: { ...fields, error },
   failed: true,
 });
 
 function recall(item: InputItem): RestoredCall {
   const { command, error, stdout } = item;
-  const said = { command: typeof command === "string" ? command : "" };
-  if (typeof error === "string" && typeof stdout !== "string") return { args: said, output: errorOutput(error) };
-  return { args: said, output: describeOutputs([parseEarlierOutput(item)]) };
+  const fields = { command: typeof command === "string" ? command : "" };
+  if (typeof error === "string" && typeof stdout !== "string") return { args: fields, output: errorOutput(error) };
+  return { args: fields, output: describeOutputs([parseEarlierOutput(item)]) };
 }

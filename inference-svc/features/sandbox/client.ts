@@ -88,7 +88,7 @@ export class Sandbox {
     const limits = { scope, signal, timeoutMs: run.timeoutMs + overheadMs };
     return observeCall(this.#watch(), signal, async () => {
       this.#service.check();
-      return this.#service.ask(signal, async () =>
+      return this.#service.run(signal, async () =>
         readRun(await this.#client.post("/v1/runs", bodyOf(container, run), limits), run.commands.length),
       );
     });

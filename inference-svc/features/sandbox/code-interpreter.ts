@@ -65,7 +65,7 @@ export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
       blank: { code: null, container_id: containerId, outputs: null },
       ending: ({ status }) => (status === "completed" ? [event("completed")] : []),
       async run({ code }, call) {
-        for (const step of ["in_progress", "interpreting"]) call.tell(event(step));
+        for (const step of ["in_progress", "interpreting"]) call.sendProgress(event(step));
         if (typeof place === "string") return failedRun(String(code), "", place, fields);
         return runCode(String(code), place as SandboxTarget, call, fields);
       },

@@ -48,9 +48,9 @@ export const shellTool = (parts: SandboxParts): ServerTool => ({
     return {
       description,
       arguments: args,
-      async run(asked, call) {
-        const { error, outputs } = await runCommands(asked, place as SandboxTarget, call);
-        const item = { action: actionOf(asked), output: outputs, container_id: place?.container.id };
+      async run(callArguments, call) {
+        const { error, outputs } = await runCommands(callArguments, place as SandboxTarget, call);
+        const item = { action: actionOf(callArguments), output: outputs, container_id: place?.container.id };
         if (error === undefined) return { output: describeOutputs(outputs), item };
         return { output: errorOutput(error), item: { ...item, error }, failed: true };
       },
@@ -82,10 +82,10 @@ export const hostedShell = (parts: SandboxParts): ServerTool => ({
       description,
       arguments: args,
       blank: { action: { commands: [] }, environment },
-      async run(asked, call) {
-        const { error, outputs } = await runCommands(asked, place, call);
-        const item = { action: actionOf(asked), environment };
-        const limit = asked["max_output_length"] ?? null;
+      async run(callArguments, call) {
+        const { error, outputs } = await runCommands(callArguments, place, call);
+        const item = { action: actionOf(callArguments), environment };
+        const limit = callArguments["max_output_length"] ?? null;
         const ran = { output: outputs, max_output_length: limit, container_id: place.container.id };
         if (error === undefined) return { output: describeOutputs(outputs), item, outputItem: ran };
         return { output: errorOutput(error), item, outputItem: { ...ran, error }, failed: true };
@@ -101,8 +101,8 @@ interface ShellOutputs {
   readonly error?: string;
 }
 
-async function runCommands(asked: JsonObject, place: SandboxTarget, call: ToolCall): Promise<ShellOutputs> {
-  const { commands, timeout_ms: timeoutMs, max_output_length: maxLength } = asked;
+async function runCommands(callArguments: JsonObject, place: SandboxTarget, call: ToolCall): Promise<ShellOutputs> {
+  const { commands, timeout_ms: timeoutMs, max_output_length: maxLength } = callArguments;
   const wish = { language: "shell", commands: commands as readonly string[], timeoutMs, maxLength } as const;
   const outputs = await runCall(place, wish, call);
   return typeof outputs === "string" ? { outputs: [], error: outputs } : { outputs };

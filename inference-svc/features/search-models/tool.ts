@@ -81,9 +81,9 @@ function recall({ arguments: json, error }: InputItem, search: (json: string) =>
 /** Arguments of an item sent back by a client; empty when they cannot be the model's. */
 function argumentsOf(json: unknown): JsonObject {
   try {
-    const said: unknown = JSON.parse(String(json));
-    throwProblems((problems) => args.check(said, "", problems));
-    return said as JsonObject;
+    const parsed: unknown = JSON.parse(String(json));
+    throwProblems((problems) => args.check(parsed, "", problems));
+    return parsed as JsonObject;
   } catch {
     return {};
   }

@@ -73,14 +73,14 @@ export const toolSearch: ServerTool = {
         return search(String(query));
       },
       recall({ query, error, tool_references: references }) {
-        const said = typeof query === "string" ? query.slice(0, maxQueryLength) : "";
-        if (typeof error === "string") return { args: { query: said }, output: errorOutput(error) };
+        const searchText = typeof query === "string" ? query.slice(0, maxQueryLength) : "";
+        if (typeof error === "string") return { args: { query: searchText }, output: errorOutput(error) };
         if (Array.isArray(references)) {
           const found = held.filter((each) => references.includes(nameOf(each)));
-          return { args: { query: said }, ...resultOf(found, held, found.length) };
+          return { args: { query: searchText }, ...resultOf(found, held, found.length) };
         }
-        const { output = resultNotStored, loads = [] } = again(said) ?? {};
-        return { args: { query: said }, output, loads };
+        const { output = resultNotStored, loads = [] } = again(searchText) ?? {};
+        return { args: { query: searchText }, output, loads };
       },
     };
   },

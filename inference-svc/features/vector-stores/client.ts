@@ -118,7 +118,7 @@ class VectorStore {
     this.#service.check();
     const body = JSON.stringify({ query, max_num_results: maxResults, ...wishes });
     const limits = { scope, signal, timeoutMs: this.#timeoutMs };
-    const found = await this.#service.ask(signal, async () =>
+    const found = await this.#service.run(signal, async () =>
       parseResults(await this.#client.post(this.#path, body, limits), ({ data }) => data),
     );
     return found.slice(0, maxResults).flatMap((result) => parseFileHit(result) ?? []);

@@ -47,7 +47,7 @@ export const fileSearchTool = (stores: Pick<VectorStores, "has" | "search">): Se
       blank: () => ({ queries: [] }),
       ending: ({ status }) => (status === "completed" ? [event("completed")] : []),
       run(given, call) {
-        for (const step of ["in_progress", "searching"]) call.tell(event(step));
+        for (const step of ["in_progress", "searching"]) call.sendProgress(event(step));
         return search(String(given["query"]), entry, call, stores, hasResults);
       },
       recall,

@@ -52,12 +52,12 @@ export function citationsIn(text: string, sources: readonly WebSource[]): readon
   const found: Citation[] = [];
   let [units, points] = [0, 0];
   for (const { 0: whole, 1: target, index } of text.matchAll(link)) {
-    const said = target === undefined ? whole.replace(trailing, "") : whole;
-    const source = known.get(toCanonicalUrl(target ?? said));
+    const address = target === undefined ? whole.replace(trailing, "") : whole;
+    const source = known.get(toCanonicalUrl(target ?? address));
     if (source === undefined) continue;
     points += codePointLength(text.slice(units, index));
     units = index;
-    const end = points + codePointLength(said);
+    const end = points + codePointLength(address);
     found.push({ type: "url_citation", url: source.url, title: source.title, start_index: points, end_index: end });
   }
   return found;

@@ -52,7 +52,7 @@ export async function download<Result>(
       signal,
     });
     const head = { status: statusCode, type: one(headers["content-type"]) ?? "", location: one(headers["location"]) };
-    return await read(head, () => whole(url.host, body, parseContentCoding(joined(headers["content-encoding"]))));
+    return await read(head, () => whole(url.host, body, parseContentCoding(joinHeader(headers["content-encoding"]))));
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof PageUnreadable
@@ -64,7 +64,7 @@ export async function download<Result>(
   }
 }
 
-const joined = (header: string | string[] | undefined): string | undefined =>
+const joinHeader = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header.join(",") : header;
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);

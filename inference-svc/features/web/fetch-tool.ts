@@ -59,10 +59,10 @@ export const webFetchTool = (web: Web): ServerTool => ({
         notSent: [{ path: `${settings.path}.citations`, reason: "only Anthropic's own fetch takes it" }],
       }),
       async run({ url }, call) {
-        const asked = String(url);
-        if (uses >= maxUses) return failed(asked, `the limit of ${maxUses} pages is reached`);
+        const requestedUrl = String(url);
+        if (uses >= maxUses) return failed(requestedUrl, `the limit of ${maxUses} pages is reached`);
         uses++;
-        return read(asked, web, limits, call);
+        return read(requestedUrl, web, limits, call);
       },
       recall,
     };
@@ -90,13 +90,13 @@ function engineOf(settings: ToolSettings, web: Web): PageEngine | undefined {
 }
 
 async function read(
-  asked: string,
+  requestedUrl: string,
   web: Web,
   limits: PageLimits,
   caller: Parameters<Web["read"]>[2],
 ): Promise<ToolResult> {
   try {
-    const { url, title, text, status, isCut } = await web.read(asked, limits, caller);
+    const { url, title, text, status, isCut } = await web.read(requestedUrl, limits, caller);
     const content = isCut ? `${text}\n\n(cut here)` : text;
     return {
       output: outputOf(url, title, content),
@@ -104,7 +104,7 @@ async function read(
       sources: [{ url, title }],
     };
   } catch (error) {
-    if (error instanceof PageUnreadable) return failed(asked, `not read: ${error.message}`, error.status);
+    if (error instanceof PageUnreadable) return failed(requestedUrl, `not read: ${error.message}`, error.status);
     throw error;
   }
 }

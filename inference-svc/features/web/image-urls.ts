@@ -37,7 +37,7 @@ interface FetchedImage {
 }
 
 interface EndpointKit {
-  readonly telling: DialectSupport;
+  readonly dialects: DialectSupport;
   /** Undefined in a dry run, which downloads nothing. */
   readonly web?: Downloads | undefined;
 }
@@ -47,12 +47,12 @@ const fetchedImages = new StateKey(() => new Map<string, FetchedImage>());
 
 export const imageDownloads = {
   id: "image-downloads",
-  layer: (endpoint: Endpoint, { telling, web }: EndpointKit): Layer => {
-    const takesUrls = remembered((each) => takesImageUrls(each, telling));
+  layer: (endpoint: Endpoint, { dialects, web }: EndpointKit): Layer => {
+    const takesUrls = remembered((each) => takesImageUrls(each, dialects));
     return requestLayer((request, scope) => {
       const images = namedImages.of(request.input);
       if (images.length === 0 || takesUrls(endpoint)) return request;
-      return withBytes(request, images, scope, { endpoint, telling, web });
+      return withBytes(request, images, scope, { endpoint, dialects, web });
     });
   },
 };
@@ -133,7 +133,7 @@ async function withBytes(
   request: TurnRequest,
   images: readonly NamedImage[],
   scope: Scope,
-  { endpoint, telling, web }: EndpointKit & { readonly endpoint: Endpoint },
+  { endpoint, dialects, web }: EndpointKit & { readonly endpoint: Endpoint },
 ): Promise<TurnRequest> {
   const [tooMany] = images.slice(maxImages);
   if (tooMany)
@@ -149,7 +149,7 @@ async function withBytes(
   }
   const outgoing = { ...request, input: replaceParts(request.input, parts) };
   // The type of an image is known only from its bytes.
-  const problem = telling.refusal(endpoint, outgoing);
+  const problem = dialects.refusal(endpoint, outgoing);
   if (problem) throw invalid(problem.path, problem.message);
   return outgoing;
 }

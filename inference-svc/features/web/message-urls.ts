@@ -14,10 +14,10 @@ export function urlsIn(texts: readonly string[]): readonly string[] {
   const found = new Map<string, string>();
   for (const text of texts) {
     for (const [match, host] of text.matchAll(url)) {
-      const said = match.replace(trailing, "");
+      const address = match.replace(trailing, "");
       // An invalid host in brackets is still listed, to inform the model that it was not read.
-      const href = parseUrl(said)?.href ?? (host && said);
-      if (href !== undefined && !found.has(href)) found.set(href, said);
+      const href = parseUrl(address)?.href ?? (host && address);
+      if (href !== undefined && !found.has(href)) found.set(href, address);
     }
   }
   return [...found.values()];

@@ -67,10 +67,10 @@ export class SearchEngine {
   async search(search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
     this.#service.check();
     const until = performance.now() + this.#timeoutMs;
-    const told = { ...search, wishes: selectSupportedOptions(search.wishes, this.knows) };
+    const supported = { ...search, wishes: selectSupportedOptions(search.wishes, this.knows) };
     const hits = new Map<string, SearchHit>();
     for (let number = 1; number <= this.#adapter.maxPages && hits.size < search.maxResults; number++) {
-      const found = await this.#page(told, number, caller, until);
+      const found = await this.#page(supported, number, caller, until);
       if (found.length === 0) break;
       for (const hit of found) {
         const url = toCanonicalUrl(hit.url);
@@ -87,7 +87,7 @@ export class SearchEngine {
     until: number,
   ): Promise<readonly SearchHit[]> {
     const timeoutMs = Math.max(1, until - performance.now());
-    return this.#service.ask(signal, () => this.#adapter.page(search, number, { scope, signal, timeoutMs }));
+    return this.#service.run(signal, () => this.#adapter.page(search, number, { scope, signal, timeoutMs }));
   }
 }
 

@@ -88,7 +88,7 @@ const searching = <Found extends Engine>(
     const searcher = findSearcher(settings, request, scope, {
       engineOf,
       router: kit.router,
-      told: kit.told,
+      toProviderRequest: kit.toProviderRequest,
       dialects: kit.dialects,
     });
     if ("kind" in searcher) return withTool(request, searcher);
@@ -99,7 +99,7 @@ const searching = <Found extends Engine>(
     return request;
   });
 
-interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "told" | "dialects"> {
+interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "toProviderRequest" | "dialects"> {
   readonly engineOf: (name: string) => Found | undefined;
 }
 
@@ -108,26 +108,26 @@ function findSearcher<Found extends Engine>(
   settings: WebPlugin,
   request: TurnRequest,
   scope: Scope,
-  { engineOf, router, told, dialects }: SearcherParts<Found>,
+  { engineOf, router, toProviderRequest, dialects }: SearcherParts<Found>,
 ): Found | HostedTool {
   const { engine: name } = settings;
   const isFree = name === "" || name === "auto";
   const engine = engineOf(isFree ? "" : name);
   if (name !== "native" && !isFree) return engine ?? refuse(`web: ${explainMissingEngine(name)}`);
   const tool = nativeTool(settings);
-  const prepared = told(request, scope);
+  const prepared = toProviderRequest(request, scope);
   // Some providers accept functions or a search, not both.
   const functions = prepared.tools.filter(({ type }) => type !== "hosted");
-  const asked = {
+  const searchRequest = {
     // Some formats reject a request without text.
     ...requestWithItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
-  const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, asked) === undefined && !isLost(endpoint);
+  const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, searchRequest) === undefined && !isLost(endpoint);
   // A dialect may be unable to express the tool, or its domains.
   const isLost = (endpoint: Endpoint) =>
     dialects
-      .droppedFields(endpoint, asked)
+      .droppedFields(endpoint, searchRequest)
       .some(({ path }) => path === "tools.0" || path.startsWith("tools.0.filters"));
   const endpoints = router.route(prepared, scope);
   // If an engine is configured, only the first endpoint counts: no other endpoint is preferred for its search tool.

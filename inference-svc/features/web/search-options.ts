@@ -64,14 +64,14 @@ export function listUnsupportedOptions(
   path: string,
 ): readonly DroppedField[] {
   const { place = {}, mode, cachedOnly, others = [] } = wishes;
-  const told = selectSupportedOptions(wishes, knows);
-  const lost = placeFields.filter((field) => place[field] !== undefined && told.place?.[field] === undefined);
+  const supported = selectSupportedOptions(wishes, knows);
+  const lost = placeFields.filter((field) => place[field] !== undefined && supported.place?.[field] === undefined);
   const names = [
-    ...(told.place === undefined && lost.length > 0
+    ...(supported.place === undefined && lost.length > 0
       ? ["user_location"]
       : lost.map((field) => `user_location.${field}`)),
-    ...(mode !== undefined && told.mode === undefined ? ["mode"] : []),
-    ...(cachedOnly && !told.cachedOnly ? ["external_web_access"] : []),
+    ...(mode !== undefined && supported.mode === undefined ? ["mode"] : []),
+    ...(cachedOnly && !supported.cachedOnly ? ["external_web_access"] : []),
     ...others,
   ];
   return names.map((name) => ({ path: `${path}.${name}`, reason: `the search engine ${id} does not know it` }));

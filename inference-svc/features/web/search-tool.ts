@@ -65,7 +65,7 @@ export const hostedSearchTool = (web: Web): ServerTool => ({
         status === "completed" ? [{ name: "response.web_search_call.completed", payload: {} }] : [],
       run(given, call) {
         for (const step of ["in_progress", "searching"]) {
-          call.tell({ name: `response.web_search_call.${step}`, payload: {} });
+          call.sendProgress({ name: `response.web_search_call.${step}`, payload: {} });
         }
         return open.run(given, call);
       },

@@ -5,7 +5,7 @@ import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
 /** Some megabytes of verdicts. */
 const maxAnswers = 10_000;
 
-interface Asking<Answer> {
+interface PendingAnswer<Answer> {
   readonly answer: Promise<Answer>;
   readonly abort: TurnAbort;
   waiting: number;
@@ -16,7 +16,7 @@ export class AnswerCache<Answer> {
   readonly #now: () => number;
   readonly #isSmall: (answer: Answer) => boolean;
   readonly #kept = new Map<string, { readonly answer: Answer; readonly at: number }>();
-  readonly #asking = new Map<string, Asking<Answer>>();
+  readonly #pending = new Map<string, PendingAnswer<Answer>>();
 
   /**
    * @param keptMs 0: no answer is cached, only shared while its call runs
@@ -29,39 +29,43 @@ export class AnswerCache<Answer> {
   }
 
   /** @throws errors of `ask`; Fault as soon as the signal aborts */
-  async get(question: string, ask: (signal: TurnSignal) => Promise<Answer>, signal: TurnSignal): Promise<Answer> {
+  async get(
+    question: string,
+    fetchAnswer: (signal: TurnSignal) => Promise<Answer>,
+    signal: TurnSignal,
+  ): Promise<Answer> {
     const kept = this.#kept.get(question);
     if (kept && this.#now() - kept.at < this.#keptMs) return kept.answer;
-    const asking = this.#asking.get(question) ?? this.#begin(question, ask);
-    asking.waiting++;
+    const pending = this.#pending.get(question) ?? this.#begin(question, fetchAnswer);
+    pending.waiting++;
     return new Promise((resolve, reject) => {
       const leave = () => {
         reject(abortFault(signal));
-        if (--asking.waiting > 0) return;
+        if (--pending.waiting > 0) return;
         // Later callers start a new call, since this call is about to be aborted.
-        this.#forget(question, asking);
-        asking.abort.abort(signal.reason);
+        this.#forget(question, pending);
+        pending.abort.abort(signal.reason);
       };
       if (signal.aborted) return leave();
       signal.addEventListener("abort", leave);
-      asking.answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+      pending.answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
     });
   }
 
-  #begin(question: string, ask: (signal: TurnSignal) => Promise<Answer>): Asking<Answer> {
+  #begin(question: string, fetchAnswer: (signal: TurnSignal) => Promise<Answer>): PendingAnswer<Answer> {
     const abort = new TurnAbort();
-    const answer = ask(abort).then((given) => {
+    const answer = fetchAnswer(abort).then((given) => {
       this.#keep(question, given);
       return given;
     });
-    const asking: Asking<Answer> = { answer, abort, waiting: 0 };
-    this.#asking.set(question, asking);
-    answer.catch(() => {}).finally(() => this.#forget(question, asking));
-    return asking;
+    const pending: PendingAnswer<Answer> = { answer, abort, waiting: 0 };
+    this.#pending.set(question, pending);
+    answer.catch(() => {}).finally(() => this.#forget(question, pending));
+    return pending;
   }
 
-  #forget(question: string, asking: Asking<Answer>): void {
-    if (this.#asking.get(question) === asking) this.#asking.delete(question);
+  #forget(question: string, pending: PendingAnswer<Answer>): void {
+    if (this.#pending.get(question) === pending) this.#pending.delete(question);
   }
 
   /** Drops the oldest answer at the limit. */

@@ -78,8 +78,8 @@ export async function callModel(
   const stop = () => abort.abort(signal.reason);
   const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), timeoutMs);
   signal.addEventListener("abort", stop);
-  const asked = innerScope(scope, abort, performance.now() + timeoutMs, question.purpose);
-  const inner = charged ? chargedTo(scope, asked) : asked;
+  const callScope = innerScope(scope, abort, performance.now() + timeoutMs, question.purpose);
+  const inner = charged ? chargedTo(scope, callScope) : callScope;
   try {
     if (signal.aborted) stop();
     return replyOf(await readToEnd(turn(requestOf(question, request), inner)), inner.trace.usage?.pages);

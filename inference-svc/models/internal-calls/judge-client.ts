@@ -66,7 +66,7 @@ export class JudgeClient<Answer> {
       .update(JSON.stringify([...key, caller.workspaceId]))
       .digest("base64");
     try {
-      return await this.#answers.get(digest, (until) => this.#ask(question, occasion, until), signal);
+      return await this.#answers.get(digest, (until) => this.#requestVerdict(question, occasion, until), signal);
     } catch (error) {
       throwIfAborted(signal);
       if (isUnpaid(error)) throw error;
@@ -74,7 +74,7 @@ export class JudgeClient<Answer> {
     }
   }
 
-  async #ask(question: () => InternalQuestion, occasion: CallContext, signal: TurnSignal): Promise<Answer> {
+  async #requestVerdict(question: () => InternalQuestion, occasion: CallContext, signal: TurnSignal): Promise<Answer> {
     if (this.#circuit.open) throw new JudgeUnavailable("the judge does not answer");
     const { total_ms, retries } = this.#parts.settings;
     const until = performance.now() + total_ms;

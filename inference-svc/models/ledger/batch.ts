@@ -62,7 +62,7 @@ export class RecordBatch {
   }
 
   /** Adds a record whose start and end are in two lines. */
-  addJoined(start: Buffer, startAt: number, startEnd: number, bytes: Buffer, at: number, end: number): void {
+  addWithRecord(start: Buffer, startAt: number, startEnd: number, bytes: Buffer, at: number, end: number): void {
     const from = nameEnd(bytes, at);
     this.#begin(recordTag, startEnd - startAt - 2 + end - from);
     this.#copy(start, startAt + 1, startEnd - 1);

@@ -45,7 +45,7 @@ export class BudgetQueues<Answer extends { readonly held: boolean }> {
     owner: string,
     { isBegun, signal }: HoldWait,
     refusal: Answer,
-    ask: () => Promise<Answer>,
+    reserve: () => Promise<Answer>,
   ): Promise<Answer> {
     const line = this.#lines.get(owner) ?? [];
     if (!isBegun && line.length >= maxNewTurns) return refusal;
@@ -56,12 +56,12 @@ export class BudgetQueues<Answer extends { readonly held: boolean }> {
     const isOver = () => performance.now() >= until || signal?.aborted === true;
     try {
       let answer = refusal;
-      for (let asked = 1; answer.held && !isOver(); ) {
-        const pollAfterMs = line[0] === waiter ? asked * pollMs * (0.5 + Math.random()) : Number.POSITIVE_INFINITY;
+      for (let attempts = 1; answer.held && !isOver(); ) {
+        const pollAfterMs = line[0] === waiter ? attempts * pollMs * (0.5 + Math.random()) : Number.POSITIVE_INFINITY;
         await pause(waiter, Math.min(pollAfterMs, until - performance.now()), signal);
         if (line[0] !== waiter) continue;
-        answer = await ask();
-        asked++;
+        answer = await reserve();
+        attempts++;
       }
       return answer;
     } finally {

@@ -46,7 +46,7 @@ interface Reservation extends HeldCall {
 
 interface Refusal {
   /** performance.now() */
-  readonly askedAt: number;
+  readonly requestedAt: number;
   /** The refused amount in 10^-12 USD, including the amount that had to remain. */
   readonly size: bigint;
   readonly answer: ReserveBudgetResponse;
@@ -94,7 +94,7 @@ export class Budgets {
       const owner = answer.budget === BudgetScope.WORKSPACE ? caller.workspaceId : caller.keyHash;
       const wait = { isBegun: turn?.isBegun === true, signal };
       answer = await this.#heldMoney.wait(owner, wait, answer, async () => {
-        await this.#settlements.tell();
+        await this.#settlements.report();
         return this.#decided(held, scope, pico, turn);
       });
     }
@@ -124,7 +124,7 @@ export class Budgets {
       raise: (more) => this.#raise(call, more),
       settle: (cost) => {
         this.#settlements.add({ ...call, owner: { keyHash, workspaceId }, pico: cost });
-        return isNear || cost > pico ? this.#settlements.tell() : undefined;
+        return isNear || cost > pico ? this.#settlements.report() : undefined;
       },
     };
   }
@@ -149,13 +149,13 @@ export class Budgets {
       return await this.#turnstile.run(async () => {
         const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
         const known = this.#refusals.get(keyHash);
-        if (known && known.askedAt >= arrivedAt && size >= known.size) return known.answer;
-        const askedAt = performance.now();
+        if (known && known.requestedAt >= arrivedAt && size >= known.size) return known.answer;
+        const requestedAt = performance.now();
         const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
-        const asked = this.#ask(reservation, serviceMetadata(token, { trace: span }));
-        const answer = turn ? await this.#longTurns.asking(turn, pico, asked) : await asked;
+        const response = this.#reserve(reservation, serviceMetadata(token, { trace: span }));
+        const answer = turn ? await this.#longTurns.requestCall(turn, pico, response) : await response;
         if (this.#turnstile.waiting === 0) this.#refusals.clear();
-        else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, size, answer });
+        else if (!answer.admitted) this.#refusals.set(keyHash, { requestedAt, size, answer });
         return answer;
       });
     } catch (cause) {
@@ -180,7 +180,7 @@ export class Budgets {
     };
   }
 
-  async #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
+  async #reserve(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
     try {
       return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);

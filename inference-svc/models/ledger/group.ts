@@ -20,10 +20,10 @@ export class Group {
     this.isSettled = true;
     this.failure = failure;
     // The calls begin apart from the cause of the write, such as a message to the client of another call.
-    if (this.starts.length > 0) queueMicrotask(this.#tell);
+    if (this.starts.length > 0) queueMicrotask(this.#notifyCallers);
   }
 
-  readonly #tell = (): void => {
+  readonly #notifyCallers = (): void => {
     for (const start of this.starts) {
       try {
         start.written(this.failure);

@@ -95,7 +95,7 @@ class HeldAnswer extends Answer {
   readonly #watch: HoldWatch;
   /** Returns the batch or end held back until the budget knows the cost of the call. */
   #held: (() => NextBatch) | undefined;
-  #isTelling = false;
+  #isReporting = false;
   #wake = () => {};
 
   constructor(answer: Answer, watch: HoldWatch) {
@@ -106,7 +106,7 @@ class HeldAnswer extends Answer {
 
   override next(wake: () => void): NextBatch {
     this.#wake = wake;
-    if (this.#isTelling) return "pending";
+    if (this.#isReporting) return "pending";
     const held = this.#held;
     this.#held = undefined;
     return held ? held() : this.#read(wake);
@@ -129,12 +129,12 @@ class HeldAnswer extends Answer {
   }
 
   #afterEnd(give: () => NextBatch): NextBatch {
-    const told = this.#watch.end();
-    if (told === undefined) return give();
+    const reported = this.#watch.end();
+    if (reported === undefined) return give();
     this.#held = give;
-    this.#isTelling = true;
-    void told.then(() => {
-      this.#isTelling = false;
+    this.#isReporting = true;
+    void reported.then(() => {
+      this.#isReporting = false;
       this.#wake();
     });
     return "pending";

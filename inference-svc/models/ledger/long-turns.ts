@@ -16,7 +16,7 @@ export interface LongTurn {
   /** Whether it has ended. */
   isOver: boolean;
   /** Number of requested but undecided calls. */
-  asking: number;
+  requestCall: number;
   /** Amount in 10^-12 USD kept for further calls of the turn. */
   ahead: bigint;
 }
@@ -28,7 +28,7 @@ export class LongTurns {
 
   /** @param name of the turn, known to its calls. @returns ends the turn */
   begin(name: string, { keyHash, workspaceId }: Owner): () => void {
-    const turn = { owner: { keyHash, workspaceId }, isBegun: false, isOver: false, asking: 0, ahead: 0n };
+    const turn = { owner: { keyHash, workspaceId }, isBegun: false, isOver: false, requestCall: 0, ahead: 0n };
     this.#turns.set(name, turn);
     return () => {
       turn.isOver = true;
@@ -52,20 +52,20 @@ export class LongTurns {
   }
 
   /** Requests a call of the turn. The amount for its further calls is kept from the request on, because other calls are requested concurrently. */
-  async asking<Answer extends { readonly admitted: boolean }>(
+  async requestCall<Answer extends { readonly admitted: boolean }>(
     turn: LongTurn,
     pico: bigint,
-    asked: Promise<Answer>,
+    response: Promise<Answer>,
   ): Promise<Answer> {
-    if (!turn.isBegun && !turn.isOver && turn.asking === 0) this.#keep(turn, callsAhead * pico);
-    turn.asking++;
+    if (!turn.isBegun && !turn.isOver && turn.requestCall === 0) this.#keep(turn, callsAhead * pico);
+    turn.requestCall++;
     try {
-      const answer = await asked;
+      const answer = await response;
       turn.isBegun ||= answer.admitted;
       return answer;
     } finally {
-      turn.asking--;
-      if (!turn.isBegun && turn.asking === 0) this.#giveUp(turn);
+      turn.requestCall--;
+      if (!turn.isBegun && turn.requestCall === 0) this.#giveUp(turn);
     }
   }
 

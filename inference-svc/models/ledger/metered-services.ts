@@ -95,7 +95,7 @@ class MeteredCall {
     const isPaid = isCharged && this.#price > 0n;
     this.#entry?.close(end, isPaid ? this.#price : undefined, isEstimated);
     if (isPaid) this.#charge(isEstimated);
-    if (this.#price > 0n) this.#tell(end, isPaid, isEstimated);
+    if (this.#price > 0n) this.#report(end, isPaid, isEstimated);
     await this.#hold?.settle(isPaid ? this.#price : 0n);
   }
 
@@ -111,7 +111,7 @@ class MeteredCall {
   }
 
   /** Adds the cost of the call to the receipt. */
-  #tell({ status }: ServiceEnd, isPaid: boolean, isEstimated: boolean): void {
+  #report({ status }: ServiceEnd, isPaid: boolean, isEstimated: boolean): void {
     const { operation, provider } = this.#service;
     const outcome = status === "completed" ? "answered" : status === "cancelled" ? status : "failed";
     const cost = isPaid ? toDollars(this.#price) : 0;

@@ -180,7 +180,7 @@ export class SpoolReader {
     const start = opened.get(call);
     if (!opened.delete(call)) ended.push(call);
     if (lineKind(bytes, line.at) === "whole") records.addWhole(bytes, line.at, line.end);
-    else if (start !== undefined) records.addJoined(bytes, start.at, start.end, bytes, line.at, line.end);
+    else if (start !== undefined) records.addWithRecord(bytes, start.at, start.end, bytes, line.at, line.end);
     else this.#endEarlier(call, bytes, line, records);
   }
 
@@ -189,7 +189,7 @@ export class SpoolReader {
     const earlier = this.#starts.get(call);
     if (earlier === undefined) return;
     const start = Buffer.from(earlier.line, "latin1");
-    records.addJoined(start, 0, start.length, bytes, line.at, line.end);
+    records.addWithRecord(start, 0, start.length, bytes, line.at, line.end);
   }
 
   #after(segment: Segment): SpoolPosition | undefined {

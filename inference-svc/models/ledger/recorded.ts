@@ -29,7 +29,7 @@ export const recordLayer =
   };
 
 /** Interval of charge records: when the process is killed, at most this last part of an answer stays unpaid. */
-const heardMs = 1_000;
+const usageReportMs = 1_000;
 
 /** Status of a call whose client has left. */
 export const clientClosedStatus = 499;
@@ -68,11 +68,11 @@ class RecordedCall {
     this.#firstAt ??= performance.now();
     this.#hasCalls ||= batch.some(isToolCall);
     if (last?.type === "end") this.#ended(last.outcome);
-    else if (performance.now() - this.#heardAt >= heardMs) this.heard(this.#billed);
+    else if (performance.now() - this.#heardAt >= usageReportMs) this.noteUsage(this.#billed);
   }
 
   /** Records the charge that applies if this process is killed now. */
-  heard(usage: Usage | undefined): void {
+  noteUsage(usage: Usage | undefined): void {
     this.#heardAt = performance.now();
     if (usage) this.#entry.note(chargeOf(usage));
   }
@@ -176,7 +176,7 @@ class RecordedAnswer extends Answer {
     super();
     this.#begin = begin;
     this.#call = new RecordedCall(ledger, start, scope, this.#onStarted);
-    this.#call.heard(sent);
+    this.#call.noteUsage(sent);
   }
 
   readonly #onStarted: OnStarted = (failure) => {

@@ -57,20 +57,20 @@ export interface EndedCall extends HeldCall {
 export class Settlements {
   readonly #parts: SettlementParts;
   /** Called for each call whose cost the budgets know. */
-  readonly #onTold: (owner: Owner) => void;
+  readonly #onReported: (owner: Owner) => void;
   readonly #waiting: EndedCall[] = [];
   /** Number of noted calls, and number of calls removed from the list. */
   #added = 0;
   #taken = 0;
   /** True while admin-svc is away; this is logged once. */
   #isFailing = false;
-  #telling: Promise<void> | undefined;
+  #reporting: Promise<void> | undefined;
   #late: NodeJS.Timeout | undefined;
   #renewing: NodeJS.Timeout | undefined;
 
-  constructor(parts: SettlementParts, onTold: (owner: Owner) => void) {
+  constructor(parts: SettlementParts, onReported: (owner: Owner) => void) {
     this.#parts = parts;
-    this.#onTold = onTold;
+    this.#onReported = onReported;
   }
 
   /** Renews the holds for calls of this process, from now on for as long as it lives: their records may have to wait. */
@@ -84,30 +84,30 @@ export class Settlements {
   add(ended: EndedCall): void {
     this.#added++;
     if (this.#waiting.push(ended) > maxWaiting) this.#take(1);
-    this.#late ??= setTimeout(this.#tellLate, lateMs).unref();
+    this.#late ??= setTimeout(this.#reportLate, lateMs).unref();
   }
 
   /** Reports all noted costs. Never rejects: the records of the calls report them again. @returns once admin-svc knows them, or cannot be reached */
-  async tell(): Promise<void> {
+  async report(): Promise<void> {
     // Does not wait for later notes: under load there is always another.
     const last = this.#added;
     while (this.#taken < last) {
-      this.#telling ??= this.#tellNext().finally(() => (this.#telling = undefined));
-      await this.#telling;
+      this.#reporting ??= this.#reportNext().finally(() => (this.#reporting = undefined));
+      await this.#reporting;
     }
     // The last of them may be in the message under way.
-    await this.#telling;
+    await this.#reporting;
   }
 
-  readonly #tellLate = (): void => {
+  readonly #reportLate = (): void => {
     this.#late = undefined;
-    void this.tell();
+    void this.report();
   };
 
   async close(): Promise<void> {
     clearInterval(this.#renewing);
     clearTimeout(this.#late);
-    await this.tell();
+    await this.report();
   }
 
   #take(count: number): EndedCall[] {
@@ -116,12 +116,12 @@ export class Settlements {
     return taken;
   }
 
-  async #tellNext(): Promise<void> {
+  async #reportNext(): Promise<void> {
     const ended = this.#take(maxCalls);
     const failure = await this.#settle(ended);
     if (failure !== undefined) return this.#again(ended, failure);
     this.#isFailing = false;
-    for (const { owner } of ended) this.#onTold(owner);
+    for (const { owner } of ended) this.#onReported(owner);
   }
 
   async #settle(ended: readonly EndedCall[]): Promise<unknown> {

@@ -85,10 +85,10 @@ export async function tryProvider(
   });
   try {
     const turn = upstreams.turn(destination);
-    const { status, reason, usage } = await ask(turn, settings.id, limitMs).catch((error: unknown) => {
+    const { status, reason, usage } = await runTrial(turn, settings.id, limitMs).catch((error: unknown) => {
       // The signature was made with a wrong clock; the provider's answer contained the difference, and the second attempt corrects it.
       if (Fault.from(error).repeat !== "now") throw error;
-      return ask(turn, settings.id, limitMs);
+      return runTrial(turn, settings.id, limitMs);
     });
     return {
       ok: true,
@@ -116,7 +116,7 @@ const request = bareRequest({
 });
 
 /** Runs the turn to its end. */
-async function ask(turn: Turn, provider: string, limitMs: number): Promise<Outcome> {
+async function runTrial(turn: Turn, provider: string, limitMs: number): Promise<Outcome> {
   const abort = new TurnAbort();
   const held = heldBytes.open(provider, (fault) => abort.abort(fault));
   const timer = setTimeout(() => abort.abort(providerTimeout("answer")), limitMs);

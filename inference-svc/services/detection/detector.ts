@@ -60,7 +60,7 @@ export class Detector {
   /** Default score threshold of a finding. */
   readonly threshold: number;
   /** Whether it returns places in a text; otherwise its labels apply to the whole text. */
-  readonly tellsPlaces: boolean;
+  readonly returnsSpans: boolean;
   readonly #settings: DetectorCallSettings;
   readonly #wire: DetectorWire;
   readonly #parts: DetectorParts;
@@ -74,7 +74,7 @@ export class Detector {
     this.#wire = wire;
     this.engine = `${wire.kind}:${settings.id}`;
     this.threshold = settings.threshold;
-    this.tellsPlaces = wire.kind === "ner";
+    this.returnsSpans = wire.kind === "ner";
     this.#circuit = new Circuit(parts.now);
     this.#slots = new ConcurrencySlots(settings.max_concurrency);
     this.#answers = new AnswerCache(settings.cache_ttl_s * 1_000, parts.now, ({ length }) => length <= maxKept);
@@ -88,8 +88,8 @@ export class Detector {
   async find(texts: Iterable<string>, scope: Scope): Promise<ReadonlyMap<string, readonly Detection[]>> {
     const { window_chars: longest = this.#wire.windowLength } = this.#settings;
     const isWord = ({ length }: string) => this.#wire.kind === "classifier" && length < minClassifiedLength;
-    const asked = [...texts].filter((text) => !isWord(text));
-    const questions = [...questionsOf(asked, longest, this.tellsPlaces)];
+    const queried = [...texts].filter((text) => !isWord(text));
+    const questions = [...questionsOf(queried, longest, this.returnsSpans)];
     if (questions.length > maxQuestions) throw new DetectorUnavailable(`${questions.length} stretches of text`);
     const found = new Map<string, Detection[]>();
     await someAtOnce(questions, async (question) => {
@@ -107,7 +107,7 @@ export class Detector {
     const parts = [id, scope.caller.workspaceId, text];
     const question = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
     try {
-      return await this.#answers.get(question, (signal) => this.#ask(text, scope, signal), scope.signal);
+      return await this.#answers.get(question, (signal) => this.#query(text, scope, signal), scope.signal);
     } catch (error) {
       throwIfAborted(scope.signal);
       const isDivisible = this.#wire.isDivisible !== false && text.length >= minHalvedLength;
@@ -126,7 +126,7 @@ export class Detector {
     );
   }
 
-  async #ask(text: string, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
+  async #query(text: string, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
     const { total_ms: totalMs, retries } = this.#settings;
     const until = performance.now() + totalMs;
     const release = await this.#slots.take(totalMs);
@@ -154,9 +154,9 @@ export class Detector {
     try {
       // Lone surrogates are invalid in other languages; the replacement has the same length.
       const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
-      const { status, body: said } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
+      const { status, body: answerBody } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
       outcome = status === 200 ? "unreadable" : "refused";
-      const marks = this.#marksIn(status, said, text);
+      const marks = this.#marksIn(status, answerBody, text);
       outcome = "answered";
       return marks;
     } catch (error) {
@@ -171,12 +171,12 @@ export class Detector {
     }
   }
 
-  #marksIn(status: number, said: string, text: string): readonly Detection[] {
+  #marksIn(status: number, answerBody: string, text: string): readonly Detection[] {
     if (status === 413) throw new TooLong("a text that is too long");
     if (away.has(status)) throw new Unreachable(`status ${status}`);
     this.#circuit.succeeded();
     if (status !== 200) throw new DetectorUnavailable(`status ${status}`);
-    return this.#wire.marksOf(parsed(said), text);
+    return this.#wire.marksOf(parsed(answerBody), text);
   }
 }
 

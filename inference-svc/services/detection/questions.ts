@@ -18,7 +18,7 @@ export interface Question {
 }
 
 /** A text without letters or digits has nothing to detect. */
-const said = /[\p{L}\p{N}]/u;
+const wordCharacter = /[\p{L}\p{N}]/u;
 /** Separator of unrelated texts in one question. */
 const gap = "\n";
 
@@ -26,7 +26,7 @@ const gap = "\n";
 export function* questionsOf(texts: Iterable<string>, longest: number, joins: boolean): Iterable<Question> {
   let row = { text: "", parts: [] as Part[] };
   for (const text of texts) {
-    if (!said.test(text)) continue;
+    if (!wordCharacter.test(text)) continue;
     if (!joins || text.length > longest) {
       for (const { start, text: stretch } of splitIntoWindows(text, longest)) {
         yield { text: stretch, parts: [{ text, from: start, at: 0, length: stretch.length }] };

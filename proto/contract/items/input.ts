@@ -52,7 +52,7 @@ const itemOf = (
 
 const participant = described(nullable(string()), "Name of the participant, to tell several of one role apart.");
 
-const said = named(
+const assistantMessage = named(
   "AssistantMessage",
   object(
     {
@@ -68,7 +68,7 @@ const said = named(
   ),
 );
 
-const asked = named(
+const userMessage = named(
   "InputMessage",
   object(
     {
@@ -84,7 +84,11 @@ const asked = named(
   ),
 );
 
-const message = tagged("role", { user: asked, system: asked, developer: asked, assistant: said }, { listed: true });
+const message = tagged(
+  "role",
+  { user: userMessage, system: userMessage, developer: userMessage, assistant: assistantMessage },
+  { listed: true },
+);
 
 const reasoning = replayed(
   { ...modelItems.reasoning, rules: { required: ["type"] } },

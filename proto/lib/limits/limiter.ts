@@ -57,14 +57,17 @@ export class Limiter {
     });
   }
 
-  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: LimitedUse = newTurnUse): Admission | Promise<Admission> {
+  enter(
+    caller: Pick<Caller, "keyHash" | "rateLimits">,
+    limited: LimitedUse = newTurnUse,
+  ): Admission | Promise<Admission> {
     const limits = limitsOf(caller, this.#options.config());
     const use = this.#uses.of(caller.keyHash, performance.now());
-    const asks = ask.turn || hasRate(limits);
-    if (!this.#shared?.up || !asks) return this.#enterAlone(caller.keyHash, use, limits, ask);
-    return this.#shared.enter(caller.keyHash, use, limits, ask).then(
-      (decision) => this.#admission(caller.keyHash, use, limits, ask, decision),
-      () => this.#enterAlone(caller.keyHash, use, limits, ask),
+    const isLimited = limited.turn || hasRate(limits);
+    if (!this.#shared?.up || !isLimited) return this.#enterOffline(caller.keyHash, use, limits, limited);
+    return this.#shared.enter(caller.keyHash, use, limits, limited).then(
+      (decision) => this.#admission(caller.keyHash, use, limits, limited, decision),
+      () => this.#enterOffline(caller.keyHash, use, limits, limited),
     );
   }
 
@@ -72,21 +75,27 @@ export class Limiter {
     await this.#shared?.stop();
   }
 
-  #enterAlone(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse): Admission {
+  #enterOffline(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Admission {
     const now = performance.now();
-    this.#shared?.alone(use, now);
-    return this.#admission(keyHash, use, limits, ask, decideLocally(use, limits, ask, this.#shared?.share ?? 1, now));
+    this.#shared?.offline(use, now);
+    return this.#admission(
+      keyHash,
+      use,
+      limits,
+      limited,
+      decideLocally(use, limits, limited, this.#shared?.share ?? 1, now),
+    );
   }
 
   #admission(
     keyHash: string,
     use: KeyUse,
     limits: KeyLimits,
-    ask: LimitedUse,
+    limited: LimitedUse,
     { refusedBy, ahead }: Decision,
   ): Admission {
     const headers = rateLimitHeaders(limits, ahead);
-    if (refusedBy === undefined) return this.#entered(keyHash, use, limits, ask, headers);
+    if (refusedBy === undefined) return this.#entered(keyHash, use, limits, limited, headers);
     this.#refused.labels({ limit: refusedBy }).inc();
     this.#uses.release(keyHash, use, performance.now());
     const { why, retryAfterMs } = refusalOf(refusedBy, ahead, limits);
@@ -98,8 +107,14 @@ export class Limiter {
     return { refusal, headers, countsTokens: false, leave: () => {} };
   }
 
-  #entered(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse, headers: Admission["headers"]): Admission {
-    const turns = Number(ask.turn);
+  #entered(
+    keyHash: string,
+    use: KeyUse,
+    limits: KeyLimits,
+    limited: LimitedUse,
+    headers: Admission["headers"],
+  ): Admission {
+    const turns = Number(limited.turn);
     use.open += turns;
     this.open += turns;
     let over = false;
@@ -121,7 +136,7 @@ export class Limiter {
     if (shared?.up) {
       if (turns > 0 || tokens > 0) shared.leave(keyHash, use, limits, tokens, turns);
     } else {
-      shared?.alone(use, now);
+      shared?.offline(use, now);
       if (limits.tokensPerMinute !== undefined) {
         chargeTokens(use, limits.tokensPerMinute, tokens, shared?.share ?? 1, now);
       }

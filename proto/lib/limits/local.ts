@@ -5,12 +5,12 @@ import type { KeyLimits } from "./settings.ts";
 
 /** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
 export class OfflineUse {
-  readonly heard: BucketUse;
+  readonly lastAnswer: BucketUse;
   readonly requests = new Bucket();
   readonly tokens = new Bucket();
 
-  constructor(heard: BucketUse) {
-    this.heard = heard;
+  constructor(lastAnswer: BucketUse) {
+    this.lastAnswer = lastAnswer;
   }
 }
 
@@ -22,7 +22,7 @@ export class KeyUse {
   open = 0;
   /** Number of pending calls to Redis. */
   pending = 0;
-  alone: OfflineUse | undefined;
+  offline: OfflineUse | undefined;
 
   ahead(now: number): BucketUse {
     return { requestsMs: this.requests.aheadMs(now), tokensMs: this.tokens.aheadMs(now) };
@@ -35,12 +35,18 @@ export class KeyUse {
 }
 
 /** @param share fraction of the limits available to this process, at most 1 */
-export function decideLocally(use: KeyUse, limits: KeyLimits, ask: LimitedUse, share: number, now: number): Decision {
+export function decideLocally(
+  use: KeyUse,
+  limits: KeyLimits,
+  limited: LimitedUse,
+  share: number,
+  now: number,
+): Decision {
   const { requestsPerMinute } = limits;
-  const refusedBy = findReached(use, limits, ask, share, now);
-  if (refusedBy === undefined && ask.request && requestsPerMinute !== undefined) {
+  const refusedBy = findReached(use, limits, limited, share, now);
+  if (refusedBy === undefined && limited.request && requestsPerMinute !== undefined) {
     use.requests.take(1, partOf(requestsPerMinute, share), now);
-    use.alone?.requests.take(1, requestsPerMinute, now);
+    use.offline?.requests.take(1, requestsPerMinute, now);
   }
   return { refusedBy, ahead: use.ahead(now) };
 }
@@ -49,14 +55,14 @@ export function decideLocally(use: KeyUse, limits: KeyLimits, ask: LimitedUse, s
 function findReached(
   use: KeyUse,
   limits: KeyLimits,
-  ask: LimitedUse,
+  limited: LimitedUse,
   share: number,
   now: number,
 ): Decision["refusedBy"] {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
-  if (ask.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
-  if (ask.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
-  return ask.turn && use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
+  if (limited.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
+  if (limited.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
+  return limited.turn && use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
 }
 
 const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
@@ -65,7 +71,7 @@ const isReached = (limit: number | undefined, bucket: Bucket, share: number, now
 /** Charges tokens at the end of a turn. Use above the limit delays the next turn. */
 export function chargeTokens(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
   use.tokens.take(tokens, partOf(limit, share), now);
-  use.alone?.tokens.take(tokens, limit, now);
+  use.offline?.tokens.take(tokens, limit, now);
 }
 
 const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));

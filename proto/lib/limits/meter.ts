@@ -11,7 +11,7 @@ type MeteredRequest = Pick<RunTurnRequest, "inputJson" | "toolsJson" | "instruct
 export class TokenMeter {
   readonly #inputBytes: number;
   #outputLength = 0;
-  #told: number | undefined;
+  #reportedTokens: number | undefined;
 
   constructor({ inputJson, toolsJson, instructions }: Partial<MeteredRequest> & Pick<MeteredRequest, "inputJson">) {
     this.#inputBytes = inputJson.length + (toolsJson?.length ?? 0) + (instructions?.length ?? 0);
@@ -27,13 +27,13 @@ export class TokenMeter {
 
   /** @param left true when the client left: a provider was working, although the end of its answer was not seen */
   tokens(left: boolean): number {
-    if (this.#told !== undefined) return this.#told;
+    if (this.#reportedTokens !== undefined) return this.#reportedTokens;
     if (!left && this.#outputLength === 0) return 0;
     const input = Math.min(maxInputTokens, Math.ceil(this.#inputBytes / bytesPerToken));
     return input + Math.ceil(this.#outputLength / bytesPerToken);
   }
 
   noteUsage({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): void {
-    this.#told = inputTokens + outputTokens;
+    this.#reportedTokens = inputTokens + outputTokens;
   }
 }

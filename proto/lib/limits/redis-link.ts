@@ -47,10 +47,10 @@ export class RedisLink {
   readonly #probe: NodeJS.Timeout;
   #up = false;
   /** Time of the last answer, by performance.now(). */
-  #heardAt = 0;
+  #lastAnswerAt = 0;
   #probing = false;
   #readOnly = false;
-  #told = false;
+  #isLossLogged = false;
 
   constructor(linkOptions: RedisLinkOptions) {
     this.#options = linkOptions;
@@ -69,7 +69,7 @@ export class RedisLink {
     this.#client = new Redis(url, options);
     this.#client.on("error", (error) => this.#lost(error));
     this.#client.on("close", () => this.#lost(new Error("connection closed")));
-    this.#client.on("ready", () => void this.#ask());
+    this.#client.on("ready", () => void this.#probeServer());
     this.#probe = setInterval(() => this.#look(), probeEveryMs);
     this.#probe.unref();
   }
@@ -82,7 +82,7 @@ export class RedisLink {
   async run(step: ScriptCall): Promise<unknown> {
     try {
       const answer = await this.#inTime(this.#evaluate(step));
-      this.#heardAt = performance.now();
+      this.#lastAnswerAt = performance.now();
       return answer;
     } catch (error) {
       this.#lost(error);
@@ -105,18 +105,18 @@ export class RedisLink {
   }
 
   #look(): void {
-    if (!this.#readOnly) return void this.#ask();
+    if (!this.#readOnly) return void this.#probeServer();
     this.#readOnly = false;
     this.#client.disconnect(true);
   }
 
-  async #ask(): Promise<void> {
+  async #probeServer(): Promise<void> {
     if (this.#up || this.#probing || this.#client.status !== "ready") return;
     this.#probing = true;
     try {
       await this.#inTime(this.#evaluate(this.#options.probe));
       this.#up = true;
-      this.#told = false;
+      this.#isLossLogged = false;
       this.#options.log.info("limits are counted in Redis");
       this.#options.returned();
     } catch (error) {
@@ -129,11 +129,12 @@ export class RedisLink {
   /** Keeps a stalled event loop from looking like a silent Redis: answers received before a late timer are read first. */
   #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const askedAt = performance.now();
+      const requestedAt = performance.now();
       const look = () => {
         const now = performance.now();
-        const isSilent = now - Math.max(askedAt, this.#heardAt) >= silenceMs - 1;
-        if (isSilent || now - askedAt >= stepLimitMs) reject(new Error(`no answer in ${Math.round(now - askedAt)} ms`));
+        const isSilent = now - Math.max(requestedAt, this.#lastAnswerAt) >= silenceMs - 1;
+        if (isSilent || now - requestedAt >= stepLimitMs)
+          reject(new Error(`no answer in ${Math.round(now - requestedAt)} ms`));
         else timer = setTimeout(() => setImmediate(look), silenceMs);
       };
       let timer = setTimeout(() => setImmediate(look), silenceMs);
@@ -147,8 +148,8 @@ export class RedisLink {
     this.#up = false;
     // Older servers name the refusal within the message.
     if (error instanceof Error && error.message.includes("READONLY")) this.#readOnly = true;
-    if (this.#told) return;
-    this.#told = true;
+    if (this.#isLossLogged) return;
+    this.#isLossLogged = true;
     this.#options.log.warn({ err: error }, "Redis does not answer: this process counts limits alone");
   }
 }

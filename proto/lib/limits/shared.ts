@@ -8,7 +8,7 @@ import { scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
 /** Interval at which a process reports its open turns; a report stays valid for three intervals. */
-const sayEveryMs = 5_000;
+const announceEveryMs = 5_000;
 const leaseMs = 15_000;
 /** Factor above the equal part of a limit for a process without Redis, because keys rarely use all processes equally. */
 const slack = 1.2;
@@ -35,7 +35,13 @@ export class SharedLimits {
     this.#options = options;
     this.#uses = uses;
     const { url, log, registry } = options;
-    this.#link = new RedisLink({ url, probe: this.#presence(leaseMs), log, registry, returned: () => this.#say() });
+    this.#link = new RedisLink({
+      url,
+      probe: this.#presence(leaseMs),
+      log,
+      registry,
+      returned: () => this.#announce(),
+    });
     gauge(
       registry,
       "sluice_limits_processes",
@@ -43,8 +49,8 @@ export class SharedLimits {
       () => this.#processes,
     );
     this.#timer = setInterval(() => {
-      if (this.#link.up) this.#say();
-    }, sayEveryMs);
+      if (this.#link.up) this.#announce();
+    }, announceEveryMs);
     this.#timer.unref();
   }
 
@@ -58,16 +64,16 @@ export class SharedLimits {
   }
 
   /** @throws when Redis does not answer */
-  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, ask: LimitedUse): Promise<Decision> {
+  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests } = limits;
-    const asked = [Number(ask.request), Number(ask.turn)];
+    const flags = [Number(limited.request), Number(limited.turn)];
     use.pending++;
     try {
       return await this.#step(scripts.enter, keyHash, use, [
         requestsPerMinute,
-        ask.tokens ? tokensPerMinute : 0,
+        limited.tokens ? tokensPerMinute : 0,
         concurrentRequests,
-        ...asked,
+        ...flags,
       ]);
     } finally {
       use.pending--;
@@ -80,8 +86,8 @@ export class SharedLimits {
   }
 
   /** Switches to local counting without Redis, before anything is admitted. */
-  alone(use: KeyUse, now: number): void {
-    use.alone ??= new OfflineUse(use.ahead(now));
+  offline(use: KeyUse, now: number): void {
+    use.offline ??= new OfflineUse(use.ahead(now));
   }
 
   /** Frees this process's part of the limits for the others. */
@@ -92,14 +98,14 @@ export class SharedLimits {
   }
 
   /** Sent at once, to precede all later commands. */
-  #say(): void {
+  #announce(): void {
     const now = performance.now();
     for (const [keyHash, use] of this.#uses) {
-      const { alone } = use;
-      if (use.open === 0 && use.pending === 0 && !alone) continue;
-      const { requestsMs, tokensMs } = alone?.heard ?? use.ahead(now);
-      const owed = [alone?.requests.aheadMs(now) ?? 0, alone?.tokens.aheadMs(now) ?? 0] as const;
-      use.alone = undefined;
+      const { offline } = use;
+      if (use.open === 0 && use.pending === 0 && !offline) continue;
+      const { requestsMs, tokensMs } = offline?.lastAnswer ?? use.ahead(now);
+      const owed = [offline?.requests.aheadMs(now) ?? 0, offline?.tokens.aheadMs(now) ?? 0] as const;
+      use.offline = undefined;
       const args = [use.open + use.pending, requestsMs, owed[0], tokensMs, owed[1]];
       void this.#step(scripts.restore, keyHash, use, args).catch(() => {});
     }

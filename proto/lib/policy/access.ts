@@ -109,12 +109,12 @@ export class Access {
 
   /** Calls the listener with endpoint news from other processes. Call it before `watch`. */
   onEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
-    this.#watch.hearEndpoints(listener);
+    this.#watch.onEndpointNews(listener);
   }
 
   /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
-  tellEndpoint(news: EndpointChange): void {
-    this.#watch.tell(news, this.#applied);
+  reportEndpoint(news: EndpointChange): void {
+    this.#watch.reportEndpoint(news, this.#applied);
   }
 
   /**
@@ -154,7 +154,7 @@ export class Access {
   #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint {
     // A reconnect at the current generation has missed nothing.
     const all = message.all && generation !== this.#applied;
-    for (const policies of [this.#callers, this.#endUsers]) policies.heard(all ? null : keyHashes, generation);
+    for (const policies of [this.#callers, this.#endUsers]) policies.invalidate(all ? null : keyHashes, generation);
     this.#applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);

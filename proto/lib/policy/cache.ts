@@ -13,7 +13,7 @@ export interface CachedPolicy<Value> {
   /** Time of the reading by performance.now(), so a clock step cannot revive a policy. */
   readonly filledAt: number;
   /** Time of the last attempt to read, answered or not: an outage must not make every request wait for it. */
-  askedAt: number;
+  requestedAt: number;
   /** Time at which this process learned of a change. */
   supersededAt?: number;
 }

@@ -29,16 +29,16 @@ interface Question<Value> {
 }
 
 export class KeyBatches<Value> {
-  readonly #ask: ReadKeys<Value>;
+  readonly #readKeys: ReadKeys<Value>;
   #waiting: Question<Value>[] = [];
   #calls = 0;
 
-  constructor(ask: ReadKeys<Value>) {
-    this.#ask = ask;
+  constructor(readKeys: ReadKeys<Value>) {
+    this.#readKeys = readKeys;
   }
 
   /** @throws the error of the call */
-  ask(keyHash: string, trace: TraceHeaders | undefined): Promise<PolicyAnswer<Value>> {
+  request(keyHash: string, trace: TraceHeaders | undefined): Promise<PolicyAnswer<Value>> {
     return new Promise((answered, failed) => {
       this.#waiting.push({ keyHash, trace, answered, failed });
       this.#next();
@@ -55,7 +55,7 @@ export class KeyBatches<Value> {
     this.#calls++;
     const [first, ...further] = questions;
     try {
-      const answers = await this.#ask([first.keyHash, ...further.map(({ keyHash }) => keyHash)], first.trace);
+      const answers = await this.#readKeys([first.keyHash, ...further.map(({ keyHash }) => keyHash)], first.trace);
       answers.forEach((answer, place) => questions[place]?.answered(answer));
       for (const question of questions.slice(answers.length)) void this.#callAlone(question);
     } catch (error) {
@@ -77,7 +77,7 @@ export class KeyBatches<Value> {
   /** Reads each key in a separate call: an earlier build of admin-svc answers only the first key, and one broken policy must not fail the others. */
   async #callAlone({ keyHash, trace, answered, failed }: Question<Value>): Promise<void> {
     try {
-      const [answer] = await this.#ask([keyHash], trace);
+      const [answer] = await this.#readKeys([keyHash], trace);
       answered(answer as PolicyAnswer<Value>);
     } catch (error) {
       failed(error);

@@ -59,16 +59,16 @@ export class Policies<Value> {
   readonly #cache = new PolicyCache<Value>();
   readonly #reader: PolicyReader<Value>;
 
-  constructor(ask: FetchPolicy<Value>, state: PolicyState) {
+  constructor(fetchPolicy: FetchPolicy<Value>, state: PolicyState) {
     this.#state = state;
-    this.#reader = new PolicyReader(ask, this.#cache);
+    this.#reader = new PolicyReader(fetchPolicy, this.#cache);
   }
 
   /** Processes a message of admin-svc: the changed names, or null for all. */
-  heard(names: readonly string[] | null, generation: bigint): void {
+  invalidate(names: readonly string[] | null, generation: bigint): void {
     if (names === null) this.#cache.supersedeAll(generation);
     else this.#cache.supersede(names, generation);
-    this.#reader.heard(names);
+    this.#reader.invalidate(names);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Policies<Value> {
     const known = this.#cache.get(name);
     if (!known) return this.#reader.read(name, minGeneration, trace).then((policy) => this.#live(policy));
     const isCurrent = known.supersededAt === undefined && this.#covers(known, minGeneration);
-    const isFresh = performance.now() - known.askedAt < this.#lifetime(known);
+    const isFresh = performance.now() - known.requestedAt < this.#lifetime(known);
     if (isCurrent && isFresh && !this.#isTooOld(known)) return this.#live(known);
     return this.#renew(name, known, { isCurrent, minGeneration, trace });
   }
@@ -107,7 +107,7 @@ export class Policies<Value> {
 
   #renew(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     if (!last.value || this.#isTooOld(last)) return this.#read(name, renewal);
-    last.askedAt = performance.now();
+    last.requestedAt = performance.now();
     return renewal.isCurrent ? this.#refresh(name, last, renewal) : this.#replace(name, last, renewal);
   }
 

@@ -37,22 +37,22 @@ export interface PolicyConnection {
 export const endUsersName = (workspaceId: string): string => `${endUsersPrefix}${workspaceId}`;
 
 /** Policies of keys, by key hash. */
-export function callerReader(asking: PolicyConnection): FetchPolicy<Caller> {
+export function callerReader(connection: PolicyConnection): FetchPolicy<Caller> {
   const guardrails = new SharedGuardrails();
-  const batches = new KeyBatches(askCallers(asking));
+  const batches = new KeyBatches(callersReader(connection));
   return async (keyHash, trace) => {
-    const { value: caller, generation } = await batches.ask(keyHash, trace);
-    requireUnderstood(caller, asking.log);
+    const { value: caller, generation } = await batches.request(keyHash, trace);
+    requireUnderstood(caller, connection.log);
     if (caller) guardrails.share(caller);
     return { value: caller, generation };
   };
 }
 
-const askCallers =
-  (asking: PolicyConnection): ReadKeys<Caller> =>
+const callersReader =
+  (connection: PolicyConnection): ReadKeys<Caller> =>
   async ([keyHash, ...furtherKeyHashes], trace) => {
     const input = { keyHash, refusesUnknown: true, furtherKeyHashes };
-    const answer = await ask(asking, AccessService.method.resolveKey, input, trace);
+    const answer = await callPolicyService(connection, AccessService.method.resolveKey, input, trace);
     const { caller, generation, further, guardrails } = answer;
     const byId = new Map(guardrails.map((guardrail) => [guardrail.id, guardrail]));
     for (const key of further) joinGuardrails(key, byId);
@@ -74,13 +74,13 @@ function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): 
 }
 
 /** Inactive end users of a workspace, named as by `endUsersName`. */
-export function endUserReader(asking: PolicyConnection): FetchPolicy<ReadonlySet<string>> {
+export function endUserReader(connection: PolicyConnection): FetchPolicy<ReadonlySet<string>> {
   return async (name, trace) => {
     const users = new Set<string>();
     const { listInactiveEndUsers } = AccessService.method;
     for (let after = "", generation: bigint | undefined; ; ) {
       const input = { workspaceId: name.slice(endUsersPrefix.length), after };
-      const page = await ask(asking, listInactiveEndUsers, input, trace);
+      const page = await callPolicyService(connection, listInactiveEndUsers, input, trace);
       for (const user of page.users) users.add(user);
       // A change between two pages is announced after the generation of the first.
       generation ??= page.generation;
@@ -90,7 +90,7 @@ export function endUserReader(asking: PolicyConnection): FetchPolicy<ReadonlySet
   };
 }
 
-const ask = <Input extends DescMessage, Output extends DescMessage>(
+const callPolicyService = <Input extends DescMessage, Output extends DescMessage>(
   { client, token }: PolicyConnection,
   method: DescMethodUnary<Input, Output>,
   input: MessageInitShape<Input>,

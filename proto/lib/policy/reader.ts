@@ -13,14 +13,14 @@ export interface PolicyAnswer<Value> {
 export type FetchPolicy<Value> = (name: string, trace: TraceHeaders | undefined) => Promise<PolicyAnswer<Value>>;
 
 export class PolicyReader<Value> {
-  readonly #ask: FetchPolicy<Value>;
+  readonly #fetchPolicy: FetchPolicy<Value>;
   readonly #policies: PolicyCache<Value>;
   /** Readings under way, started after the last change of their policy. */
   readonly #reading = new Map<string, Promise<CachedPolicy<Value>>>();
   #isAnswered = true;
 
-  constructor(ask: FetchPolicy<Value>, policies: PolicyCache<Value>) {
-    this.#ask = ask;
+  constructor(fetchPolicy: FetchPolicy<Value>, policies: PolicyCache<Value>) {
+    this.#fetchPolicy = fetchPolicy;
     this.#policies = policies;
   }
 
@@ -30,7 +30,7 @@ export class PolicyReader<Value> {
   }
 
   /** Processes a message of admin-svc, sent after a read of its database: the changed names, or null for all. */
-  heard(names: readonly string[] | null): void {
+  invalidate(names: readonly string[] | null): void {
     this.#isAnswered = true;
     if (names === null) this.#reading.clear();
     for (const name of names ?? []) this.#reading.delete(name);
@@ -53,13 +53,13 @@ export class PolicyReader<Value> {
   }
 
   async #fetch(name: string, trace: TraceHeaders | undefined): Promise<CachedPolicy<Value>> {
-    const { value, generation } = await this.#ask(name, trace).catch((cause: unknown) => {
+    const { value, generation } = await this.#fetchPolicy(name, trace).catch((cause: unknown) => {
       this.#isAnswered = !isUnreachable(cause) && this.#isAnswered;
       throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
     });
     this.#isAnswered = true;
     const now = performance.now();
-    const policy: CachedPolicy<Value> = { value, generation, filledAt: now, askedAt: now };
+    const policy: CachedPolicy<Value> = { value, generation, filledAt: now, requestedAt: now };
     this.#policies.store(name, policy);
     return policy;
   }

@@ -46,7 +46,7 @@ export class PolicyWatch {
   /** True when the silence of admin-svc has been logged. */
   #isMissed = false;
   #knows: SupportedFields = {};
-  #hear: ((news: readonly EndpointChange[]) => void) | undefined;
+  #onNews: ((news: readonly EndpointChange[]) => void) | undefined;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
   #reconnect: NodeJS.Timeout | undefined;
@@ -68,12 +68,12 @@ export class PolicyWatch {
   }
 
   /** Requests endpoint news from other processes. Call it before `start`. */
-  hearEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
-    this.#hear = listener;
+  onEndpointNews(listener: (news: readonly EndpointChange[]) => void): void {
+    this.#onNews = listener;
   }
 
   /** Sends news to other processes, unless admin-svc is unreachable. @param appliedGeneration the last acknowledged generation */
-  tell(news: EndpointChange, appliedGeneration: bigint): void {
+  reportEndpoint(news: EndpointChange, appliedGeneration: bigint): void {
     if (this.silentMs > newsLimitMs) return;
     this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));
   }
@@ -83,7 +83,7 @@ export class PolicyWatch {
     return new Promise((resolve) => this.#connect(resolve));
   }
 
-  #connect(heard: () => void): void {
+  #connect(onMessage: () => void): void {
     const { client, token, process, log } = this.#options;
     const request = codec(WatchPolicyRequestSchema);
     const response = codec(WatchPolicyResponseSchema);
@@ -96,10 +96,10 @@ export class PolicyWatch {
     this.#call = call;
     const acknowledge = (appliedGeneration: bigint) =>
       call.write(create(WatchPolicyRequestSchema, { process, appliedGeneration }));
-    call.write(create(WatchPolicyRequestSchema, { process, hearsEndpoints: this.#hear !== undefined }));
+    call.write(create(WatchPolicyRequestSchema, { process, hearsEndpoints: this.#onNews !== undefined }));
     let first = true;
     call.on("data", (message: WatchPolicyResponse) => {
-      if (message.endpoints.length > 0) return this.#hear?.(message.endpoints);
+      if (message.endpoints.length > 0) return this.#onNews?.(message.endpoints);
       if (first) this.#knows = supportedByPeer(message.knows);
       first = false;
       this.#heardAt = performance.now();
@@ -107,7 +107,7 @@ export class PolicyWatch {
       if (this.#isMissed) log.info("admin-svc answers again");
       this.#isMissed = false;
       acknowledge(this.#apply(message));
-      heard();
+      onMessage();
     });
     let failure: Error | undefined;
     call.on("error", (error) => {
@@ -118,7 +118,7 @@ export class PolicyWatch {
       this.#call = undefined;
       if (this.#stopped) return;
       this.#lost(failure);
-      this.#reconnect = setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random()));
+      this.#reconnect = setTimeout(() => this.#connect(onMessage), this.#backoffMs * (0.5 + Math.random()));
       this.#reconnect.unref();
       this.#backoffMs = Math.min(maxBackoffMs, this.#backoffMs * 2);
     });

@@ -65,7 +65,7 @@ export class Hindrances {
     this.#timer ??= setInterval(() => {
       for (const each of this.#watched.keys()) void this.look(each);
     }, lookMs).unref();
-    if (found) this.#tell();
+    if (found) this.#notifyListener();
   }
 
   /** Checks a cause at once, after an event that points to it. Never rejects. */
@@ -102,10 +102,10 @@ export class Hindrances {
     if (!found) this.#log.info({ cause }, "a hindrance is over");
     else if (!before || before.isPartial !== found.isPartial)
       this.#log.error({ cause, reason: found.reason, partial: found.isPartial }, "this process is hindered");
-    this.#tell();
+    this.#notifyListener();
   }
 
-  #tell(): void {
+  #notifyListener(): void {
     for (const watcher of this.#watchers) watcher();
   }
 }

@@ -16,13 +16,13 @@ export class Lifecycle {
   readonly hindrances: Hindrances;
   #started = false;
   #draining = false;
-  #told = false;
+  #announcedReady = false;
 
   constructor(log: Logger) {
     this.#log = log;
     this.hindrances = new Hindrances(log);
     this.hindrances.onChange(() => {
-      if (this.ready !== this.#told) this.#tell();
+      if (this.ready !== this.#announcedReady) this.#notifyWatchers();
     });
   }
 
@@ -60,7 +60,7 @@ export class Lifecycle {
 
   started(): void {
     this.#started = true;
-    this.#tell();
+    this.#notifyWatchers();
   }
 
   /**
@@ -103,13 +103,13 @@ export class Lifecycle {
   async drain(delayMs: number): Promise<void> {
     this.#draining = true;
     this.hindrances.stop();
-    this.#tell();
+    this.#notifyWatchers();
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     for (const step of this.#steps) await step();
   }
 
-  #tell(): void {
-    this.#told = this.ready;
+  #notifyWatchers(): void {
+    this.#announcedReady = this.ready;
     for (const watcher of this.#watchers) watcher(this.ready);
   }
 }

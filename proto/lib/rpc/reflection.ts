@@ -28,7 +28,7 @@ type Question = Pick<ServerReflectionRequest, "host" | "messageRequest">;
 export function reflection(services: readonly DescService[], lifecycle: Lifecycle) {
   const files = new Files(services);
   return {
-    async *serverReflectionInfo<Asked extends Question>(questions: AsyncIterable<Asked>) {
+    async *serverReflectionInfo<RequestCase extends Question>(questions: AsyncIterable<RequestCase>) {
       for await (const question of untilDrain(questions, lifecycle)) {
         yield {
           validHost: question.host,
@@ -40,23 +40,23 @@ export function reflection(services: readonly DescService[], lifecycle: Lifecycl
   };
 }
 
-function answer(files: Files, services: readonly DescService[], { messageRequest: asked }: Question): Answer {
-  switch (asked.case) {
+function answer(files: Files, services: readonly DescService[], { messageRequest: request }: Question): Answer {
+  switch (request.case) {
     case "listServices":
       return {
         case: "listServicesResponse",
         value: { service: services.map(({ typeName: name }) => ({ name })) },
       };
     case "fileByFilename":
-      return described(files.named(asked.value), asked.value);
+      return described(files.named(request.value), request.value);
     case "fileContainingSymbol":
-      return described(files.declaring(asked.value), asked.value);
+      return described(files.declaring(request.value), request.value);
     case "allExtensionNumbersOfType":
-      return files.declaring(asked.value)
-        ? { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber: [] } }
-        : missing(asked.value);
+      return files.declaring(request.value)
+        ? { case: "allExtensionNumbersResponse", value: { baseTypeName: request.value, extensionNumber: [] } }
+        : missing(request.value);
     case "fileContainingExtension":
-      return missing(`${asked.value.containingType} ${asked.value.extensionNumber}`);
+      return missing(`${request.value.containingType} ${request.value.extensionNumber}`);
     case undefined:
       return missing("");
   }

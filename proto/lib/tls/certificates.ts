@@ -33,7 +33,7 @@ export class Certificates {
   readonly #log: Logger;
   readonly #listeners = new Set<(credentials: Credentials) => void>();
   #current: Credentials;
-  #told: Credentials | undefined;
+  #warnedAbout: Credentials | undefined;
   #looks: string;
 
   /** @throws ConfigError */
@@ -54,7 +54,7 @@ export class Certificates {
     );
     setInterval(() => {
       this.#renew();
-      this.#tellExpiry();
+      this.#warnBeforeExpiry();
     }, lookMs).unref();
   }
 
@@ -92,9 +92,9 @@ export class Certificates {
   }
 
   /** Logs the expiry once. Peers only see their connection end. */
-  #tellExpiry(): void {
-    if (this.#told === this.#current || this.#current.expiresAt.getTime() > Date.now()) return;
-    this.#told = this.#current;
+  #warnBeforeExpiry(): void {
+    if (this.#warnedAbout === this.#current || this.#current.expiresAt.getTime() > Date.now()) return;
+    this.#warnedAbout = this.#current;
     this.#log.error(
       { expires_at: this.#current.expiresAt },
       "the certificate has expired: no new connection is possible",

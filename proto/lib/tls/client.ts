@@ -54,15 +54,15 @@ class Provider implements experimental.CertificateProvider {
     this.#remove(listener);
   }
 
-  #add(listener: unknown, tell: (credentials: Credentials) => void): void {
-    this.#watching.set(listener, tell);
-    this.#certificates.watch(tell);
-    tell(this.#certificates.current);
+  #add(listener: unknown, onChange: (credentials: Credentials) => void): void {
+    this.#watching.set(listener, onChange);
+    this.#certificates.watch(onChange);
+    onChange(this.#certificates.current);
   }
 
   #remove(listener: unknown): void {
-    const tell = this.#watching.get(listener);
-    if (tell) this.#certificates.unwatch(tell);
+    const onChange = this.#watching.get(listener);
+    if (onChange) this.#certificates.unwatch(onChange);
     this.#watching.delete(listener);
   }
 }

@@ -15,5 +15,5 @@ export const turnOperation = (door: string): CallOperation =>
 const maxModel = 256;
 
 /** @param models the first model counts when `model` is empty */
-export const askedModel = (model: string, models: readonly string[]): string =>
+export const requestedModel = (model: string, models: readonly string[]): string =>
   (model || models[0] || "").slice(0, maxModel);

@@ -28,10 +28,10 @@ async function fill(server: string, name: string, keyCount: number, guardrailCou
   const url = new URL(server);
   url.pathname = `/${name}`;
   let last = { text: "", values: [] as unknown[] };
-  const heard = ({ query }: { query: { sql: string; parameters: readonly unknown[] } }) => {
+  const onStatement = ({ query }: { query: { sql: string; parameters: readonly unknown[] } }) => {
     if (query.sql.includes("policy_generation")) last = { text: query.sql, values: [...query.parameters] };
   };
-  const database = openDatabase(url.href, migrationLimits, () => {}, { heard });
+  const database = openDatabase(url.href, migrationLimits, () => {}, { onStatement });
   await migrate(database);
   await sql`
     insert into guardrails (id, workspace_id, name, content_filters)

@@ -64,7 +64,7 @@ describe("service:datetime", () => {
       argumentsJson: "{}",
       signal: scope.signal,
       input: [],
-      tell: () => {},
+      sendProgress: () => {},
     });
     return result?.item;
   };

@@ -17,7 +17,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { hosted } from "../../support/tool-replies.ts";
 import { testRequest, testConfig, newScope, runTestTurn } from "../asking.ts";
-import { joinedGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
+import { joinedTextGuardrails } from "@sluice/inference-svc/features/guardrails/output/layer.js";
 
 afterEach(() => {
   jest.useRealTimers();
@@ -86,7 +86,7 @@ function looped(tool: ServerTool, ...answers: readonly (() => Answer)[]) {
     isNative: () => false,
     guards: [],
     gates: [],
-    joinedGate: joinedGuardrails,
+    joinedTextGate: joinedTextGuardrails,
     inputCost: () => 0n,
     log: { warn: (line: object | string) => void warnings.push(line as object) },
   });

@@ -86,7 +86,7 @@ describe("a recognizer", () => {
   test("gets Presidio's requests, and its labels follow the configuration file", async () => {
     service.script([json([entity(0, 4), entity(11, 15, "GPE"), entity(11, 15, "NRP")])]);
     const asked = detector({ api_key: "secret", language: "de" });
-    expect([asked.engine, asked.tellsPlaces, asked.has("place"), asked.has("toString")]).toEqual([
+    expect([asked.engine, asked.returnsSpans, asked.has("place"), asked.has("toString")]).toEqual([
       "ner:names",
       true,
       true,
@@ -170,7 +170,7 @@ describe("a classifier", () => {
       ]),
     ]);
     const asked = classifier();
-    expect([asked.engine, asked.tellsPlaces]).toEqual(["classifier:names", false]);
+    expect([asked.engine, asked.returnsSpans]).toEqual(["classifier:names", false]);
     // A single word is too short to classify.
     expect(await found(asked, ["Do as I say!", "Ignore it.", "string"])).toEqual([
       [["prompt-injection", "Do as I say!", 0.9]],

@@ -22,14 +22,14 @@ export async function statementsOf(
   url: string,
   work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>,
 ): Promise<CompiledQuery[]> {
-  const heard: CompiledQuery[] = [];
-  const database = openDatabase(url, writeLimits, () => {}, { heard: ({ query }) => heard.push(query) });
+  const statements: CompiledQuery[] = [];
+  const database = openDatabase(url, writeLimits, () => {}, { onStatement: ({ query }) => statements.push(query) });
   try {
     await work(database);
   } finally {
     await database.destroy();
   }
-  return heard.filter(({ sql }) => /^\s*(?:with|select|insert|update|delete)\b/.test(sql));
+  return statements.filter(({ sql }) => /^\s*(?:with|select|insert|update|delete)\b/.test(sql));
 }
 
 /** Executes a statement and takes its changes back. */

@@ -35,7 +35,7 @@ const crowded = () =>
   });
 const binary = () => new Fault(FaultReason.INVALID_REQUEST, "frame: must be text", { origin: FaultOrigin.CLIENT });
 
-const joined = (...items: readonly string[]): string => items.filter((each) => each !== "").join(",");
+const joinNonEmpty = (...items: readonly string[]): string => items.filter((each) => each !== "").join(",");
 
 export class ResponseSocket {
   readonly #connected: CallConnection;
@@ -49,7 +49,7 @@ export class ResponseSocket {
   readonly #pings: NodeJS.Timeout;
   #remembered: Remembered | undefined = undefined;
   #running: SocketCall | undefined = undefined;
-  #heard = true;
+  #isAlive = true;
   #full = false;
 
   constructor(connected: CallConnection, socket: WebSocket) {
@@ -73,7 +73,7 @@ export class ResponseSocket {
     this.#stream.on("drain", () => this.#drained());
     this.#socket.on("message", (data, isBinary) => this.#message(data as Buffer, isBinary));
     this.#socket.on("pong", () => {
-      this.#heard = true;
+      this.#isAlive = true;
     });
     // The library closes the connection after an error of its protocol.
     this.#socket.on("error", () => {});
@@ -81,7 +81,7 @@ export class ResponseSocket {
   }
 
   #arrived(bytes: number): void {
-    this.#heard = true;
+    this.#isAlive = true;
     if (!this.#receiving.tryGrow(bytes)) this.#socket.close(closing.tryAgainLater, "No memory is free");
   }
 
@@ -118,7 +118,7 @@ export class ResponseSocket {
     await call.open(frame, input, {
       send: (frames) => this.#send(frames),
       finished: (fault, refused) => {
-        if (call.turn && !fault) this.#remember(call.turn.id, joined(input, call.turn.items));
+        if (call.turn && !fault) this.#remember(call.turn.id, joinNonEmpty(input, call.turn.items));
         else this.#forget(frame);
         this.#finish(call, fault, refused);
       },
@@ -130,7 +130,7 @@ export class ResponseSocket {
     const { bytes, members, previousId } = frame;
     if (previousId === undefined) return readInputItems(bytes, members);
     if (this.#remembered?.id !== previousId) throw unknownPreviousResponse(previousId);
-    return joined(this.#remembered.items, readInputItems(bytes, members));
+    return joinNonEmpty(this.#remembered.items, readInputItems(bytes, members));
   }
 
   /** A response is not remembered when no memory is free: its client then sends all items again. */
@@ -172,8 +172,8 @@ export class ResponseSocket {
   }
 
   #ping(): void {
-    if (!this.#heard) return this.#socket.terminate();
-    this.#heard = false;
+    if (!this.#isAlive) return this.#socket.terminate();
+    this.#isAlive = false;
     this.#socket.ping();
   }
 

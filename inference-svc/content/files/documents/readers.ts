@@ -120,7 +120,7 @@ class Reader {
     this.#process.ref();
     this.#process.channel?.ref();
     try {
-      return await this.#ask(document, signal);
+      return await this.#requestReading(document, signal);
     } finally {
       if (++this.#read >= maxReadsPerProcess) this.end();
       // An idle reader must not keep this process alive.
@@ -134,7 +134,7 @@ class Reader {
     this.#process.kill("SIGKILL");
   }
 
-  #ask({ kind, bytes }: DocumentMessage, signal: TurnSignal): Promise<DocumentText> {
+  #requestReading({ kind, bytes }: DocumentMessage, signal: TurnSignal): Promise<DocumentText> {
     return new Promise((resolve, reject) => {
       const reader = this.#process;
       const { baseMs, pageMs } = this.#times;

@@ -18,9 +18,9 @@ export function* readPptx(archive: Archive, rest: UnhandledParts): Iterable<stri
     const noted = notes && archive.find(notes.target);
     const blocks = [`## Slide ${number}`, ...readShapes(slide, rest)];
     shown.add(path);
-    const said = noted ? readShapes(noted, rest) : [];
+    const noteShapes = noted ? readShapes(noted, rest) : [];
     if (notes && noted) shown.add(notes.target);
-    if (said.length > 0) blocks.push(`Notes:\n${said.join("\n")}`);
+    if (noteShapes.length > 0) blocks.push(`Notes:\n${noteShapes.join("\n")}`);
     yield blocks.join("\n\n");
   }
   rest.addParts(archive, shown);

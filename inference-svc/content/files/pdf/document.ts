@@ -49,7 +49,7 @@ export async function readPdf(bytes: Uint8Array, opened: (pages: number) => void
       throw new UnreadableDocument(`has ${pages} pages; at most ${documentLimits.pages} are read`);
     opened(pages);
     const text = await readPages(document);
-    const beside = await readBeside(document);
+    const beside = await readUnprintedTexts(document);
     if (isAllowanceExceeded()) throw tooLarge();
     return beside === "" ? text : { ...text, beside: [beside] };
   } catch (error) {
@@ -84,7 +84,7 @@ const properties = ["Title", "Subject", "Author", "Keywords", "Creator", "Produc
 const xmpProperties = ["dc:title", "dc:description", "dc:creator", "dc:subject"];
 
 /** Properties, bookmarks and attached texts, not shown on any page. */
-async function readBeside(document: PdfDocument): Promise<string> {
+async function readUnprintedTexts(document: PdfDocument): Promise<string> {
   const { info, metadata } = await document.getMetadata();
   const { Custom: custom = {}, ...known } = info as { readonly Custom?: object } & Readonly<Record<string, unknown>>;
   const texts: unknown[] = [...properties.map((name) => known[name]), ...Object.entries(custom).flat()];

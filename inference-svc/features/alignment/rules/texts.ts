@@ -46,11 +46,11 @@ const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|
 
 /** Rule "never says X": checks the text and the arguments of tool calls. */
 function saysNever({ isIn, isInForGood }: Finder): LocalRule {
-  const isTold = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
+  const isMentioned = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
   return {
     isTotal: true,
-    isBroken: (message) => isIn(visibleTextOf(message)) || isTold(message),
-    isBrokenForGood: (begun) => isInForGood(begun.content ?? "") || isTold(begun),
+    isBroken: (message) => isIn(visibleTextOf(message)) || isMentioned(message),
+    isBrokenForGood: (begun) => isInForGood(begun.content ?? "") || isMentioned(begun),
   };
 }
 

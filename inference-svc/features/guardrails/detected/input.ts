@@ -56,7 +56,7 @@ function refuseMissing(missing: DetectedRules["missing"], { trace }: Scope): voi
 /** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails closed and its detector gave no answer */
 async function guarded(texts: RequestTexts, scope: Scope, rules: readonly DetectedRule[]): Promise<TurnRequest> {
   const { stages } = scope.trace;
-  const answers = await askDetectors(texts, rules, scope);
+  const answers = await callDetectors(texts, rules, scope);
   const silent = rules.filter(({ detector }) => answers.get(detector) instanceof DetectorUnavailable);
   stages.push(...silent.map(buildFailureStage));
   const looking = rules.flatMap((rule) => {
@@ -78,7 +78,7 @@ type Answer = ReadonlyMap<string, readonly Detection[]> | DetectorUnavailable;
  * Collects the texts for each detector's rules and calls all detectors concurrently.
  * @throws Fault when the turn is over
  */
-async function askDetectors(
+async function callDetectors(
   texts: RequestTexts,
   rules: readonly DetectedRule[],
   scope: Scope,
@@ -90,13 +90,13 @@ async function askDetectors(
     finder: buildCollector(reader.texts),
   }));
   await searchTexts(texts.scanUnits(), reading, new TimeSlice(scope.signal));
-  const asked = [...readers].map(
-    async ([detector, reader]) => [detector, await ask(detector, reader.texts, scope)] as const,
+  const detectorCalls = [...readers].map(
+    async ([detector, reader]) => [detector, await callDetector(detector, reader.texts, scope)] as const,
   );
-  return new Map(await Promise.all(asked));
+  return new Map(await Promise.all(detectorCalls));
 }
 
-async function ask(detector: Detector, texts: ReadonlySet<string>, scope: Scope): Promise<Answer> {
+async function callDetector(detector: Detector, texts: ReadonlySet<string>, scope: Scope): Promise<Answer> {
   try {
     return await detector.find(texts, scope);
   } catch (error) {

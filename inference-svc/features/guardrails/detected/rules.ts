@@ -17,7 +17,7 @@ import type { FilterRule } from "../filter-rules.ts";
 export type DetectorMap = ReadonlyMap<string, Detector>;
 
 /** The detector's properties for a dry run, which makes no calls. */
-export type DetectorProfile = Pick<Detector, "engine" | "has" | "threshold" | "tellsPlaces">;
+export type DetectorProfile = Pick<Detector, "engine" | "has" | "threshold" | "returnsSpans">;
 
 export type DryDetectorMap = ReadonlyMap<string, DetectorProfile>;
 
@@ -44,11 +44,11 @@ export function buildDetectedRules<Of extends DetectorProfile>(
   const missing: Omit<FilterRule, "finder">[] = [];
   for (const applied of guardrailsFor(caller)) {
     if (!appliesToSide(applied, side)) continue;
-    for (const said of applied.guardrail.detectors) {
-      const { category, threshold } = said;
-      const detector = detectors.get(said.detector);
-      const rule = buildRule(applied, said, detector);
-      if (detector?.has(category) !== true) missing.push({ ...rule, outage: describeMissing(said, detector) });
+    for (const detectorRule of applied.guardrail.detectors) {
+      const { category, threshold } = detectorRule;
+      const detector = detectors.get(detectorRule.detector);
+      const rule = buildRule(applied, detectorRule, detector);
+      if (detector?.has(category) !== true) missing.push({ ...rule, outage: describeMissing(detectorRule, detector) });
       else rules.push({ ...rule, detector, category, threshold: threshold ?? detector.threshold });
     }
   }
@@ -73,7 +73,7 @@ function buildRule(
     engine: detector?.engine ?? `detector:${id}`,
     stage: "content-filter",
     userOnly: false,
-    reads: detector?.tellsPlaces === false ? "wholes" : "words",
+    reads: detector?.returnsSpans === false ? "wholes" : "words",
     outage: `detector ${id} gave no answer`,
   } as const;
 }

@@ -26,7 +26,7 @@ export class SentenceScan implements ServiceScan {
   #context = "";
   #held = "";
   /** How many of the held characters the detector has already seen. */
-  #asked = 0;
+  #scannedUntil = 0;
   #decided = 0;
 
   constructor(rule: DetectedRule, scope: Scope) {
@@ -39,9 +39,9 @@ export class SentenceScan implements ServiceScan {
     return { spans: [], decided: this.#decided };
   }
 
-  async ask(over: boolean): Promise<Found> {
-    const fresh = this.#held.length - this.#asked;
-    const ends = findSentenceEnd(this.#held, this.#asked);
+  async scanByService(over: boolean): Promise<Found> {
+    const fresh = this.#held.length - this.#scannedUntil;
+    const ends = findSentenceEnd(this.#held, this.#scannedUntil);
     if (fresh === 0 ? !over : !over && ends === undefined && fresh < maxFresh) return this.push("");
     return this.#take(await this.#find(), over ? this.#held.length : (ends ?? this.#held.length - tailUnits), over);
   }
@@ -64,15 +64,15 @@ export class SentenceScan implements ServiceScan {
   }
 
   #take(spans: readonly TextSpan[], end: number, over: boolean): Found {
-    const until = over || !this.#rule.detector.tellsPlaces ? end : this.#settledUntil(spans, end);
+    const until = over || !this.#rule.detector.returnsSpans ? end : this.#settledUntil(spans, end);
     const base = this.#decided;
     const taken = spans.filter(({ start }) => start < until);
     const found = taken.map((span) => ({ start: base + span.start, end: base + Math.min(span.end, until) }));
     // Text with a finding would taint a classifier's verdict on the text after it.
-    const colors = !this.#rule.detector.tellsPlaces && found.length > 0;
+    const colors = !this.#rule.detector.returnsSpans && found.length > 0;
     this.#context = colors ? "" : (this.#context + this.#held.slice(0, until)).slice(-contextUnits);
     this.#held = this.#held.slice(until);
-    this.#asked = this.#held.length;
+    this.#scannedUntil = this.#held.length;
     this.#decided += until;
     return { spans: found, decided: this.#decided };
   }
@@ -86,8 +86,8 @@ export class SentenceScan implements ServiceScan {
 }
 
 /** The end of the last complete sentence, unless the detector has already seen it. */
-function findSentenceEnd(text: string, asked: number): number | undefined {
+function findSentenceEnd(text: string, scannedUntil: number): number | undefined {
   let end: number | undefined;
   for (const found of text.matchAll(sentenceEnd)) end = found.index + found[0].length;
-  return end !== undefined && end > asked ? end : undefined;
+  return end !== undefined && end > scannedUntil ? end : undefined;
 }

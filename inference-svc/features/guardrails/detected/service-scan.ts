@@ -7,7 +7,7 @@ export interface ServiceScan extends Scan {
    * @param over the text is complete: this call decides all of it, and must come before `end`
    * @throws NoAnswer; Fault when the turn is over
    */
-  ask(over: boolean): Promise<Found>;
+  scanByService(over: boolean): Promise<Found>;
 }
 
-export const isServiceScan = (scan: Scan): scan is ServiceScan => "ask" in scan;
+export const isServiceScan = (scan: Scan): scan is ServiceScan => "scanByService" in scan;

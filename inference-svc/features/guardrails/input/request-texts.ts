@@ -202,7 +202,7 @@ export class RequestTexts {
     else yield buildUnit(this.#field(text, put), byUser);
     // The text replaces a redacted document: nothing else of the document is sent.
     const drop = () => {
-      file.dropBeside();
+      file.dropUnsentTexts();
       this.#files.add(file);
     };
     for (const other of file.beside)

@@ -59,7 +59,7 @@ function* findJudgedTexts(
     if (text.trim() !== "") yield text;
     for (const part of [item["content"], item["output"]].flat()) {
       const file = files?.get(part);
-      for (const said of file ? [file.text, ...file.beside] : []) if (said.trim() !== "") yield said;
+      for (const fileText of file ? [file.text, ...file.beside] : []) if (fileText.trim() !== "") yield fileText;
     }
   }
 }

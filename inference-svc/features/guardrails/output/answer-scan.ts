@@ -159,7 +159,8 @@ export class AnswerScan {
     const item = this.#items.get(index);
     if (item) return this.#stepItem(item, event);
     // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
-    const endsReasoning = "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoined(reasoningKinds);
+    const endsReasoning =
+      "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoinedText(reasoningKinds);
     return endsReasoning ? this.#beginItemAfterReasoning(index, event) : this.#beginItem(index, event);
   }
 
@@ -192,11 +193,11 @@ export class AnswerScan {
 
   /** Clients join reasoning only until another item comes: later text need not wait for it. */
   *#endReasoning(): Waiting {
-    if (this.#scanner.asksService) {
+    if (this.#scanner.usesService) {
       yield* this.#texts.flushHeldForms(reasoningKinds);
-      yield* awaitSettled(this.#texts.askServices(true, reasoningKinds));
+      yield* awaitSettled(this.#texts.scanByServices(true, reasoningKinds));
     }
-    yield* this.#texts.endJoined(reasoningKinds);
+    yield* this.#texts.endJoinedTexts(reasoningKinds);
     if (this.#texts.blocked) throw new BlockRuleMatched();
     this.#releaseInOrder();
   }

@@ -111,7 +111,7 @@ export class GuardedItem {
     this.#streamed = true;
     if (this.#hasJsonArguments) return undefined;
     const part = this.#continuedPart(event) ?? this.#switchPart(event);
-    if (this.#scanner.asksService || !this.#scanner.isShort(event.delta)) return this.#push(part, event.delta);
+    if (this.#scanner.usesService || !this.#scanner.isShort(event.delta)) return this.#push(part, event.delta);
     const rest = this.#texts.push(part, event.delta);
     if (rest) return this.#pushRest(rest);
     this.#throwIfBlocked();
@@ -186,7 +186,7 @@ export class GuardedItem {
 
   *#push(part: TextPart, text: string): Waiting {
     yield* this.#pushAll(part, text);
-    if (this.#scanner.asksService) yield* awaitSettled(this.#texts.askServices(false));
+    if (this.#scanner.usesService) yield* awaitSettled(this.#texts.scanByServices(false));
     this.#throwIfBlocked();
   }
 
@@ -233,7 +233,7 @@ export class GuardedItem {
       if (more) yield* more;
     }
     this.#annotations?.continueAt();
-    if (this.#scanner.asksService) yield* this.#askServices();
+    if (this.#scanner.usesService) yield* this.#askServices();
     const ending = this.#texts === this.#joinedTexts ? this.#texts.endItem() : this.#texts.end();
     if (ending) yield* ending;
     this.#throwIfBlocked();
@@ -252,7 +252,7 @@ export class GuardedItem {
   /** Calls the detector services for complete texts. */
   *#askServices(): Waiting {
     yield* this.#texts.flushHeldForms();
-    yield* awaitSettled(this.#texts.askServices(true));
+    yield* awaitSettled(this.#texts.scanByServices(true));
   }
 
   /** Whether a final text starts with its deltas, and the rest can still be appended to it. */

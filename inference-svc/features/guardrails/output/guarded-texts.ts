@@ -28,7 +28,7 @@ export class GuardedTexts {
   /** The parts of the last item, in order. */
   #siblings: TextPart[] = [];
   /** The joined text of the last part. */
-  #joined: JoinedText | undefined;
+  #joinedText: JoinedText | undefined;
   /** The parts of the last item in order; undefined while `#joined` reads the same text. */
   #itemText: JoinedText | undefined;
   /** The last part by itself; undefined while `#joined` reads the same text. */
@@ -57,7 +57,7 @@ export class GuardedTexts {
 
   /** @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
   push(part: TextPart, text: string): Yielding | undefined {
-    if (part !== this.#last && this.#joined) return this.#pushBehind(part, text);
+    if (part !== this.#last && this.#joinedText) return this.#pushBehind(part, text);
     if (part !== this.#last) this.#beginFirst(part);
     return this.#append(part, text);
   }
@@ -127,7 +127,7 @@ export class GuardedTexts {
    * @throws as push
    */
   *flushHeldForms(names?: readonly string[]): Yielding {
-    for (const joined of this.#joinedTextsNamed(names)) this.#add(yield* joined.flushHeldForms());
+    for (const joinedText of this.#joinedTextsNamed(names)) this.#add(yield* joinedText.flushHeldForms());
   }
 
   /**
@@ -135,20 +135,20 @@ export class GuardedTexts {
    * @param over the texts are complete: this call must come before their end
    * @throws as push, or when the turn is over
    */
-  async askServices(over: boolean, names?: readonly string[]): Promise<void> {
-    for (const joined of this.#joinedTextsNamed(names)) this.#add(await joined.askServices(over));
+  async scanByServices(over: boolean, names?: readonly string[]): Promise<void> {
+    for (const joinedText of this.#joinedTextsNamed(names)) this.#add(await joinedText.scanByServices(over));
     this.#advance();
   }
 
   /** Whether any of these joined texts has begun. */
-  hasJoined(names: readonly string[]): boolean {
+  hasJoinedText(names: readonly string[]): boolean {
     return names.some((name) => this.#joinedTexts.has(name));
   }
 
   /** Ends these joined texts: clients join no later text to them. @throws as push */
-  *endJoined(names: readonly string[]): Yielding {
+  *endJoinedTexts(names: readonly string[]): Yielding {
     yield* this.#endItemText();
-    for (const joined of this.#joinedTextsNamed(names)) this.#add(yield* finishSearch(joined.end()));
+    for (const joinedText of this.#joinedTextsNamed(names)) this.#add(yield* finishSearch(joinedText.end()));
     for (const name of names) this.#joinedTexts.delete(name);
     this.#advance();
   }
@@ -156,8 +156,8 @@ export class GuardedTexts {
   /** Ends all texts. @throws as push */
   *end(): Yielding {
     if (this.#partText || this.#itemText) yield* this.#endItemScans();
-    for (const joined of this.#joinedTexts.values()) {
-      const search = joined.end();
+    for (const joinedText of this.#joinedTexts.values()) {
+      const search = joinedText.end();
       this.#add(isFinishedSearch(search) ? search : yield* search);
     }
     this.#advance(true);
@@ -180,33 +180,33 @@ export class GuardedTexts {
     const before = this.#siblings.at(-1);
     if (before && before.membership.item !== part.membership.item) yield* this.#endItemText();
     else if (this.#partText) this.#add(yield* finishSearch(this.#partText.end()));
-    const joined = this.#joinedTextOf(part);
+    const joinedText = this.#joinedTextOf(part);
     this.#buffer.begin(part);
-    if (!joined.isEmpty) yield* this.#endBefore(part, joined);
-    if (this.#siblings.length > 0) yield* this.#scanItemInOrder(part, joined);
-    this.#scanFrom(part, joined);
+    if (!joinedText.isEmpty) yield* this.#endBefore(part, joinedText);
+    if (this.#siblings.length > 0) yield* this.#scanItemInOrder(part, joinedText);
+    this.#scanFrom(part, joinedText);
   }
 
   #joinedTextOf({ membership: { joinKey } }: TextPart): JoinedText {
-    const joined = this.#joinedTexts.get(joinKey) ?? new JoinedText(this.#rules, this.#report);
-    this.#joinedTexts.set(joinKey, joined);
-    return joined;
+    const joinedText = this.#joinedTexts.get(joinKey) ?? new JoinedText(this.#rules, this.#report);
+    this.#joinedTexts.set(joinKey, joinedText);
+    return joinedText;
   }
 
   /** Begins to scan a part already placed in the buffer. @param joined the texts that clients join it to */
-  #scanFrom(part: TextPart, joined: JoinedText): void {
-    this.#partText = joined.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
-    this.#joined = joined;
+  #scanFrom(part: TextPart, joinedText: JoinedText): void {
+    this.#partText = joinedText.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
+    this.#joinedText = joinedText;
     this.#siblings.push(part);
     this.#last = part;
-    const scans = [joined];
+    const scans = [joinedText];
     if (this.#itemText) scans.push(this.#itemText);
     if (this.#partText) scans.push(this.#partText);
     for (const scan of scans) scan.begin(part);
     this.#scans = scans;
     this.#othersDecided = Number.POSITIVE_INFINITY;
     for (const other of this.#joinedTexts.values())
-      if (other !== joined) this.#othersDecided = Math.min(this.#othersDecided, other.decided);
+      if (other !== joinedText) this.#othersDecided = Math.min(this.#othersDecided, other.decided);
   }
 
   /** Ends the separate scans of the last part and of its item. */
@@ -214,24 +214,25 @@ export class GuardedTexts {
     if (this.#partText) this.#add(yield* finishSearch(this.#partText.end()));
     if (this.#itemText) this.#add(yield* finishSearch(this.#itemText.end()));
     this.#partText = this.#itemText = undefined;
-    if (this.#joined) this.#scans = [this.#joined];
+    if (this.#joinedText) this.#scans = [this.#joinedText];
   }
 
   /** A text read only by a joined scan also ends by itself, to find a match at its edge. */
-  *#endBefore(part: TextPart, joined: JoinedText): Yielding {
-    const { partsOfOneItem: parts = [] } = joined;
+  *#endBefore(part: TextPart, joinedText: JoinedText): Yielding {
+    const { partsOfOneItem: parts = [] } = joinedText;
     const isOver = parts.length === 1 || parts[0]?.membership.item !== part.membership.item;
-    if (parts.length === 0 || !isOver || joined.decided === Number.POSITIVE_INFINITY) return;
+    if (parts.length === 0 || !isOver || joinedText.decided === Number.POSITIVE_INFINITY) return;
     const again = yield* JoinedText.rescan(parts, localRulesOf(this.#rules), this.#report);
     this.#add(yield* finishSearch(again.end()));
   }
 
   /** Starts scanning the item's texts in order at the first difference from the joined text. */
-  *#scanItemInOrder(part: TextPart, joined: JoinedText): Yielding {
+  *#scanItemInOrder(part: TextPart, joinedText: JoinedText): Yielding {
     if (this.#itemText) return;
-    const isJoined =
-      joined.partsOfOneItem !== undefined && this.#siblings.at(-1)?.membership.joinKey === part.membership.joinKey;
-    if (!isJoined) this.#itemText = yield* JoinedText.rescan(this.#siblings, localRulesOf(this.#rules), this.#report);
+    const isInJoinedText =
+      joinedText.partsOfOneItem !== undefined && this.#siblings.at(-1)?.membership.joinKey === part.membership.joinKey;
+    if (!isInJoinedText)
+      this.#itemText = yield* JoinedText.rescan(this.#siblings, localRulesOf(this.#rules), this.#report);
   }
 
   #advance(over = false): void {

@@ -30,16 +30,16 @@ export class JoinedText {
 
   /** Scans complete parts again as one text. Hits within a single part are not reported: the first scan has found them. */
   static *rescan(parts: readonly TextPart[], rules: readonly OutputRule[], report: Report): Yielding<JoinedText> {
-    const joined = new JoinedText(rules, report);
+    const joinedText = new JoinedText(rules, report);
     const length = combinedPieceLength(rules);
     for (const part of parts) {
-      joined.begin(part);
+      joinedText.begin(part);
       for (let at = 0; at < part.raw.length; at += length) {
-        yield* finishSearch(joined.push(part.raw.slice(at, at + length)));
+        yield* finishSearch(joinedText.push(part.raw.slice(at, at + length)));
         yield;
       }
     }
-    return joined;
+    return joinedText;
   }
 
   get isEmpty(): boolean {
@@ -72,8 +72,8 @@ export class JoinedText {
   }
 
   /** Asks the detector services. @throws as push; Fault when the turn is over */
-  async askServices(over: boolean): Promise<readonly RuleHit[]> {
-    return this.locate(await this.#scan.askServices(over));
+  async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
+    return this.locate(await this.#scan.scanByServices(over));
   }
 
   /** Ends the text. @returns hits at places in the delivery buffer @throws as push */

@@ -38,4 +38,4 @@ export const outputGuardrails: Layer = outputGuardLayer("answer", ({ caller }, r
 export const enforcedGuardrails: Layer = outputGuardLayer("items", buildEnforcedRules);
 
 /** Scans the joined texts of several answers for one client; report-only rules are left out. */
-export const joinedGuardrails: Layer = outputGuardLayer("texts", buildEnforcedRules);
+export const joinedTextGuardrails: Layer = outputGuardLayer("texts", buildEnforcedRules);

@@ -47,7 +47,7 @@ export class NativeEvents {
 
   async #isAllowed(name: string): Promise<boolean> {
     // Detector services get no names.
-    if (isContractWord(name) || this.#scanner.asksService) return true;
+    if (isContractWord(name) || this.#scanner.usesService) return true;
     const known = this.#names.get(name) ?? (await this.#scanner.redact(name)) === name;
     this.#names.set(name, known);
     return known;

@@ -77,7 +77,7 @@ async function redactAt<Value>(value: Value, scanner: TextScanner, place: ValueP
   const { name, depth } = place;
   if (depth > maxDepth) throw new Error(`values nested deeper than ${maxDepth}`);
   // These fields name the item's tool: detector services get no identifiers.
-  if (depth === 1 && scanner.asksService && identifierFields.has(name)) return value;
+  if (depth === 1 && scanner.usesService && identifierFields.has(name)) return value;
   if (typeof value === "string") return (await redactText(name, value, scanner)) as Value;
   if (typeof value === "number") return (await redactNumber(value, place, scanner)) as Value;
   if (typeof value !== "object" || value === null) return value;
@@ -93,7 +93,7 @@ async function redactFields(value: object, scanner: TextScanner, within: Omit<Va
   let same = true;
   for (const [field, inner] of Object.entries(value)) {
     const hasContractNames = within.hasContractNames && knownFields.has(field);
-    const name = hasContractNames || scanner.asksService ? field : await scanner.redact(field);
+    const name = hasContractNames || scanner.usesService ? field : await scanner.redact(field);
     const skipped = within.hasContractNames && (isWord(field, inner) || (await isImage(value, field, scanner)));
     const redacted = skipped
       ? (inner as unknown)

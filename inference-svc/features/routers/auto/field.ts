@@ -41,13 +41,13 @@ export interface ScoredModels {
 /** @throws Fault as Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
 export function findScoredModels(router: Router, request: TurnRequest, scope: Scope, wanted: TaskNeeds): ScoredModels {
   const { catalog } = router;
-  const models = catalog.models.filter((model) => answersAsAsked(model, request));
+  const models = catalog.models.filter((model) => matchesRequest(model, request));
   const known = knownOf(models, catalog, wanted.task);
   const { listed, pinned } = admitted(models, known, catalog, wanted);
-  const asked = [...new Set(pinned ? [...listed, pinned] : listed)];
-  if (asked.length === 0) throw noEndpoints(wanted.slug, "no model is left by allowed_models and excluded_models");
+  const requested = [...new Set(pinned ? [...listed, pinned] : listed)];
+  if (requested.length === 0) throw noEndpoints(wanted.slug, "no model is left by allowed_models and excluded_models");
   const suffix = wanted.variant === undefined ? "" : `:${wanted.variant}`;
-  const slugs = asked.map(({ settings: { id } }) => id + suffix);
+  const slugs = requested.map(({ settings: { id } }) => id + suffix);
   const size = measureInput(request);
   const groups = groupsWithRoom(router.findCandidates({ ...request, models: slugs }, scope), request, size);
   const able = new Map(groups.map((group) => [group.model, group]));
@@ -71,7 +71,7 @@ const scoredFor =
   ({ settings: { id, scores } }: CatalogModel): ScoredSlug => ({ model: id, score: scoreFor(task, scores) });
 
 /** Text is the default output modality. */
-const answersAsAsked = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
+const matchesRequest = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
   outputModalities.length > 0 ? !isEmbeddingModel(settings) : settings.output_modalities.includes("text");
 
 /** Models with a score for the task. If none has a score, all models count, except the built-in model if there is another. */

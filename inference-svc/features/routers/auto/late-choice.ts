@@ -28,7 +28,7 @@ export interface OpenChoice extends ModelChoice {
   /** Variant suffix of the router's slug; empty without a variant. */
   readonly suffix: string;
   /** Slugs named by the client. */
-  readonly asked: readonly string[];
+  readonly requestedModels: readonly string[];
   /** Stores the models for the session, once the choice is final. */
   readonly settle: () => void;
   /** Chooses again by a model's reading. @throws Fault when no model can serve */
@@ -57,12 +57,12 @@ export class LateChoices {
 
   /** @param finish changes the request after its models were chosen again */
   layer(
-    { ask, router, told }: Pick<Kit, "ask" | "router" | "told">,
+    { callModel, router, toProviderRequest }: Pick<Kit, "callModel" | "router" | "toProviderRequest">,
     settings: ChooserSettings | undefined,
     finish: (request: TurnRequest, scope: Scope) => TurnRequest = (request) => request,
   ): Layer {
     if (settings === undefined) return this.#settling();
-    const classifier = new TaskClassifier(ask, settings);
+    const classifier = new TaskClassifier(callModel, settings);
     const route: RouteRequest = (request, scope) => router.findCandidates(request, scope);
     return requestLayer((request, scope) => {
       const open = scope.state.get(this.#open);
@@ -70,7 +70,7 @@ export class LateChoices {
       return this.#decide(open, request, scope, { classifier, route }).then((models) => {
         if (models === undefined) return request;
         const chosen = finish({ ...request, models }, scope);
-        auditLateEndpoints(router, told(chosen, scope), scope);
+        auditLateEndpoints(router, toProviderRequest(chosen, scope), scope);
         return chosen;
       });
     });
@@ -111,7 +111,7 @@ export class LateChoices {
     const isForbidden = classifier.forbidden(route, context).length > 0;
     const reading = isForbidden ? undefined : await classifier.read(context);
     const { pico } = spending;
-    const asked = {
+    const requestedModels = {
       [`${this.#word}_model`]: classifier.model,
       [`${this.#word}_ms`]: Math.round(performance.now() - startedAt),
     };
@@ -124,7 +124,7 @@ export class LateChoices {
     if (reading === undefined || typeof reading === "string") {
       const failure = { [`${this.#word}_failure`]: reading === undefined ? "data_policy" : failures[reading] };
       for (const { stage, settle } of open) {
-        note(stage, stage, { ...(reading !== undefined && asked), ...failure });
+        note(stage, stage, { ...(reading !== undefined && requestedModels), ...failure });
         settle();
       }
       return undefined;
@@ -133,7 +133,7 @@ export class LateChoices {
     for (const choice of open) {
       const { models: slugs, stage } = choice.again(reading, request, scope);
       models = replaceModels(models, choice, slugs);
-      note(choice.stage, stage, { [this.#word]: "model", ...asked });
+      note(choice.stage, stage, { [this.#word]: "model", ...requestedModels });
     }
     return models;
   }
@@ -146,10 +146,10 @@ function replaceStage({ trace: { stages } }: Scope, before: Stage, after: Stage)
 /** Replaces the models chosen for the slug. Models named by the client stay. */
 function replaceModels(
   models: readonly string[],
-  { models: before, suffix, asked }: OpenChoice,
+  { models: before, suffix, requestedModels }: OpenChoice,
   slugs: readonly string[],
 ): readonly string[] {
-  const named = new Set(asked);
+  const named = new Set(requestedModels);
   const old = new Set(before.map((slug) => slug + suffix));
   const at = models.findIndex((slug) => old.has(slug));
   const keeps = (slug: string) => !old.has(slug) || named.has(slug);

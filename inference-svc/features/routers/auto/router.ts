@@ -110,18 +110,18 @@ function choose(
     ? { models: [field.pinned, ...choice.models.filter((model) => model !== field.pinned)], isKept: true }
     : withStickyFirst(choice.models, router.findStickyModel(session, scope, own));
   const slugs = models.slice(0, maxModels);
-  const stage = stageOf(id, slugs, { choice, found, field, asksForPin: pin !== undefined });
+  const stage = stageOf(id, slugs, { choice, found, field, requestsPin: pin !== undefined });
   const settledBy = isPinned ? "pin" : isKept ? "session" : choice.models.length < 2 ? "one_model" : undefined;
   return { models: slugs, stage, isPinned, settledBy };
 }
 
-function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, asker: Scope): OpenChoice {
+function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, turnScope: Scope): OpenChoice {
   const { variant, session } = choosing;
   return {
     ...local,
     suffix: variant === undefined ? "" : `:${variant}`,
-    asked: session.models,
-    settle: () => remember(choosing, local, asker),
+    requestedModels: session.models,
+    settle: () => remember(choosing, local, turnScope),
     again({ task, difficulty }, request, scope) {
       const notes = { local_task_type: guessed.task };
       const late = choose(choosing, { task, difficulty: difficulty * readingScale, notes, guessed }, request, scope);
@@ -165,10 +165,10 @@ interface Decided {
   readonly found: Found;
   /** The models considered. */
   readonly field: ScoredModels;
-  readonly asksForPin: boolean;
+  readonly requestsPin: boolean;
 }
 
-function stageOf(name: string, slugs: readonly string[], { choice, found, field, asksForPin }: Decided): Stage {
+function stageOf(name: string, slugs: readonly string[], { choice, found, field, requestsPin }: Decided): Stage {
   const { models, tier, isNearest } = choice;
   const { task, difficulty, guessed, notes } = found;
   return {
@@ -182,7 +182,7 @@ function stageOf(name: string, slugs: readonly string[], { choice, found, field,
       difficulty: Math.round(difficulty * 100) / 100,
       ...(tier && { cost_tier: tier }),
       ...(isNearest && { band_fallback: true }),
-      ...(asksForPin && (field.pinned ? { pinned: field.pinned } : { pin_ignored: true })),
+      ...(requestsPin && (field.pinned ? { pinned: field.pinned } : { pin_ignored: true })),
       ranking: field.isLearned ? "learned" : "prior",
       candidates: models.slice(0, maxListedModels),
     },

@@ -70,7 +70,10 @@ export const jevRouter: RouterFeature = {
         return late;
       };
       const suffix = variant === undefined ? "" : `:${variant}`;
-      lateChoices.keep({ ...made, suffix, asked: request.models, settle: () => remember(made), again }, scope);
+      lateChoices.keep(
+        { ...made, suffix, requestedModels: request.models, settle: () => remember(made), again },
+        scope,
+      );
     } else remember(made);
     return made.models;
   },

@@ -47,16 +47,19 @@ export const switchyardOrder: CallingFeature = {
     const role = kit.roles.switchyard_judge;
     return ordering(
       kit,
-      role ? predictWith(new SuccessPredictor(kit.ask, role), kit.router) : estimateOnly(kit.router),
+      role ? predictWith(new SuccessPredictor(kit.callModel, role), kit.router) : estimateOnly(kit.router),
     );
   },
   dryRun: (kit) => ordering(kit, kit.roles.switchyard_judge ? notPredicted : estimateOnly(kit.router)),
 };
 
-const ordering = ({ router, told }: Pick<DryKit, "router" | "told">, judge: TierJudge): Layer =>
+const ordering = (
+  { router, toProviderRequest }: Pick<DryKit, "router" | "toProviderRequest">,
+  judge: TierJudge,
+): Layer =>
   requestLayer(async (request, scope) => {
     if (!scope.state.get(order).isPending) return request;
-    const models = await new Decision(router, judge, told(request, scope), scope).models();
+    const models = await new Decision(router, judge, toProviderRequest(request, scope), scope).models();
     scope.trace.strategy = "auto";
     router.rememberAnswering(request, scope, switchyardSlug);
     return { ...request, models };
@@ -184,12 +187,12 @@ class Decision {
 
   #note(strategy: string, [first, ...rest]: readonly string[], reasons: Reasons): void {
     const { pico } = this.#spending;
-    const isAsked = "judge_ms" in reasons;
+    const isClassified = "judge_ms" in reasons;
     const stage: Stage = {
       type: "plugin",
       name: "switchyard-router",
       summary: `${first}, by ${strategy}`,
-      ...(isAsked && { cost_usd: pico === undefined ? null : toDollars(pico) }),
+      ...(isClassified && { cost_usd: pico === undefined ? null : toDollars(pico) }),
       data: {
         resolved_to: first,
         fallback_models: rest,

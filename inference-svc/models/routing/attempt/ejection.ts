@@ -20,7 +20,7 @@ const maxEjectedMs = 300_000;
 /** Random share of the ejection time, so processes that saw the same outage do not come back together. */
 const jitter = 0.2;
 /** Milliseconds after which a hint expires if no request was tried. */
-const heardMs = 30_000;
+const newsLifetimeMs = 30_000;
 /** Milliseconds for which a trial is reserved. The request meant for the trial may be refused before; then another request makes it. */
 const claimMs = 5_000;
 
@@ -72,11 +72,11 @@ export class Ejection {
   }
 
   /** Handles the news of another process: a trial is due here. */
-  hear(failing: boolean, now: number): void {
+  noteNews(failing: boolean, now: number): void {
     if (this.state(now) === "in use") {
       if (!failing) return;
       this.#ejectedAt = now;
-      this.#heardUntil = now + heardMs;
+      this.#heardUntil = now + newsLifetimeMs;
     } else if (!failing && this.#heardUntil !== undefined) return void this.#forget();
     else if (failing) return;
     this.#claimedAt = Number.NEGATIVE_INFINITY;

@@ -28,13 +28,13 @@ export interface EndpointCaller {
 type FallbackLog = Pick<Logger, "info" | "warn">;
 
 export const fallback =
-  (router: Router, asking: EndpointCaller, log: FallbackLog): Turn =>
+  (router: Router, caller: EndpointCaller, log: FallbackLog): Turn =>
   (request, scope) =>
-    new FallbackAnswer(request, { router, asking, log, scope });
+    new FallbackAnswer(request, { router, caller, log, scope });
 
 interface FallbackParts {
   readonly router: Router;
-  readonly asking: EndpointCaller;
+  readonly caller: EndpointCaller;
   readonly log: FallbackLog;
   readonly scope: Scope;
 }
@@ -59,12 +59,12 @@ class FallbackAnswer extends Answer {
 
   constructor(request: TurnRequest, parts: FallbackParts) {
     super();
-    const { router, asking, scope } = parts;
+    const { router, caller, scope } = parts;
     this.#parts = parts;
     this.#endpoints = scope.again ? router.routeAgain(request, scope) : router.route(request, scope);
     const schedule = new AttemptSchedule(this.#endpoints, {
       records: router.records,
-      cooldown: (endpoint) => asking.cooldown(endpoint),
+      cooldown: (endpoint) => caller.cooldown(endpoint),
       deadline: scope.deadline,
     });
     this.#search = { request, schedule, failures: [] };
@@ -98,14 +98,14 @@ class FallbackAnswer extends Answer {
 
   /** @returns undefined while the attempt waits for the end of its pause */
   #begin(step: ScheduledAttempt, request: TurnRequest): Answer | undefined {
-    const { asking, router, scope } = this.#parts;
+    const { caller, router, scope } = this.#parts;
     throwIfAborted(scope.signal);
     if (step.pauseMs > 0 && this.#pause !== "over") {
       if (this.#pause === "none") this.#beginPause(step.pauseMs, scope.signal);
       return undefined;
     }
     const deps = {
-      turn: asking.turn(step.endpoint),
+      turn: caller.turn(step.endpoint),
       records: router.records,
       measure: this.#endpoints.length > 1,
     };

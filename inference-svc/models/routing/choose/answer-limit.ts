@@ -12,9 +12,9 @@ export const minAnswerTokens = 256;
  * @param losses gets a note when it is lowered
  */
 export function limitAnswer(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
-  const { maxOutputTokens: asked } = request;
+  const { maxOutputTokens: requestedTokens } = request;
   const { contextLength, maxOutputTokens: largest = contextLength } = endpoint;
-  if (asked === undefined || asked <= largest) return request;
+  if (requestedTokens === undefined || requestedTokens <= largest) return request;
   const room = contextLength - estimateInputTokens(measureInput(request), endpoint.model);
   const maxOutputTokens = Math.min(largest, Math.max(minAnswerTokens, room));
   losses.push({ path: "max_output_tokens", reason: `sent as ${maxOutputTokens}: the model writes no more` });

@@ -52,21 +52,21 @@ export interface CandidateOptions {
 export function findCandidates(
   catalog: Catalog,
   request: TurnRequest,
-  telling: DialectSupport,
+  dialects: DialectSupport,
   { excluded = new Map(), policies = [] }: CandidateOptions = {},
 ): readonly CandidateGroup[] {
-  const asked = findModels(catalog, request);
+  const requested = findModels(catalog, request);
   const lossesOf: FindDroppedFields = (endpoint) =>
-    telling.refusal(endpoint, request) ? [] : telling.droppedFields(endpoint, request);
+    dialects.refusal(endpoint, request) ? [] : dialects.droppedFields(endpoint, request);
   const filters = [...policies, ...buildFilters(request, lossesOf)];
   const find = (chain: readonly Filter[]): readonly CandidateGroup[] => {
     excluded.clear();
     const report = new ExclusionReport(excluded);
     const groups: CandidateGroup[] = [];
-    for (const { model, variant } of asked) {
+    for (const { model, variant } of requested) {
       const pool = findTierPool(model, request.serviceTier, variant);
       const endpoints = passing(model, pool, chain, report).filter((endpoint) =>
-        report.says(telling.refusal(endpoint, request)),
+        report.says(dialects.refusal(endpoint, request)),
       );
       if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
     }
@@ -74,7 +74,7 @@ export function findCandidates(
     const yielding = chain.find(({ reason, yields }) => yields === true && excluded.has(reason));
     return yielding ? find(chain.filter((each) => each !== yielding)) : report.throw(request.models);
   };
-  return searching(find(filters), (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
+  return searching(find(filters), (endpoint) => dialects.dropsSearch?.(endpoint, request) !== true);
 }
 
 /** @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST for a model of the wrong kind */
@@ -82,9 +82,9 @@ export function findModels(
   catalog: Catalog,
   request: Pick<TurnRequest, "models" | "embedding">,
 ): readonly FoundModel[] {
-  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug, catalog));
-  for (const { model } of asked) checkKind(model, request);
-  return asked;
+  const requested = request.models.map((slug) => catalog.find(slug) ?? unknown(slug, catalog));
+  for (const { model } of requested) checkKind(model, request);
+  return requested;
 }
 
 /** Drops endpoints without web search while at least one endpoint has it. */

@@ -23,7 +23,7 @@ export function buildFilters(request: TurnRequest, lossesOf: FindDroppedFields):
     ...length,
     ...quantizationFilters(provider),
     ...features,
-    ...(provider.requireParameters === true ? [toldEverything(request, lossesOf)] : []),
+    ...(provider.requireParameters === true ? [supportsEverything(request, lossesOf)] : []),
     ...(provider.maxPrice && limitsAny(provider.maxPrice) ? [affordable(provider.maxPrice)] : []),
   ];
 }
@@ -88,7 +88,7 @@ function quantizationFilters({ quantizations }: ProviderPreferences): Filter[] {
   ];
 }
 
-function toldEverything(request: TurnRequest, lossesOf: FindDroppedFields): Filter {
+function supportsEverything(request: TurnRequest, lossesOf: FindDroppedFields): Filter {
   return buildFilter("require_parameters", "has no endpoint that supports every parameter", (endpoint) => {
     const losses: DroppedField[] = [];
     withoutUnsupported(request, endpoint, losses);

@@ -49,8 +49,8 @@ export function orderCandidates(
   const arranged = lists.flatMap((list) => sortRanks(list, provider, circumstances));
   // The same model may be named twice, in different variants.
   const endpoints = groups.length === 1 ? arranged : [...new Set(arranged)];
-  const alone = provider?.allowFallbacks === false && provider.order.length === 0;
-  return alone ? endpoints.slice(0, 1) : endpoints;
+  const hasNoFallback = provider?.allowFallbacks === false && provider.order.length === 0;
+  return hasNoFallback ? endpoints.slice(0, 1) : endpoints;
 }
 
 function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstances: OrderDeps): readonly Rank[] {

@@ -128,10 +128,10 @@ export class Router {
     endpoints: readonly Endpoint[],
     seeds: ReadonlyMap<string, Seed>,
   ): readonly Endpoint[] {
-    const [asked = ""] = request.models;
+    const [requestedModel = ""] = request.models;
     state.get(routing).route = new Route(request, endpoints, seeds);
     trace.candidates = this.#notes(endpoints);
-    trace.primaryModel = this.catalog.find(asked)?.model.settings.id ?? asked;
+    trace.primaryModel = this.catalog.find(requestedModel)?.model.settings.id ?? requestedModel;
     return endpoints;
   }
 

@@ -20,8 +20,8 @@ const sorts: Readonly<Record<string, Sort>> = {
   flex: "price",
 };
 
-export const findTierSort = (asked: string | undefined): Sort | undefined =>
-  asked === undefined ? undefined : sorts[asked];
+export const findTierSort = (requestedTier: string | undefined): Sort | undefined =>
+  requestedTier === undefined ? undefined : sorts[requestedTier];
 
 const variantSorts: Readonly<Record<Variant, Sort>> = { nitro: "throughput", floor: "price", exacto: "exacto" };
 
@@ -40,17 +40,17 @@ const plain: readonly ServiceTier[] = ["default"];
 
 export function findTierPool(
   model: CatalogModel,
-  asked: string | undefined,
+  requestedTier: string | undefined,
   variant: Variant | undefined,
 ): readonly ServiceTier[] {
-  const pool = tiersOf(model, asked);
+  const pool = tiersOf(model, requestedTier);
   const added = addedTier(variant);
   return added === undefined || pool.includes(added) ? pool : [added, ...pool];
 }
 
-function tiersOf(model: CatalogModel, asked: string | undefined): readonly ServiceTier[] {
-  if (asked === undefined) return plain;
+function tiersOf(model: CatalogModel, requestedTier: string | undefined): readonly ServiceTier[] {
+  if (requestedTier === undefined) return plain;
   // A request for flex pays the flex price or none: it uses the default tier only when no endpoint has flex.
-  if (asked === "flex") return model.endpoints.some(({ tier }) => tier === "flex") ? ["flex"] : plain;
-  return pools[asked] ?? plain;
+  if (requestedTier === "flex") return model.endpoints.some(({ tier }) => tier === "flex") ? ["flex"] : plain;
+  return pools[requestedTier] ?? plain;
 }

@@ -29,12 +29,12 @@ const maxSearched = 32;
  * these would choose another model in the middle of a task. If no message has a request, the last message counts unchanged.
  */
 export function findLastUserRequest(input: readonly InputItem[]): UserRequest {
-  const said = input.filter(isUser).slice(-maxSearched);
-  for (const message of said.toReversed()) {
+  const userItems = input.filter(isUser).slice(-maxSearched);
+  for (const message of userItems.toReversed()) {
     const text = withoutNotes(messageText(message["content"])).trim();
     if (text !== "" && !isContinuation(text)) return { message, text };
   }
-  const message = said.at(-1);
+  const message = userItems.at(-1);
   return message === undefined ? { text: "" } : { message, text: messageText(message["content"]) };
 }
 

@@ -179,14 +179,14 @@ class AttemptBill implements Bill {
 
 /** @param tier that served: a provider may serve with another tier than requested, and charges for it */
 function priced(
-  { tariffs, tier: asked }: Endpoint,
+  { tariffs, tier: requestedTier }: Endpoint,
   usage: Usage,
   tier: string,
   size: () => InputSize,
   outputImages: number,
 ): Usage {
-  const own = tariffs.get(asked);
-  const tariff = tariffs.get(tier) ?? (own && asked === "default" ? unlistedTariff(own, tier) : own);
+  const own = tariffs.get(requestedTier);
+  const tariff = tariffs.get(tier) ?? (own && requestedTier === "default" ? unlistedTariff(own, tier) : own);
   if (tariff === undefined) return usage;
   const charged = tariff.image > 0n || tariff.audio > 0n || tariff.page > 0n;
   return {

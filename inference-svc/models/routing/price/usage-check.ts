@@ -58,13 +58,13 @@ export class UsageCheck {
   #found: Set<DoubtfulFigure> | undefined;
 
   constructor(endpoint: Endpoint, request: TurnRequest) {
-    const { maxOutputTokens: told, reasoning, predictionJson, tools, maxToolCalls: steps, pages } = request;
+    const { maxOutputTokens: maxTokens, reasoning, predictionJson, tools, maxToolCalls: steps, pages } = request;
     this.#endpoint = endpoint;
     this.#runsTools = tools.some((tool) => tool.type === "hosted" && !tool.leftOut && !tool.asFunction);
     this.#steps = this.#runsTools ? (steps ?? toolSteps) + 1 : 0;
     this.#calls = steps ?? maxToolCalls;
     this.#pages = pages ?? maxDocumentPages;
-    const allowed = (told ?? endpoint.maxOutputTokens ?? endpoint.contextLength) + (reasoning?.maxTokens ?? 0);
+    const allowed = (maxTokens ?? endpoint.maxOutputTokens ?? endpoint.contextLength) + (reasoning?.maxTokens ?? 0);
     const late = Math.max(lateTokens, allowed * lateShare) + Buffer.byteLength(predictionJson ?? "");
     this.#output = request.embedding ? 0 : (allowed + late) * (this.#runsTools ? 4 : 1);
   }

@@ -5,7 +5,7 @@ import { type Catalog, type Endpoint, endpointName } from "../catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 
 export interface EndpointNewsParts {
-  readonly access: Pick<Access, "onEndpoints" | "tellEndpoint">;
+  readonly access: Pick<Access, "onEndpoints" | "reportEndpoint">;
   /** The catalogue in force. */
   readonly catalog: () => Catalog;
   readonly records: EndpointRecords;
@@ -21,19 +21,19 @@ export function exchangeEndpointNews({ access, catalog, records, registry }: End
     registers: [registry],
   });
   // Both exist from the start to make their first increase visible.
-  const told = counts.labels({ direction: "told" });
-  const heard = counts.labels({ direction: "heard" });
+  const sentCount = counts.labels({ direction: "told" });
+  const receivedCount = counts.labels({ direction: "heard" });
   records.onChange((endpoint, failing) => {
-    access.tellEndpoint({ endpoint: endpointName(endpoint), failing });
-    told.inc();
+    access.reportEndpoint({ endpoint: endpointName(endpoint), failing });
+    sentCount.inc();
   });
   access.onEndpoints((news) => {
     for (const { endpoint: name, failing } of news) {
       // A process with another configuration may have other endpoints.
       const known = findEndpoint(catalog(), name);
       if (!known) continue;
-      records.get(known).ejection.hear(failing, records.now());
-      heard.inc();
+      records.get(known).ejection.noteNews(failing, records.now());
+      receivedCount.inc();
     }
   });
 }

@@ -35,7 +35,7 @@ export class LearnedSpending {
   /** Fetches the sums now, and again later. Never rejects. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
-    const pauseMs = await this.#ask();
+    const pauseMs = await this.#refresh();
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
     // Random, so processes started together do not send their queries together.
@@ -48,7 +48,7 @@ export class LearnedSpending {
   }
 
   /** @returns milliseconds until the next time */
-  async #ask(): Promise<number> {
+  async #refresh(): Promise<number> {
     const { spending, share, log } = this.#parts;
     if (share() === 0) {
       spending.replace([]);

@@ -68,13 +68,13 @@ const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
 /** The status of a provider by its endpoints called in the last half hour; empty when none was. */
 function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords): string {
   const now = records.now();
-  const asked = endpoints
+  const requested = endpoints
     .flatMap((endpoint) => records.find(endpoint)?.ejection ?? [])
     .filter(({ uptime }) => uptime.percent("halfHour", now) !== undefined);
-  if (asked.length === 0) return "";
-  const failing = asked.filter((ejection) => isFailing(ejection, now)).length;
+  if (requested.length === 0) return "";
+  const failing = requested.filter((ejection) => isFailing(ejection, now)).length;
   if (failing === 0) return "operational";
-  return failing === asked.length ? "outage" : "degraded";
+  return failing === requested.length ? "outage" : "degraded";
 }
 
 /** An endpoint with too few failures for an ejection, and without any answer, fails as well. */

@@ -34,7 +34,7 @@ export function serviceMetadata(
   const unknown = [...unread.map(unknownField), ...trace.ignoredFields.map((name) => ({ name }))];
   const { attempts, candidates, excluded, stages, selected, strategy } = trace;
   // The requested model without its variant.
-  const asked = trace.primaryModel ?? requested;
+  const requestedModel = trace.primaryModel ?? requested;
   const served = selected === undefined ? undefined : candidates[selected];
   return {
     attempt: attempts.length,
@@ -67,7 +67,7 @@ export function serviceMetadata(
     pipeline: stages,
     region,
     requested,
-    strategy: strategy ?? (candidates.some(({ model }) => model !== asked) ? "fallback" : "direct"),
+    strategy: strategy ?? (candidates.some(({ model }) => model !== requestedModel) ? "fallback" : "direct"),
     summary: `available=${candidates.length}${served ? `, selected=${served.provider}` : ""}`,
   };
 }

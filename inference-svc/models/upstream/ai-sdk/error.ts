@@ -22,7 +22,7 @@ export function sdkFault(error: unknown): Fault {
 }
 
 /** The fault of a failed call, including whether the call may be repeated. */
-export function askingFault(error: unknown): Fault {
+export function requestFault(error: unknown): Fault {
   const socket = socketError(error);
   const failure = socket ? providerFailed("no connection", socket) : sdkFault(error);
   const status = (error as { statusCode?: unknown } | null)?.statusCode;

@@ -17,7 +17,7 @@ import type { Answer, TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import { connectionLost, providerFailed, providerTimeout } from "../failure.ts";
 import { BatchQueue } from "../transport/queue.ts";
-import { askingFault, sdkFault } from "./error.ts";
+import { requestFault, sdkFault } from "./error.ts";
 import { type SdkReader, findFileData } from "./stream.ts";
 
 /** Limits in characters: of events waiting for the consumer, and of a whole answer. */
@@ -87,7 +87,7 @@ class ModelRun {
     signal.addEventListener("abort", this.#onAbort);
     try {
       this.#wait("headers", withinDeadline(timeouts.headers_ms));
-      const { stream, request } = await this.#ask();
+      const { stream, request } = await this.#callModel();
       sent(request?.body);
       this.#wait("first event", withinDeadline(deadline.last ? Number.POSITIVE_INFINITY : timeouts.first_event_ms));
       for await (const part of stream) {
@@ -100,12 +100,12 @@ class ModelRun {
     }
   }
 
-  async #ask(): Promise<LanguageModelV4StreamResult> {
+  async #callModel(): Promise<LanguageModelV4StreamResult> {
     const { model, options } = this.#call;
     try {
       return await model().doStream({ ...options, abortSignal: this.#abort.signal });
     } catch (error) {
-      throw askingFault(error);
+      throw requestFault(error);
     }
   }
 

@@ -56,7 +56,7 @@ export class SdkReader {
         }
         return;
       case "text-delta":
-        return this.#say(part.delta);
+        return this.#addText(part.delta);
       case "reasoning-delta":
         return this.#think(part.delta);
       case "tool-input-start":
@@ -106,7 +106,7 @@ export class SdkReader {
     this.#emit({ type: "end", outcome });
   }
 
-  #say(delta: string): void {
+  #addText(delta: string): void {
     if (delta === "") return;
     this.#closeReasoning();
     this.#message ??= this.#output.message();

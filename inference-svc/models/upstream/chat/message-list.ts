@@ -51,7 +51,7 @@ export class ChatMessageList {
    * Text next to a call without output joins the message of the call: nothing may stand between call and output.
    * @returns the message, if a new one was added
    */
-  say(content: string, refusal: string): ChatMessage | undefined {
+  addAssistantMessage(content: string, refusal: string): ChatMessage | undefined {
     const open = this.#assistant;
     if (open === undefined || open.tool_calls === undefined) {
       const message: ChatMessage = {

@@ -117,7 +117,7 @@ class ChatWriter implements ConversationWriter {
 
   addAnswer(item: InputItem, path: string): void {
     const { content } = item;
-    if (typeof content === "string") return void this.thread.say(content, "");
+    if (typeof content === "string") return void this.thread.addAssistantMessage(content, "");
     let body = "";
     let refusal = "";
     for (const part of objects(content)) {
@@ -125,7 +125,9 @@ class ChatWriter implements ConversationWriter {
       refusal += text(part.refusal);
     }
     const isVendor = this.translation.target.original;
-    const message = isVendor ? this.thread.say(body, refusal) : this.thread.say(body + refusal, "");
+    const message = isVendor
+      ? this.thread.addAssistantMessage(body, refusal)
+      : this.thread.addAssistantMessage(body + refusal, "");
     this.#markAnswer(objects(content), message, `${path}.content`);
   }
 

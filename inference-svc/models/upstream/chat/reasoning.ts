@@ -107,10 +107,10 @@ export interface ReasoningDelta {
  * @param sealed whether the client requested sealed text
  */
 export function readReasoningDetails(details: readonly JsonObject[], plain: string, sealed: boolean): ReasoningDelta {
-  const joined = (field: string) => details.map((detail) => text(detail[field])).join("");
+  const joinField = (field: string) => details.map((detail) => text(detail[field])).join("");
   const last = (field: string) => text(details.findLast((detail) => text(detail[field]) !== "")?.[field]);
-  const [content, summary] = [joined("text"), joined("summary")];
-  const [format, signature, encrypted] = [last("format"), last("signature"), sealed ? joined("data") : ""];
+  const [content, summary] = [joinField("text"), joinField("summary")];
+  const [format, signature, encrypted] = [last("format"), last("signature"), sealed ? joinField("data") : ""];
   return {
     text: content === "" && summary === "" ? plain : content,
     summary,

@@ -108,15 +108,15 @@ export class RepeatedMessages {
     let json = this.#known?.json ?? "";
     let done = heads;
     const keep = (input: Input, { items, messages, dropped }: Place): void => {
-      json = joined(json, membersJson(written.slice(done, messages)));
+      json = joinTexts(json, membersJson(written.slice(done, messages)));
       done = messages;
       const { target, tools } = this.translation;
       input[known] = { from: this.#from, items, json, dropped: this.#dropped.slice(0, dropped), target, tools };
     };
     if (this.#known === undefined && this.#beginning && this.#inBeginning) keep(this.#beginning, this.#inBeginning);
     if (this.#last && isRemembered(this.#input)) keep(this.#input, this.#last);
-    json = joined(json, membersJson(written.slice(done)));
-    return `[${joined(membersJson(written.slice(0, heads)), json)}]`;
+    json = joinTexts(json, membersJson(written.slice(done)));
+    return `[${joinTexts(membersJson(written.slice(0, heads)), json)}]`;
   }
 }
 
@@ -129,5 +129,5 @@ function isRemembered(input: readonly InputItem[]): boolean {
 /** The elements of an array with commas between them. */
 const membersJson = (values: readonly object[]): string => JSON.stringify(values).slice(1, -1);
 
-const joined = (before: string, after: string): string =>
+const joinTexts = (before: string, after: string): string =>
   before === "" || after === "" ? before + after : `${before},${after}`;

@@ -71,7 +71,7 @@ export class ChatTranslator implements Translator {
 
   event(name: string | undefined, data: string): void {
     const content = this.#alike?.readContent(data);
-    if (content !== undefined) return this.#say(content);
+    if (content !== undefined) return this.#addText(content);
     const chunk = parseObject(data);
     const choice = firstChoice(chunk.choices);
     // Some servers write "error": null into every chunk; others send a flat error, recognized only by its event or object.
@@ -109,7 +109,7 @@ export class ChatTranslator implements Translator {
     const logprobs = this.#logprobs && isObject(choice.logprobs) ? objects(choice.logprobs.content) : undefined;
     if (Array.isArray(delta.content)) this.#sayParts(objects(delta.content), logprobs);
     // Spoken answers are given as their transcript: the contract has no sound.
-    this.#say(text(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : ""), logprobs);
+    this.#addText(text(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : ""), logprobs);
     const refusal = text(delta.refusal);
     if (refusal !== "") {
       const message = this.#openMessage();
@@ -140,11 +140,11 @@ export class ChatTranslator implements Translator {
     for (const part of parts) {
       const thought = readThinkingPart(part);
       if (thought !== "") this.#openReasoning().text(0, thought);
-      this.#say(text(part.text), part === parts[0] ? logprobs : undefined);
+      this.#addText(text(part.text), part === parts[0] ? logprobs : undefined);
     }
   }
 
-  #say(content: string, logprobs?: readonly JsonObject[]): void {
+  #addText(content: string, logprobs?: readonly JsonObject[]): void {
     if (content === "") return;
     const message = this.#openMessage();
     message.text(message.part("output_text"), content, logprobs);

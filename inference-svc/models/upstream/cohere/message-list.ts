@@ -26,14 +26,14 @@ export class CohereMessageList {
   }
 
   /** Cohere answers 400 to a message without content. */
-  ask(parts: readonly JsonObject[]): void {
+  addUserMessage(parts: readonly JsonObject[]): void {
     if (parts.length === 0) return;
     this.#settle();
     this.#messages.push({ role: "user", content: contentOf(parts) });
   }
 
   /** @param parts thoughts or texts */
-  say(parts: readonly JsonObject[]): void {
+  addAssistantMessage(parts: readonly JsonObject[]): void {
     if (parts.length > 0) this.#open().parts.push(...parts);
   }
 

@@ -29,17 +29,17 @@ class CohereWriter implements ConversationWriter {
   /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
-    if (item.role === "user") return this.thread.ask(parts);
+    if (item.role === "user") return this.thread.addUserMessage(parts);
     if (this.thread.isEmpty && parts.every(isTextPart)) return this.thread.instruct(parts);
     this.#translation.onDropped(
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",
     );
-    this.thread.ask(parts);
+    this.thread.addUserMessage(parts);
   }
 
   addAnswer(item: InputItem, path: string): void {
-    this.thread.say(this.#content(item.content, `${path}.content`));
+    this.thread.addAssistantMessage(this.#content(item.content, `${path}.content`));
   }
 
   addCall({ callId: id, name, argumentsJson }: WrittenCall): void {
@@ -54,12 +54,12 @@ class CohereWriter implements ConversationWriter {
 
   addReasoning(item: InputItem, path: string): void {
     const part = toThinkingPart(item, this.#translation.target);
-    if (part) this.thread.say([part]);
+    if (part) this.thread.addAssistantMessage([part]);
     else this.#translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
-    this.thread.ask([{ type: "text", text: head }, ...this.#content(content, path)]);
+    this.thread.addUserMessage([{ type: "text", text: head }, ...this.#content(content, path)]);
   }
 
   #content(content: unknown, path: string): readonly JsonObject[] {

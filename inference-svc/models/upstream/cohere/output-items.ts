@@ -29,16 +29,16 @@ export class CohereOutputItems {
    * Reads a content block, or a delta of one: each has either a thought or a text. Empty blocks give no items.
    * @param index of the block
    */
-  content({ thinking, text: said }: JsonObject, index: unknown): void {
+  content({ thinking, text: content }: JsonObject, index: unknown): void {
     if (text(thinking) !== "") this.#think(text(thinking), index);
-    this.say(text(said), index);
+    this.addText(text(content), index);
   }
 
   /**
    * Consecutive texts are one message. A plan is a text as well: it explains the purpose of the calls to users.
    * @param block index of the content block; undefined for the plan
    */
-  say(words: string, block?: unknown): void {
+  addText(words: string, block?: unknown): void {
     if (words === "") return;
     if (!this.#message) this.#close("completed");
     this.#message ??= this.#output.message();

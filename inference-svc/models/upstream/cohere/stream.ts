@@ -50,7 +50,7 @@ export class CohereTranslator implements Translator {
         if (isObject(message.content)) this.#items.content(message.content, index);
         return;
       case "tool-plan-delta":
-        return this.#items.say(text(message.tool_plan));
+        return this.#items.addText(text(message.tool_plan));
       case "tool-call-start":
         return this.#items.beginCall(isObject(message.tool_calls) ? message.tool_calls : none, index);
       case "tool-call-delta":
@@ -84,7 +84,7 @@ export class CohereTranslator implements Translator {
       this.#items.content(block, index);
       for (const [place, citation] of cited) if (place === index) this.#items.cite(citation);
     }
-    this.#items.say(text(plan));
+    this.#items.addText(text(plan));
     for (const [index, call] of objects(calls).entries()) {
       this.#items.beginCall(call, index);
       this.#items.endCall(index);
@@ -117,9 +117,9 @@ export class CohereTranslator implements Translator {
   }
 }
 
-const isSaid = (block: JsonObject | undefined): boolean => text(block?.text) !== "";
+const hasText = (block: JsonObject | undefined): boolean => text(block?.text) !== "";
 
 /** Index of the block of a citation: the last text, unless it names another block. */
 function blockOf({ content_index: index }: JsonObject, blocks: readonly JsonObject[]): number {
-  return typeof index === "number" && isSaid(blocks[index]) ? index : blocks.findLastIndex(isSaid);
+  return typeof index === "number" && hasText(blocks[index]) ? index : blocks.findLastIndex(hasText);
 }

@@ -43,17 +43,17 @@ export function refuseConverse(request: TurnRequest, target: Target): Refusal | 
     return { path: "modalities", message: "no provider of this model gives images" };
   }
   const cached = takesCacheMarks(target, findFamily(target.upstreamModel));
-  return (cached ? refuseCacheMarks(request) : undefined) ?? aloneRefusal(request, target);
+  return (cached ? refuseCacheMarks(request) : undefined) ?? findSoleBlockRefusal(request, target);
 }
 
 /** Bedrock answers 400 to a message with a document and no text. */
-function aloneRefusal(request: TurnRequest, target: Target): Refusal | undefined {
+function findSoleBlockRefusal(request: TurnRequest, target: Target): Refusal | undefined {
   const files = findSpecialInputs(request.input).some(({ part }) => part?.type === "input_file");
   const messages = files ? previewConversation(request, target).messages : [];
-  const alone = messages.find(
+  const soleMessage = messages.find(
     ({ content }) => !content.some(({ type }) => type === "text") && content.some(isDocument),
   );
-  const document = alone?.content.find(isDocument);
+  const document = soleMessage?.content.find(isDocument);
   return document && { path: text(document.path), message: unsupportedMessage("a file without text beside it") };
 }
 

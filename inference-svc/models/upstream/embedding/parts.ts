@@ -50,7 +50,7 @@ async function* answerParts(turn: Turn, parts: readonly TurnRequest[], scope: Sc
     chargeAnswered(answers, scope);
     throw failed.reason;
   }
-  yield joined(answers);
+  yield joinAnswers(answers);
 }
 
 function chargeAnswered(answers: readonly Batch[], { trace }: Scope): void {
@@ -60,7 +60,7 @@ function chargeAnswered(answers: readonly Batch[], { trace }: Scope): void {
   trace.abandon();
 }
 
-function joined(answers: readonly Batch[]): Batch {
+function joinAnswers(answers: readonly Batch[]): Batch {
   const usages = answers.map(usageOf);
   // If a part was not counted, the sum would be too small and look exact.
   const usage = usages.every((each) => each !== undefined) ? sumUsage(usages) : undefined;

@@ -6,7 +6,7 @@
 import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
-const alone: ReadonlySet<string> = new Set(["message", "reasoning"]);
+const sequentialTypes: ReadonlySet<string> = new Set(["message", "reasoning"]);
 /** Calls that may be open only one at a time; some servers interleave the arguments of several. */
 const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
@@ -43,7 +43,7 @@ class Sequence {
 
   #fits(type: string): boolean {
     if (this.#open === 0) return true;
-    return this.#openAlone === 0 && !alone.has(type) && !(this.#openCalls > 0 && calls.has(type));
+    return this.#openAlone === 0 && !sequentialTypes.has(type) && !(this.#openCalls > 0 && calls.has(type));
   }
 
   #pass(event: TurnEvent): void {
@@ -63,7 +63,7 @@ class Sequence {
 
   #count(type: string, change: 1 | -1): void {
     this.#open += change;
-    if (alone.has(type)) this.#openAlone += change;
+    if (sequentialTypes.has(type)) this.#openAlone += change;
     else if (calls.has(type)) this.#openCalls += change;
   }
 

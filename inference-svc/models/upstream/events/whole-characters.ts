@@ -22,7 +22,7 @@ export function joinSurrogates(emit: Emit): Emit {
     halves ??= new Map();
     const half = halves.get(event.index);
     if (half && !isSame(half, event)) leave(event.index);
-    const whole = halves.delete(event.index) && half ? joined(half, event) : event;
+    const whole = halves.delete(event.index) && half ? joinDeltas(half, event) : event;
     if (!endsInHalf(whole.delta)) return emit(whole);
     if (whole.delta.length === 1) return void halves.set(whole.index, whole);
     emit({ ...whole, delta: whole.delta.slice(0, -1) });
@@ -42,7 +42,7 @@ function bare(event: Delta): Delta {
 }
 
 /** Joins two deltas, with the log probabilities of both. */
-function joined(half: Delta, event: Delta): Delta {
+function joinDeltas(half: Delta, event: Delta): Delta {
   const delta = half.delta + event.delta;
   const [before, after] = [tokensOf(half), tokensOf(event)];
   if (before === undefined || event.type === "arguments.delta") return { ...event, delta };

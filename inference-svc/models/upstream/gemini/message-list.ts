@@ -30,7 +30,7 @@ export class ContentList {
     this.#onDropped = onDropped;
   }
 
-  ask(parts: readonly JsonObject[]): void {
+  addUserMessage(parts: readonly JsonObject[]): void {
     if (parts.length === 0) return;
     this.#settle();
     const last = this.contents.at(-1);
@@ -39,17 +39,17 @@ export class ContentList {
     else this.contents.push({ role: "user", parts: [...parts] });
   }
 
-  say(parts: readonly JsonObject[]): Content | undefined {
+  addAssistantMessage(parts: readonly JsonObject[]): Content | undefined {
     const [first, ...rest] = parts;
     if (!first) return undefined;
     const own = this.#signatures.pop();
     const content = this.#model();
-    content.parts.push(...this.#alone(), own ? { ...first, thoughtSignature: own.value } : first, ...rest);
+    content.parts.push(...this.#withoutNeighbours(), own ? { ...first, thoughtSignature: own.value } : first, ...rest);
     return content;
   }
 
   call(callId: unknown, name: string, part: JsonObject): void {
-    const content = this.say([part]);
+    const content = this.addAssistantMessage([part]);
     if (content) this.#calls.set(callId, { name, content });
   }
 
@@ -101,13 +101,13 @@ export class ContentList {
   /** Attaches the remaining signatures before another role speaks. */
   #settle(): void {
     const last = this.contents.at(-1);
-    if (last?.role === "model") last.parts.push(...this.#alone());
+    if (last?.role === "model") last.parts.push(...this.#withoutNeighbours());
     for (const { path } of this.#signatures) this.#onDropped(path, "no part of the assistant's messages is next to it");
     this.#signatures = [];
   }
 
   /** Signatures as separate parts; in streams they also arrive like this, after the text they sign. */
-  #alone(): readonly JsonObject[] {
+  #withoutNeighbours(): readonly JsonObject[] {
     const parts = this.#signatures.map(({ value }) => ({ text: "", thoughtSignature: value }));
     this.#signatures = [];
     return parts;

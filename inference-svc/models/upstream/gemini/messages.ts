@@ -44,17 +44,17 @@ class GeminiWriter implements ConversationWriter {
   /** System messages at the beginning become the system instruction; later ones are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
-    if (item.role === "user") return this.thread.ask(parts);
+    if (item.role === "user") return this.thread.addUserMessage(parts);
     if (this.thread.contents.length === 0 && parts.every(isText)) return void this.system.push(...parts);
     this.#translation.onDropped(
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",
     );
-    this.thread.ask(parts);
+    this.thread.addUserMessage(parts);
   }
 
   addAnswer(item: InputItem, path: string): void {
-    this.thread.say(this.#content(item.content, `${path}.content`));
+    this.thread.addAssistantMessage(this.#content(item.content, `${path}.content`));
   }
 
   addCall({ callId, name, argumentsJson }: WrittenCall): void {
@@ -79,7 +79,7 @@ class GeminiWriter implements ConversationWriter {
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
-    this.thread.ask([{ text: head }, ...this.#content(content, path)]);
+    this.thread.addUserMessage([{ text: head }, ...this.#content(content, path)]);
   }
 
   /** Gemini answers 400 to empty texts. */

@@ -50,7 +50,7 @@ export class GeminiOutputItems {
       // A call without a name is a piece of streamed arguments, never requested by Sluice.
       if (text(part.functionCall.name) !== "") this.#call(part.functionCall, argumentsJson, signature);
     } else if (isObject(part.inlineData)) this.#draw(part.inlineData);
-    else if (typeof part.text === "string") this.#say(part.text, logprobs, signature);
+    else if (typeof part.text === "string") this.#addText(part.text, logprobs, signature);
   }
 
   end(status: ItemStatus): void {
@@ -68,7 +68,7 @@ export class GeminiOutputItems {
     if (signature !== "") this.#closeReasoning("completed", signature);
   }
 
-  #say(words: string, logprobs: readonly JsonObject[], signature: string): void {
+  #addText(words: string, logprobs: readonly JsonObject[], signature: string): void {
     if (words === "" && signature === "") return;
     // Gemini puts the signature of reasoning on the following part.
     if (this.#reasoning) this.#closeReasoning("completed", signature);

@@ -53,8 +53,8 @@ export class Fetches {
     const source: JsonObject = isObject(page.source) ? page.source : {};
     if (result.type !== "web_fetch_result") return finish(fetch, { error: text(result.error_code) || unavailable });
     // A PDF is base64; no item has room for it.
-    const said = source.type === "text" ? text(source.data) : "";
-    finish(fetch, { url: text(result.url) || fetch.url, title: text(page.title), content: said });
+    const pageText = source.type === "text" ? text(source.data) : "";
+    finish(fetch, { url: text(result.url) || fetch.url, title: text(page.title), content: pageText });
   }
 
   /** Pages missing at the end have failed, unless the provider paused them. */

@@ -59,8 +59,8 @@ export class MessagesOutputItems {
       request.include.includes("web_search_call.action.sources"),
       request.door === "messages",
     );
-    const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
-    this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
+    const requestsOutputs = request.include.includes("code_interpreter_call.outputs");
+    this.#codeRuns = new CodeRuns(this.#output, requestsOutputs, namedContainer(request));
     this.#fetches = new Fetches(this.#output, fetchedPageType(request));
     this.#toolSearches = new ToolSearches(this.#output, this.#tools);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
@@ -173,11 +173,11 @@ export class MessagesOutputItems {
   #text(block: JsonObject): Reader {
     const citations = [...objects(block.citations)];
     const start = this.#written;
-    this.#say(text(block.text));
+    this.#addText(text(block.text));
     return {
       delta: (delta) => {
         if (delta.type === "citations_delta" && isObject(delta.citation)) citations.push(delta.citation);
-        else this.#say(text(delta.text));
+        else this.#addText(text(delta.text));
       },
       stop: () => {
         const message = this.#message;
@@ -196,7 +196,7 @@ export class MessagesOutputItems {
     return part?.type === "output_text" ? codePointLength(part.text) : 0;
   }
 
-  #say(words: string): void {
+  #addText(words: string): void {
     if (words === "") return;
     this.#message ??= this.#output.message();
     this.#message.text(this.#message.part("output_text"), words);

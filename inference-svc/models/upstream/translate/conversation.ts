@@ -93,7 +93,7 @@ class InputTranslator {
   translate(item: InputItem, path: string): void {
     switch (item.type) {
       case "message":
-        return item.role === "assistant" ? this.#said(item, path) : this.#asked(item, path);
+        return item.role === "assistant" ? this.#addAssistantItem(item, path) : this.#addUserItem(item, path);
       case "function_call":
       case "custom_tool_call":
         return this.#called(item, path);
@@ -119,12 +119,12 @@ class InputTranslator {
     }
   }
 
-  #asked(item: InputItem, path: string): void {
+  #addUserItem(item: InputItem, path: string): void {
     if (hasParticipantName(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
     this.#writer.addPrompt(item, path);
   }
 
-  #said(item: InputItem, path: string): void {
+  #addAssistantItem(item: InputItem, path: string): void {
     const { onDropped } = this.#translation;
     if (hasParticipantName(item)) onDropped(`${path}.name`, noField);
     if (item.phase !== undefined && item.phase !== null) onDropped(`${path}.phase`, noField);

@@ -18,10 +18,10 @@ export const sealReasoning = (format: string, sealed: Sealed): string =>
  * The final fields of a signed reasoning item.
  * @param isAsked whether the client requested `encrypted_content`
  */
-export const signedFields = (format: string, signature: string, isAsked: boolean): JsonObject => ({
+export const signedFields = (format: string, signature: string, isRequested: boolean): JsonObject => ({
   format,
   signature: signature || null,
-  ...(isAsked && signature !== "" && { encrypted_content: sealReasoning(format, { signature }) }),
+  ...(isRequested && signature !== "" && { encrypted_content: sealReasoning(format, { signature }) }),
 });
 
 /** The reasoning item before it was sealed. A packed copy is next to its text here: it comes from an earlier step of the same turn. */

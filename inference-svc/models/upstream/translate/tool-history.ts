@@ -65,7 +65,7 @@ const screenshot = (output: JsonObject | undefined): JsonObject => ({
  * Fields of items without words for a model. Guardrails scan neither ids nor encrypted or encoded data, so no text may carry these past
  * them.
  */
-const untold: ReadonlySet<string> = new Set([
+const omittedKeys: ReadonlySet<string> = new Set([
   "type",
   "id",
   "call_id",
@@ -77,11 +77,11 @@ const untold: ReadonlySet<string> = new Set([
   "screenshotB64",
 ]);
 
-const isTold = (key: string, value: unknown): boolean =>
-  !untold.has(key) && value !== null && !(typeof value === "string" && value.startsWith("data:"));
+const isIncluded = (key: string, value: unknown): boolean =>
+  !omittedKeys.has(key) && value !== null && !(typeof value === "string" && value.startsWith("data:"));
 
 const toJson = (value: unknown): string =>
-  JSON.stringify(value, (key, member: unknown) => (isTold(key, member) ? member : undefined));
+  JSON.stringify(value, (key, member: unknown) => (isIncluded(key, member) ? member : undefined));
 
 /** Whether a text of an output names a tool found by the client's search. */
 const isReference = (part: unknown): part is JsonObject => isObject(part) && typeof part.tool_reference === "string";
@@ -111,7 +111,7 @@ export function nameFoundTools(output: unknown, { sentName, refers, onWords }: F
 }
 
 /** The fields of an item to describe in text, by its type. */
-const toldFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {
+const describedFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {
   file_search_call: ({ queries, results }) => ({ queries, results }),
   image_generation_call: ({ prompt, revised_prompt }) => ({ prompt, revised_prompt }),
   mcp_list_tools: ({ server_label, tools, error }) => ({
@@ -129,8 +129,8 @@ export function toText(item: InputItem): string | undefined {
   const search = describeSearch(item);
   if (search !== undefined) return search;
   const prefix = item.type.indexOf(":");
-  const told = toldFields[item.type]?.(item) ?? (prefix === -1 ? undefined : item);
-  return told && `[${item.type.slice(prefix + 1)}] ${toJson(told)}`;
+  const described = describedFields[item.type]?.(item) ?? (prefix === -1 ? undefined : item);
+  return described && `[${item.type.slice(prefix + 1)}] ${toJson(described)}`;
 }
 
 const droppedFields: Readonly<Record<string, string>> = {

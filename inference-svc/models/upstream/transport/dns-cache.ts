@@ -14,14 +14,14 @@ type Answer = Parameters<Parameters<LookupFunction>[2]>;
  * @param now milliseconds
  */
 export function cacheLookups(
-  ask: LookupFunction = lookup,
+  lookUp: LookupFunction = lookup,
   now: () => number = () => performance.now(),
 ): LookupFunction {
   const known = new Map<string, { readonly answer: Answer; readonly at: number }>();
   return (host, options, done) => {
     // Sockets ask with different options, and each needs an answer in its own form.
     const question = `${host} ${options.family ?? 0} ${options.all ?? false}`;
-    ask(host, options, (...answer) => {
+    lookUp(host, options, (...answer) => {
       const [error] = answer;
       if (!error) known.set(question, { answer, at: now() });
       const last = error ? known.get(question) : undefined;

@@ -20,14 +20,15 @@ export function joinCharacter(
   line: Buffer,
   before: Buffer,
 ): { readonly line: Buffer; readonly left: Buffer } | undefined {
-  const joined = before.length === 0 ? line : withRest(line, before);
-  if (joined === undefined || isUtf8(joined)) return joined && { line: joined, left: joined.subarray(0, 0) };
-  for (let end = joined.indexOf(quote); end !== -1; end = joined.indexOf(quote, end + 1)) {
+  const wholeLine = before.length === 0 ? line : withRest(line, before);
+  if (wholeLine === undefined || isUtf8(wholeLine))
+    return wholeLine && { line: wholeLine, left: wholeLine.subarray(0, 0) };
+  for (let end = wholeLine.indexOf(quote); end !== -1; end = wholeLine.indexOf(quote, end + 1)) {
     let start = end - 1;
-    while (start > end - 4 && isContinuation(joined[start])) start--;
-    if (lengthOf(joined[start]) <= end - start) continue;
-    const rest = Buffer.concat([joined.subarray(0, start), joined.subarray(end)]);
-    return isUtf8(rest) ? { line: rest, left: Buffer.from(joined.subarray(start, end)) } : undefined;
+    while (start > end - 4 && isContinuation(wholeLine[start])) start--;
+    if (lengthOf(wholeLine[start]) <= end - start) continue;
+    const rest = Buffer.concat([wholeLine.subarray(0, start), wholeLine.subarray(end)]);
+    return isUtf8(rest) ? { line: rest, left: Buffer.from(wholeLine.subarray(start, end)) } : undefined;
   }
   return undefined;
 }

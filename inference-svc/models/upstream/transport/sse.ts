@@ -88,7 +88,7 @@ export class EventScanner {
       const end = byReturn ? nextReturn : nextLineFeed;
       if (this.#carryBytes === 0) this.#line(bytes, from, end);
       else {
-        this.#joined(bytes.subarray(from, end));
+        this.#joinLine(bytes.subarray(from, end));
         this.#check(bytes, end);
       }
       from = end + 1;
@@ -132,7 +132,7 @@ export class EventScanner {
   }
 
   /** Reads a line started in earlier chunks. */
-  #joined(rest: Buffer): void {
+  #joinLine(rest: Buffer): void {
     this.#keep(rest);
     const line = Buffer.concat(this.#carry ?? [], this.#carryBytes);
     this.#carry = undefined;
@@ -157,10 +157,10 @@ export class EventScanner {
 
   /** A server may cut a character over two events. @throws Fault when the bytes are no character, or its rest does not follow */
   #joinCharacter(line: Buffer): [bytes: Buffer, from: number, to: number] {
-    const joined = joinCharacter(line, this.#left ?? line.subarray(0, 0));
-    if (joined === undefined) throw providerFailed("invalid UTF-8");
-    this.#left = joined.left.length === 0 ? undefined : joined.left;
-    return [joined.line, 0, joined.line.length];
+    const wholeLine = joinCharacter(line, this.#left ?? line.subarray(0, 0));
+    if (wholeLine === undefined) throw providerFailed("invalid UTF-8");
+    this.#left = wholeLine.left.length === 0 ? undefined : wholeLine.left;
+    return [wholeLine.line, 0, wholeLine.line.length];
   }
 
   #field(bytes: Buffer, start: number, to: number): void {

@@ -74,7 +74,7 @@ function fullStack(parts: Parameters<typeof buildKits>[0]): Turn {
   const { kit } = buildKits(parts, { endpointFeatures, pluginTexts });
   return compose(
     features.map(({ layer }) => layer(kit)),
-    kit.ask,
+    kit.callModel,
   );
 }
 

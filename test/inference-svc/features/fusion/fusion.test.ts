@@ -369,11 +369,11 @@ describe("an end", () => {
           leftOut: [],
           manner: {},
         },
-        ask: engine.turn,
+        callModel: engine.turn,
         room: (_, wanted) => wanted,
         timeouts: { memberMs: 60_000, quorumMs: 0, graceMs: 1, analystMs: 1 },
       },
-      { said: () => {}, over: () => {} },
+      { onDelta: () => {}, over: () => {} },
     );
     expect(outcomes).toMatchObject([
       { content: "A says LSM." },

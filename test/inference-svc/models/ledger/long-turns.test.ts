@@ -11,7 +11,7 @@ test("twice the first call of a turn is kept from calls of others until the turn
   const turn = turns.find("one");
   if (!turn) throw new Error("no turn");
   expect(turns.besides("key", 5n, turn)).toBe(0n);
-  const asked = turns.asking(turn, 5n, decided(true));
+  const asked = turns.requestCall(turn, 5n, decided(true));
   // The call counts before the answer, because other calls are decided meanwhile.
   expect(turns.besides("key", 1n, undefined)).toBe(10n);
   await asked;
@@ -30,12 +30,12 @@ test.each([[[true, false]], [[false, false]], [[false, true]]])(
     const end = turns.begin("panel", owner);
     const turn = turns.find("panel");
     if (!turn) throw new Error("no turn");
-    await Promise.all(admitted.map((each) => turns.asking(turn, 5n, decided(each))));
+    await Promise.all(admitted.map((each) => turns.requestCall(turn, 5n, decided(each))));
     expect(turns.besides("key", 1n, undefined)).toBe(admitted.includes(true) ? 10n : 0n);
-    const late = turns.asking(turn, 5n, decided(false));
+    const late = turns.requestCall(turn, 5n, decided(false));
     end();
     await late;
-    await turns.asking(turn, 5n, decided(true));
+    await turns.requestCall(turn, 5n, decided(true));
     expect(turns.besides("key", 1n, undefined)).toBe(0n);
   },
 );

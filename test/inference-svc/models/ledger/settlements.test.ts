@@ -35,7 +35,7 @@ test("an awaited settlement does not wait for later settlements, and each is sen
   let later = 0;
   more = () => add(`later-${++later}`, 0n);
   add("first", 5_000_000_000n);
-  await settlements.tell();
+  await settlements.report();
   expect(told).toContain("first 0.005");
   expect(later).toBeLessThan(3);
   more = () => {};

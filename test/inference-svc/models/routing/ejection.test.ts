@@ -35,7 +35,7 @@ describe("a finding of this process", () => {
 
 describe("a hint of a failing endpoint", () => {
   test("lets one request try it, and its failure ejects the endpoint", () => {
-    ejection.hear(true, now);
+    ejection.noteNews(true, now);
     expect(ejection.state(now)).toBe("on trial");
     expect([ejection.claim(now), ejection.claim(now)]).toEqual([true, false]);
     expect(told).toEqual([]);
@@ -44,7 +44,7 @@ describe("a hint of a failing endpoint", () => {
   });
 
   test("ends with an answer, and is not passed on", () => {
-    ejection.hear(true, now);
+    ejection.noteNews(true, now);
     succeed();
     expect([ejection.state(now), told]).toEqual(["in use", []]);
     for (let n = 0; n < 4; n++) fail();
@@ -54,29 +54,29 @@ describe("a hint of a failing endpoint", () => {
   test("does not end by an answer to an earlier request", () => {
     const before = ejection.begin(now);
     now += 1;
-    ejection.hear(true, now);
+    ejection.noteNews(true, now);
     before.committed(now);
     before.end("well", now);
     expect(ejection.state(now)).toBe("on trial");
   });
 
   test("is forgotten after 30 s without a try", () => {
-    ejection.hear(true, now);
+    ejection.noteNews(true, now);
     expect(ejection.state(now + 29_999)).toBe("on trial");
     expect(ejection.state(now + 30_000)).toBe("in use");
     expect(told).toEqual([]);
   });
 
   test("is taken back by a hint of its answering", () => {
-    ejection.hear(true, now);
-    ejection.hear(false, now);
+    ejection.noteNews(true, now);
+    ejection.noteNews(false, now);
     expect([ejection.state(now), told]).toEqual(["in use", []]);
   });
 
   test("changes nothing where the endpoint is ejected already", () => {
     for (let n = 0; n < 5; n++) fail();
     const left = ejection.remainingMs(now);
-    ejection.hear(true, now);
+    ejection.noteNews(true, now);
     expect(ejection.remainingMs(now)).toBe(left);
   });
 });
@@ -84,14 +84,14 @@ describe("a hint of a failing endpoint", () => {
 describe("a hint of an answering endpoint", () => {
   test("lets one request try it at once, and its failure ejects the endpoint for longer", () => {
     for (let n = 0; n < 5; n++) fail();
-    ejection.hear(false, now);
+    ejection.noteNews(false, now);
     expect([ejection.state(now), ejection.claim(now), ejection.claim(now)]).toEqual(["on trial", true, false]);
     fail();
     expect(ejection.remainingMs(now)).toBeGreaterThanOrEqual(60_000);
   });
 
   test("changes nothing where it is in use", () => {
-    ejection.hear(false, now);
+    ejection.noteNews(false, now);
     expect([ejection.state(now), ejection.failing]).toEqual(["in use", false]);
   });
 });

@@ -91,8 +91,8 @@ export class TextScan {
   }
 
   /** Asks the detector services and returns what they find. @throws as push; Fault when the turn is over */
-  async askServices(over: boolean): Promise<readonly RuleHit[]> {
-    return (await Promise.all(this.#serviceScans.map((scan) => scan.askService(over)))).flat();
+  async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
+    return (await Promise.all(this.#serviceScans.map((scan) => scan.scanByService(over)))).flat();
   }
 
   *#scanForms(pieces: readonly Deobfuscated[], hits: RuleHit[]): Yielding {

@@ -20,7 +20,7 @@ export interface OutputRules {
   /** Rules that only report. */
   readonly reporting: readonly OutputRule[];
   /** Whether a rule asks a detector service. */
-  readonly asksService: boolean;
+  readonly usesService: boolean;
   /** UTF-16 units all rules together can scan before yielding to other turns. */
   readonly pieceLength: number;
 }
@@ -59,17 +59,17 @@ function divide(rules: readonly OutputRule[]): OutputRules {
   const enforced = rules.filter(isEnforced);
   const reporting = rules.filter((rule) => !isEnforced(rule));
   const all = [...enforced, ...reporting];
-  return { all, enforced, reporting, asksService: all.some(asksService), pieceLength: combinedPieceLength(all) };
+  return { all, enforced, reporting, usesService: all.some(usesService), pieceLength: combinedPieceLength(all) };
 }
 
 /** Whether the rule changes or blocks the answer. */
 export const isEnforced = (rule: OutputRule): boolean => !onlyReports(rule.action) && !isAudit(rule);
 
-const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
+const usesService = ({ outage }: OutputRule): boolean => outage !== undefined;
 
 /** Rules without a service: a service must see a complete text, and is never called again for its parts. */
 export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
-  rules.some(asksService) ? rules.filter((rule) => !asksService(rule)) : rules;
+  rules.some(usesService) ? rules.filter((rule) => !usesService(rule)) : rules;
 
 /** UTF-16 units these rules together can scan before yielding to other turns. */
 export function combinedPieceLength(rules: readonly OutputRule[]): number {

@@ -79,10 +79,10 @@ export class RuleScan {
   }
 
   /** Calls the detector service, if the rule has one. @throws as push; Fault when the turn is over */
-  async askService(over: boolean): Promise<readonly RuleHit[]> {
+  async scanByService(over: boolean): Promise<readonly RuleHit[]> {
     if (!this.#scan || this.#scan instanceof BoundedScan || !isServiceScan(this.#scan)) return nothing;
     try {
-      return this.#toHits(await this.#scan.ask(over));
+      return this.#toHits(await this.#scan.scanByService(over));
     } catch (cause) {
       if (!(cause instanceof DetectorUnavailable)) throw cause;
       return this.#handleFailure(cause);

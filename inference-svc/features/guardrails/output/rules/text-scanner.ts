@@ -17,7 +17,7 @@ export class TextScanner {
   readonly rules: OutputRules;
   readonly report: Report;
   /** Whether a rule asks a detector service. */
-  readonly asksService: boolean;
+  readonly usesService: boolean;
   /** Whether a rule changes or blocks the answer. */
   readonly enforces: boolean;
   /** Whether a rule only reports. */
@@ -30,7 +30,7 @@ export class TextScanner {
     this.#timeSlice = new TimeSlice(signal);
     this.enforces = rules.enforced.length > 0;
     this.reports = rules.reporting.length > 0;
-    this.asksService = rules.asksService;
+    this.usesService = rules.usesService;
   }
 
   /** The redacted text; matches are reported. @throws Blocked; Fault UNAVAILABLE when a rule fails */
@@ -103,9 +103,9 @@ export class TextScanner {
       add(yield* finishSearch(reading.push(piece)));
       yield;
     }
-    if (this.asksService) {
+    if (this.usesService) {
       add(yield* reading.flushHeldForms());
-      add(yield* awaitSettled(reading.askServices(true)));
+      add(yield* awaitSettled(reading.scanByServices(true)));
     }
     add(yield* finishSearch(reading.end()));
     return hits;

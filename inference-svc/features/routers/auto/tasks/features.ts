@@ -26,11 +26,11 @@ export interface TaskFeatures {
 
 export function extractTaskFeatures(request: TurnRequest): TaskFeatures {
   const { input } = request;
-  const ask = findLastUserRequest(input);
-  const text = ends(ask.text);
+  const userRequest = findLastUserRequest(input);
+  const text = ends(userRequest.text);
   const leading = input.find(({ type, role }) => type === "message" && (role === "system" || role === "developer"));
   const instructions = ends(request.instructions ?? messageText(leading?.content));
-  return { text, instructions, marks: new Set([...marksOfRequest(request, ask), ...marksOfText(text)]) };
+  return { text, instructions, marks: new Set([...marksOfRequest(request, userRequest), ...marksOfText(text)]) };
 }
 
 /** The buckets of a request's features, without duplicates. */

@@ -37,7 +37,7 @@ export class MessageList {
     this.#onDropped = onDropped;
   }
 
-  ask(blocks: readonly Block[]): void {
+  addUserMessage(blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
     this.#forget();
     this.#place(false);
@@ -63,7 +63,7 @@ export class MessageList {
   }
 
   /** @param path place in the request of a message with these blocks */
-  say(blocks: readonly Block[], path = "input"): void {
+  addAssistantMessage(blocks: readonly Block[], path = "input"): void {
     if (blocks.length === 0) return;
     this.#lastSaid = path;
     this.#place(true);

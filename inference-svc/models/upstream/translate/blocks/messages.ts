@@ -74,7 +74,7 @@ class BlockWriter implements ConversationWriter {
   /** System messages at the beginning become the system prompt; later ones are sent as the user's where the format has no others. */
   addPrompt(item: InputItem, path: string): void {
     const blocks = this.#content(item.content, `${path}.content`);
-    if (item.role === "user") return this.thread.ask(blocks);
+    if (item.role === "user") return this.thread.addUserMessage(blocks);
     if (blocks.every(({ type }) => type === "text")) {
       if (this.thread.messages.length === 0) return void this.system.push(...blocks);
       const { target } = this.#translation;
@@ -85,11 +85,11 @@ class BlockWriter implements ConversationWriter {
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",
     );
-    this.thread.ask(blocks);
+    this.thread.addUserMessage(blocks);
   }
 
   addAnswer(item: InputItem, path: string): void {
-    this.thread.say(this.#content(item.content, `${path}.content`), path);
+    this.thread.addAssistantMessage(this.#content(item.content, `${path}.content`), path);
   }
 
   addCall(call: WrittenCall): void {
@@ -97,13 +97,13 @@ class BlockWriter implements ConversationWriter {
     const id = this.#format.callId(callId);
     const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
     this.#marks.copyCall(call, block);
-    this.thread.say([block]);
+    this.thread.addAssistantMessage([block]);
   }
 
   addServerCall(item: InputItem, path: string): boolean {
     const blocks = this.#format.serverCall?.(item, path, this.#translation);
     if (blocks === undefined) return false;
-    this.thread.say(blocks, path);
+    this.thread.addAssistantMessage(blocks, path);
     return true;
   }
 
@@ -126,7 +126,7 @@ class BlockWriter implements ConversationWriter {
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
-    this.thread.ask([textBlock(head), ...this.#content(content, path)]);
+    this.thread.addUserMessage([textBlock(head), ...this.#content(content, path)]);
   }
 
   /**

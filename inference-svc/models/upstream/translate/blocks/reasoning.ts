@@ -59,7 +59,7 @@ export function thinkingSettings(
   if (chosen || takesEither) {
     // If the model cannot follow a budget now, it may still reason as it sees fit.
     const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
-    return follows ? besideEffort(settings, translation, around) : adaptive(settings, translation, around);
+    return follows ? withEffort(settings, translation, around) : adaptive(settings, translation, around);
   }
   return supports(target, "reasoning.max_tokens")
     ? budgeted(settings, translation, around)
@@ -79,7 +79,7 @@ function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationCont
 }
 
 /** A budget for a model that also takes an effort. */
-function besideEffort(
+function withEffort(
   { effort, ...others }: RequestedReasoning,
   translation: TranslationContext,
   around: ReasoningLimits,

@@ -164,6 +164,6 @@ function withDescription(
   for (const [keyword] of refused) described.add(keyword);
   const gone = new Set(refused.map(([keyword]) => keyword));
   const kept = Object.fromEntries(Object.entries(node).filter(([keyword]) => !gone.has(keyword)));
-  const told = refused.map(([keyword, value]) => `${keyword}: ${writeExactly(value)}`).join(", ");
-  return { ...kept, description: appendSentence(node.description, `{${told}}`) };
+  const refusedText = refused.map(([keyword, value]) => `${keyword}: ${writeExactly(value)}`).join(", ");
+  return { ...kept, description: appendSentence(node.description, `{${refusedText}}`) };
 }

@@ -12,8 +12,8 @@ export function inlineRootReference(root: JsonObject): JsonObject {
   for (let hop = 0; hop < maxHops && typeof found.$ref === "string"; hop++) {
     const target = findDefinition(root, found.$ref);
     if (target === undefined) return root;
-    const { $ref: _, ...beside } = found;
-    found = { ...target, ...beside };
+    const { $ref: _, ...siblings } = found;
+    found = { ...target, ...siblings };
   }
   return typeof found.$ref === "string" ? root : found;
 }
@@ -52,13 +52,13 @@ function united(root: JsonObject, keyword: string, branches: readonly unknown[],
   const needed = [...new Set([...names(root.required), ...common])];
   const properties = unitedProperties(root, admitted, all);
   const closed = !all && root.additionalProperties === undefined && admitted.every(isClosed);
-  const told = all ? undefined : choices(required, needed);
+  const choiceText = all ? undefined : choices(required, needed);
   return {
     ...root,
     ...(Object.keys(properties).length > 0 && { properties }),
     ...((needed.length > 0 || root.required !== undefined) && { required: needed }),
     ...(closed && { additionalProperties: false }),
-    ...(told !== undefined && { description: appendSentence(root.description, told) }),
+    ...(choiceText !== undefined && { description: appendSentence(root.description, choiceText) }),
   };
 }
 

@@ -7,11 +7,14 @@ const { globalSetup, globalTeardown, ...config } = all;
 const needsMore = ["contract/answers", "models/ledger/ledger", "models/ledger/full-disk", "engine/ledger-turns"];
 /** Folders that take ten seconds and more, mostly with large texts and generated values; `npm test -- guardrails` runs one of them. */
 const longFolders = ["features/(file-parser|guardrails|healing|web)", "models/vendor-rules"];
-/** Files that take five seconds and more. */
+/** Files that take seven seconds and more. */
 const longFiles = [
-  "gateway/(http|impatience)",
+  "features/(compression/compression|fusion/fusion(-tool)?)",
+  "gateway/(hostile-bodies|http|impatience)",
   "inference-svc/services/metered-services",
-  "models/(dialects/converse-stream|routing/rendezvous|upstream/exchange)",
+  "models/dialects/(cohere-stream|converse-stream|repeated-requests)",
+  "models/(ledger/earlier-version|routing/(fallback|limits|rendezvous)|servers/bytes)",
+  "models/upstream/(coded-answers|exchange|provider-words)",
   "proto/(json-scan|log-output|tls)",
 ];
 

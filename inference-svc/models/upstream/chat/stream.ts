@@ -110,12 +110,13 @@ export class ChatTranslator implements Translator {
     if (Array.isArray(delta.content)) this.#sayParts(objects(delta.content), logprobs);
     // Spoken answers are given as their transcript: the contract has no sound.
     this.#addText(text(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : ""), logprobs);
+    // Before the refusal of a whole answer: sources belong to its text.
+    for (const annotation of objects(delta.annotations)) this.#annotate(annotation);
     const refusal = text(delta.refusal);
     if (refusal !== "") {
       const message = this.#openMessage();
       message.refusal(message.part("refusal"), refusal);
     }
-    for (const annotation of objects(delta.annotations)) this.#annotate(annotation);
     for (const image of objects(delta.images)) this.#draw(image);
     for (const call of callsIn(delta)) this.#call(call);
   }

@@ -44,7 +44,8 @@ export class CohereTranslator implements Translator {
     const event = parseObject(data);
     const { delta, index } = event;
     const message = isObject(delta) && isObject(delta.message) ? delta.message : none;
-    switch (text(event.type) || (name ?? "")) {
+    const type = text(event.type) || (name ?? "");
+    switch (type) {
       case "content-delta":
       case "content-start":
         if (isObject(message.content)) this.#items.content(message.content, index);
@@ -63,15 +64,15 @@ export class CohereTranslator implements Translator {
         return this.#end(isObject(delta) ? delta : none);
       default:
         // Beginnings and ends without content, and events of later versions, which may come at any time.
-        return this.#other(event);
+        return this.#other(event, type);
     }
   }
 
-  /** A whole answer and an error have no type. */
-  #other(event: JsonObject): void {
-    const isError = event.type === "error" || (event.type === undefined && text(event.message) !== "");
+  /** @param type empty for a whole answer, and for an error */
+  #other(event: JsonObject, type: string): void {
+    const isError = type === "error" || (type === "" && text(event.message) !== "");
     if (isError || isObject(event.error)) throw providerFault(cohereError(undefined, event));
-    if (event.type !== undefined) return;
+    if (type !== "") return;
     if (!isObject(event.message)) throw providerFailed("neither a message nor an event");
     this.#whole(event.message);
     this.#end(event);

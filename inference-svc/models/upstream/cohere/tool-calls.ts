@@ -52,7 +52,7 @@ export class CohereToolCall {
     if (this.#finished) return;
     this.#finished = true;
     const held = this.#held?.trim();
-    if (held === "" || held === "null") this.#write(this.#wrapped ? '{"input":""}' : "{}");
+    if (held === "" || held === "null") this.#write("{}");
     else if (held !== undefined) this.#write(held);
     this.#held = undefined;
   }

@@ -160,9 +160,6 @@ function wrappedReader(call: CallWriter): Reader {
   const wrapped = new WrappedInput();
   return {
     delta: (delta) => call.arguments(wrapped.read(text(delta.input))),
-    stop() {
-      if (wrapped.json === "") wrapped.read('{"input":""}');
-    },
     end(status) {
       if (status === "completed") call.arguments(wrapped.finish());
       call.end(status);

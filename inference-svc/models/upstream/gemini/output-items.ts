@@ -131,5 +131,5 @@ export class GeminiOutputItems {
 
 function unwrapped(json: string): string {
   const wrapped = new WrappedInput();
-  return wrapped.read(json === "{}" ? '{"input":""}' : json) + wrapped.finish();
+  return wrapped.read(json) + wrapped.finish();
 }

@@ -253,7 +253,7 @@ function wrappedReader(call: CallWriter, inputJson: string): Reader {
   return {
     delta: (delta) => call.arguments(wrapped.read(text(delta.partial_json))),
     stop() {
-      if (wrapped.json === "") call.arguments(wrapped.read(inputJson === "{}" ? '{"input":""}' : inputJson));
+      if (wrapped.json === "") call.arguments(wrapped.read(inputJson));
     },
     end(status) {
       if (status === "completed") call.arguments(wrapped.finish());

@@ -56,7 +56,8 @@ export class MessagesTranslator implements Translator {
 
   event(name: string | undefined, data: string): void {
     const event = parseObject(data);
-    switch (text(event.type) || (name ?? "")) {
+    const type = text(event.type) || (name ?? "");
+    switch (type) {
       case "content_block_delta":
         if (isObject(event.delta)) this.#blocks.delta(event.delta, event.index);
         return;
@@ -80,16 +81,15 @@ export class MessagesTranslator implements Translator {
         throw providerFault(messagesError(undefined, event));
       default:
         // Pings, and events of later versions, which may come at any time.
-        return this.#unknown(event);
+        return this.#unknown(event, type);
     }
   }
 
   /** Gateways in between send errors in other shapes. */
-  #unknown(event: JsonObject): void {
+  #unknown(event: JsonObject, type: string): void {
     if (isObject(event.error)) throw providerFault(messagesError(undefined, event));
     // An empty object is a keep-alive of a proxy.
-    if (event.type === undefined && Object.keys(event).length > 0)
-      throw providerFailed("neither a message nor an event");
+    if (type === "" && Object.keys(event).length > 0) throw providerFailed("neither a message nor an event");
   }
 
   #whole(message: JsonObject, data: string): void {

@@ -1,4 +1,5 @@
 /** Decodes the text in `{"input":"..."}` while it streams: the arguments of a custom tool sent as a function. */
+import { isObject } from "../json.ts";
 
 const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const beginning = /^\s*\{\s*"input"\s*:\s*"/;
@@ -62,14 +63,14 @@ function unescaped(escape: string): string {
   return Number.isNaN(code) ? escape : String.fromCharCode(code);
 }
 
-/** The member `input`, else the only text of an object, else all of the JSON as text. */
+/** The member `input`, else the only text of an object, else all of the JSON as text. An object without members is an empty input. */
 function unwrapped(json: string): string {
   try {
     const value: unknown = JSON.parse(json);
     if (typeof value === "string") return value;
-    const fields = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-    if (typeof fields.input === "string") return fields.input;
-    const [only, ...others] = Object.values(fields);
+    if (!isObject(value)) return json;
+    if (typeof value.input === "string") return value.input;
+    const [only = "", ...others] = Object.values(value);
     return typeof only === "string" && others.length === 0 ? only : json;
   } catch {
     return json;

@@ -350,6 +350,7 @@ describe("calls", () => {
     ["no JSON", "select 1", "select 1"],
     ["no text in it", '{"input":{"a":1}}', '{"input":{"a":1}}'],
     ["nothing", "", ""],
+    ["no members", "{}", ""],
     ["an unknown escape", '{"input":"a\\qb"}', "aqb"],
     ["a raw line feed", '{"input":"a\nb"}', "a\nb"],
   ])("of a model with malformed input: %s", (_, json, input) => {

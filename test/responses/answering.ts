@@ -2,12 +2,11 @@
 import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { openAnswer } from "@sluice/inference-svc/models/upstream/events/answer.js";
 import type { Dialect } from "@sluice/inference-svc/models/upstream/dialect.js";
-import { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
 import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { testRequest } from "../inference-svc/asking.ts";
+import { cutBytes, readAtBoundaries } from "../inference-svc/models/dialects/scenes/reading.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 
@@ -15,26 +14,14 @@ const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"
 const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/large-2", echo });
 const request = testRequest({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
 const target = { upstreamModel: "large-2", tier: "default", original: false };
-const fault = () => new Fault(FaultReason.PROVIDER_FAILED);
 const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
 
-/** Gives the events of each read to the taker as they become known. @throws Fault, after all earlier events were taken */
-function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], taker: (batch: TurnEvent[]) => void): void {
-  let batch: TurnEvent[] = [];
-  const translator = dialect.open(request, target, (event) => batch.push(event));
-  const head = new ResponseHead(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n\r\n`);
-  const answer = openAnswer(head, { stream: true, framing: dialect.framing, fault }, translator);
-  const take = (step: () => void) => {
-    try {
-      step();
-    } finally {
-      taker(batch);
-      batch = [];
-    }
-  };
-  for (const bytes of reads) take(() => answer.feed(bytes));
-  take(() => answer.end());
-}
+const read = (
+  dialect: Dialect,
+  type: string,
+  reads: readonly Uint8Array[],
+  taker: (batch: TurnEvent[]) => void,
+): void => readAtBoundaries({ dialect, target, request }, type, reads, taker);
 
 /** Events of a stream decoded by a dialect, a batch for each read. */
 export function readStream(dialect: Dialect, reads: readonly Uint8Array[]): TurnEvent[][] {
@@ -44,16 +31,10 @@ export function readStream(dialect: Dialect, reads: readonly Uint8Array[]): Turn
 }
 
 /** The same of a whole answer. */
-export function readWhole(dialect: Dialect, body: unknown): TurnEvent[][] {
+export function readWhole(dialect: Dialect, body: string): TurnEvent[][] {
   const batches: TurnEvent[][] = [];
-  read(dialect, "application/json", [Buffer.from(JSON.stringify(body))], (batch) => batches.push(batch));
+  read(dialect, "application/json", [Buffer.from(body)], (batch) => batches.push(batch));
   return batches.filter(({ length }) => length > 0);
-}
-
-function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[] {
-  const bytes = Buffer.from(stream as string);
-  const borders = [...new Set([0, ...cuts.map((at) => at % bytes.length), bytes.length])].sort((a, b) => a - b);
-  return borders.slice(1).map((border, position) => bytes.subarray(borders[position], border));
 }
 
 export interface ProviderStream {
@@ -74,7 +55,7 @@ export function streamAnswer(
   const batches: TurnEvent[][] = [];
   let fault: Fault | undefined;
   try {
-    read(dialect, dialect.framing.type, cut(stream, cuts), (batch) => batches.push(batch));
+    read(dialect, dialect.framing.type, cutBytes(Buffer.from(stream as string), cuts), (batch) => batches.push(batch));
   } catch (error) {
     if (!(error instanceof Fault) || error.reason === FaultReason.INTERNAL) throw error;
     fault = error;
@@ -89,9 +70,9 @@ export function streamAnswer(
   return checkLadder(parseSse(fault ? written + ladder.failed(fault) : written), orderly);
 }
 
-export function readWholeAnswer(dialect: Dialect, body: unknown): Answer {
+export function readWholeAnswer(dialect: Dialect, body: string): Answer {
   const object = newObject();
-  read(dialect, "application/json", [Buffer.from(JSON.stringify(body))], (batch) => {
+  read(dialect, "application/json", [Buffer.from(body)], (batch) => {
     for (const { event } of wire(batch)) object.apply(event);
   });
   return JSON.parse(object.terminal()?.json ?? "null") as Answer;

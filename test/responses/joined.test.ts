@@ -9,10 +9,13 @@ import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { describe, expect, test } from "@jest/globals";
 import { testRequest, newScope } from "../inference-svc/asking.ts";
 import { type Outcome, block, runGuarded, guardrailOf, redact } from "../inference-svc/features/guardrails/gating.ts";
+import type { WireFormat } from "../inference-svc/models/dialects/scenes/format.ts";
+import { wireFormats } from "../inference-svc/models/dialects/scenes/formats.ts";
+import { responsesAnswers } from "../inference-svc/models/dialects/scenes/responses.ts";
+import { type Piece, textPiece, sumOf } from "../inference-svc/models/dialects/scenes/scene.ts";
 import { type Answer, checkLadder } from "../support/answers/ladder-rules.ts";
 import { parseSse } from "../support/answers/sse.ts";
 import { readWhole, readStream } from "./answering.ts";
-import { type SegmentKind, type Segment, type Written, dialects } from "./segments.ts";
 
 /** Letters found nowhere else in an answer, so a single leaked letter is noticed. */
 const secret = "жщъюфц";
@@ -20,7 +23,7 @@ const shows = new RegExp(`[${secret}]`);
 const placeholder = "<s>";
 
 /** Places of the secret's pieces: `@` marks a part with a piece; a plus joins a part to the item before it. */
-const layouts: readonly (readonly [layout: string, piecesOf: SegmentKind])[] = [
+const layouts: readonly (readonly [layout: string, piecesOf: Kind])[] = [
   ["text@ +text@", "text"],
   ["text@ text@", "text"],
   ["text@ +refusal +text@", "text"],
@@ -40,20 +43,31 @@ const layouts: readonly (readonly [layout: string, piecesOf: SegmentKind])[] = [
   ["text@ +refusal@", "text"],
 ];
 
-const fillers: Readonly<Record<SegmentKind, string>> = {
+type Kind = Exclude<Piece["kind"], "image">;
+
+const fillers: Readonly<Record<Kind, string>> = {
   text: "Well. ",
   thought: "Hm. ",
   summary: "So. ",
   refusal: "No. ",
-  call: "",
+  call: "{}",
 };
 
-function segmentsOf(layout: string, pieces: readonly string[]): readonly Segment[] {
-  let piece = 0;
-  return layout.split(" ").map((word): Segment => {
-    const kind = word.replaceAll(/[+@]/g, "") as SegmentKind;
-    const said = word.endsWith("@") ? around(pieces, piece++) : fillers[kind];
-    return { kind, isPart: word.startsWith("+"), said };
+/** A delta for each character. */
+const inLetters = (kind: Kind, text: string, joins = false): Piece => ({
+  kind,
+  said: Array.from(text),
+  joins,
+  name: "f",
+  id: "c",
+});
+
+function piecesOf(layout: string, secrets: readonly string[]): readonly Piece[] {
+  let secretAt = 0;
+  return layout.split(" ").map((word) => {
+    const kind = word.replaceAll(/[+@]/g, "") as Kind;
+    const text = word.endsWith("@") ? around(secrets, secretAt++) : fillers[kind];
+    return inLetters(kind, text, word.startsWith("+"));
   });
 }
 
@@ -89,16 +103,20 @@ interface Item {
 }
 
 /** Joins the parts of an answer as client libraries do. */
-function joined({ output }: Answer, kind: SegmentKind, { thoughts }: Written): string {
-  const types = { text: "output_text", thought: thoughts, summary: "summary_text", refusal: "refusal", call: "" };
+function joined({ output }: Answer, kind: Kind, { thoughts }: WireFormat): string {
+  const thought = thoughts.isSummary === true ? "summary_text" : "reasoning_text";
+  const types = { text: "output_text", thought, summary: "summary_text", refusal: "refusal", call: "" };
   return (output as unknown as readonly Item[])
     .flatMap(({ content = [], summary = [] }) => [...content, ...summary])
     .map((part) => (part.type === types[kind] ? (part.text ?? part.refusal ?? "") : ""))
     .join("");
 }
 
-const batchesOf = ({ dialect, stream, whole }: Written, segments: readonly Segment[], isStream: boolean): Batch[] =>
-  isStream ? readStream(dialect, stream(segments)) : readWhole(dialect, whole(segments));
+function batchesOf(format: WireFormat, pieces: readonly Piece[], isStream: boolean): Batch[] {
+  const isEmpty = format.emptyFails === true && pieces.every(({ kind }) => kind === "thought");
+  const scene = { pieces: isEmpty ? [...pieces, textPiece(".")] : pieces };
+  return isStream ? readStream(format.dialect, format.stream(scene)) : readWhole(format.dialect, format.whole(scene));
+}
 
 /** @returns the answer, of a stream checked against the order rules */
 async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
@@ -117,32 +135,34 @@ async function blocked(batches: Batch[]): Promise<void> {
   else expect(checkLadder(parseSse(sse), true)).toMatchObject({ incomplete_details: { reason: "content_filter" } });
 }
 
-describe.each(dialects)("$name", (written) => {
+const formats = wireFormats.filter(({ dialect, name }) => name === "chat" || dialect !== wireFormats[0]?.dialect);
+
+describe.each(formats)("$name", (format) => {
   const possible = layouts.filter(([layout]) =>
-    layout.split(" ").every((word) => written.kinds.includes(word.replaceAll(/[+@]/g, "") as SegmentKind)),
+    layout.split(" ").every((word) => format.kinds.includes(word.replaceAll(/[+@]/g, "") as Kind)),
   );
 
   test.each(possible)("%s: every cut", async (layout, kind) => {
     const count = layout.split("@").length - 1;
-    for (const pieces of cutsOf(secret, count)) {
-      const segments = segmentsOf(layout, pieces);
-      const said = segments.map((each) => (each.kind === kind ? each.said : "")).join("");
+    for (const secrets of cutsOf(secret, count)) {
+      const pieces = piecesOf(layout, secrets);
+      const said = pieces.map((each) => (each.kind === kind ? sumOf(each) : "")).join("");
       for (const isStream of [true, false]) {
-        const batches = batchesOf(written, segments, isStream);
+        const batches = batchesOf(format, pieces, isStream);
         await blocked(batches);
         const answer = await redacted(batches, isStream);
         // A reader joins a text and the refusal after it; no client library does.
-        if (said.includes(secret)) expect(joined(answer, kind, written)).toBe(said.replace(secret, placeholder));
+        if (said.includes(secret)) expect(joined(answer, kind, format)).toBe(said.replace(secret, placeholder));
       }
     }
   });
 });
 
 describe("streams", () => {
-  const written = dialects[0] as Written;
+  const batches = (pieces: readonly Piece[]) => batchesOf(responsesAnswers, pieces, true);
 
   /** Text released by the output guard after each read. */
-  async function outAfterEach(segments: readonly Segment[]): Promise<readonly string[]> {
+  async function outAfterEach(pieces: readonly Piece[]): Promise<readonly string[]> {
     const rules = guardrailOf([redact(secret, placeholder)]);
     const { scope } = newScope({ guardrail: rules });
     const out: string[] = [];
@@ -150,7 +170,7 @@ describe("streams", () => {
     const turn: Turn = () =>
       toGeneratedAnswer(
         (async function* () {
-          for (const batch of readStream(written.dialect, written.stream(segments))) {
+          for (const batch of batches(pieces)) {
             yield batch;
             out.push(given);
           }
@@ -163,9 +183,9 @@ describe("streams", () => {
   }
 
   test("without a possible match at its end, text waits only for its next character", async () => {
-    const segments = segmentsOf("text thought call text +text refusal thought text", []);
-    const out = await outAfterEach(segments);
-    const read = readStream(written.dialect, written.stream(segments)).map((batch) =>
+    const pieces = piecesOf("text thought call text +text refusal thought text", []);
+    const out = await outAfterEach(pieces);
+    const read = batches(pieces).map((batch) =>
       batch.map((event) => ("delta" in event ? event.delta : `<${event.type}>`)).join(""),
     );
     const held = read.map((_, at) => read.slice(0, at + 1).join("").length - (out[at]?.length ?? 0));
@@ -175,19 +195,15 @@ describe("streams", () => {
   });
 
   test("text after reasoning does not wait for the end of the reasoning", async () => {
-    const segments = (["thought", "text"] as const).map((kind) => ({ kind, isPart: false, said: "So it is ж" }));
-    const out = await outAfterEach(segments);
+    const pieces = (["thought", "text"] as const).map((kind) => inLetters(kind, "So it is ж"));
+    const out = await outAfterEach(pieces);
     expect(out).toContain("<item.start>So it is ж<item.end><item.start>So it is ");
   });
 
   test("a tail is held with everything after it, until the next character joined to it by clients", async () => {
     const said = ["It is ж", "Hm. ", "And so it goes."];
-    const segments = (["text", "thought", "text"] as const).map((kind, at) => ({
-      kind,
-      isPart: false,
-      said: said[at] ?? "",
-    }));
-    const out = await outAfterEach(segments);
+    const pieces = (["text", "thought", "text"] as const).map((kind, at) => inLetters(kind, said[at] ?? ""));
+    const out = await outAfterEach(pieces);
     const states = [...new Set(out)];
     const first = states.findIndex((state) => state.includes("ж"));
     expect(states.slice(first - 1, first + 1)).toEqual([

@@ -16,7 +16,7 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g
 const testTimeout = 20_000;
 
 /** @returns the names of the suites that fail; empty when the fault goes unnoticed */
-export async function runSuites(fault?: PlantedFault): Promise<readonly string[]> {
+export async function findFailingSuites(fault?: PlantedFault): Promise<readonly string[]> {
   const config = {
     rootDir: join(root, "test/dist"),
     testMatch: ["<rootDir>/inference-svc/models/dialects/**/*.test.js"],

@@ -2,24 +2,11 @@
  * Answers of Messages servers as output items. The fixtures are made by hand after the examples of
  * https://platform.claude.com/docs/en/build-with-claude/streaming and the pages of the features.
  */
-import { afterEach, describe, expect, test } from "@jest/globals";
-import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { describe, expect, test } from "@jest/globals";
 import { messagesError } from "@sluice/inference-svc/models/upstream/messages/error.js";
-import { MessagesTranslator } from "@sluice/inference-svc/models/upstream/messages/stream.js";
 import { providerFault } from "@sluice/inference-svc/models/upstream/failure.js";
-import { EventScanner } from "@sluice/inference-svc/models/upstream/transport/sse.js";
-import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.js";
-import {
-  testRequest,
-  functionTool,
-  testConfig,
-  maskIds,
-  newScope,
-  openEngine,
-  runTestTurn,
-  openAnswer,
-} from "../../asking.js";
+import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { maskIds } from "../../asking.js";
 import {
   messagesStart,
   messagesBlock,
@@ -28,92 +15,16 @@ import {
   wholeMessage,
   readMessages,
   messagesStop,
-  messagesTarget,
   messagesTextBlock,
 } from "./messages-translation.js";
+import { thrownFault, shownMessage, shownPart, shownThought } from "./shown-items.js";
 
-const faultOf = (act: () => unknown): Fault => {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Fault) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-};
-
-const textPart = (text: string, ...annotations: unknown[]) => ({
-  type: "output_text",
-  text,
-  annotations,
-  logprobs: [],
-});
-const said = (...content: unknown[]) => ({
-  type: "message",
-  id: "masked",
-  role: "assistant",
-  status: "completed",
-  content,
-});
-const thought = (text: string | undefined, more: object) => ({
-  type: "reasoning",
-  id: "masked",
-  status: "completed",
-  summary: [],
-  content: text === undefined ? [] : [{ type: "reasoning_text", text }],
-  format: "anthropic-claude-v1",
-  signature: null,
-  ...more,
-});
-const call = (name: string, json: string, more: object = {}) => ({
-  type: "function_call",
-  id: "masked",
-  call_id: "masked",
-  name,
-  arguments: json,
-  status: "completed",
-  ...more,
-});
-const toolUse = (name: string, input: object = {}) => ({ type: "tool_use", id: `toolu_${name}`, name, input });
+const claude = { format: "anthropic-claude-v1" };
+const thought = (text: string | undefined, more: object) => shownThought(text, { ...claude, ...more });
 const inputDelta = (partial_json: string) => ({ type: "input_json_delta", partial_json });
 
-const everything = [
-  messagesStart(),
-  { type: "ping" },
-  ...messagesBlock(
-    0,
-    { type: "thinking", thinking: "", signature: "" },
-    { type: "thinking_delta", thinking: "Let me " },
-    { type: "thinking_delta", thinking: "think. ☕" },
-    { type: "signature_delta", signature: "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds" },
-  ),
-  ...messagesTextBlock(1, "Okay, ", "checking the “weather” …"),
-  ...messagesBlock(2, toolUse("get_weather"), inputDelta(""), inputDelta('{"town":'), inputDelta(' "Zürich"}')),
-  ...messagesBlock(3, toolUse("now")),
-  ...messagesStop("tool_use", { output_tokens: 89 }),
-];
-
 describe("text", () => {
-  test("a stream and the whole answer give the same items", () => {
-    const streamed = readMessages([
-      messagesStart(),
-      ...messagesTextBlock(0, "One, ", "two."),
-      ...messagesStop("end_turn"),
-    ]);
-    const whole = readMessages([wholeMessage([{ type: "text", text: "One, two.", citations: null }])]);
-    expect(maskIds(streamed.items)).toEqual([said(textPart("One, two."))]);
-    expect([maskIds(whole.items), whole.outcome]).toEqual([maskIds(streamed.items), streamed.outcome]);
-    expect(streamed.events.map(({ type }) => type)).toEqual([
-      "item.start",
-      "text.delta",
-      "text.delta",
-      "item.end",
-      "end",
-    ]);
-  });
-
-  test("an answer without content, and a block without text, are no items", () => {
-    expect(readMessages([messagesStart(), ...messagesStop("end_turn")]).items).toEqual([]);
+  test("a block without text is no item", () => {
     expect(readMessages([messagesStart(), ...messagesTextBlock(0), ...messagesStop("end_turn")]).items).toEqual([]);
   });
 
@@ -129,78 +40,11 @@ describe("text", () => {
       ...messagesTextBlock(2, "b"),
       ...messagesStop("end_turn"),
     ]);
-    expect(maskIds(items)).toEqual([said(textPart("a")), said(textPart("b"))]);
+    expect(maskIds(items)).toEqual([shownMessage(shownPart("a")), shownMessage(shownPart("b"))]);
   });
 });
 
 describe("calls, thoughts and their order", () => {
-  test("thinking, text and two calls", () => {
-    const signature = "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds";
-    const { items, outcome } = readMessages(everything);
-    expect(maskIds(items)).toEqual([
-      thought("Let me think. ☕", { signature }),
-      said(textPart("Okay, checking the “weather” …")),
-      call("get_weather", '{"town": "Zürich"}'),
-      call("now", "{}"),
-    ]);
-    expect(items.slice(2).map((item) => item.call_id)).toEqual(["toolu_get_weather", "toolu_now"]);
-    expect(outcome.status).toBe("completed");
-  });
-
-  test("the bytes may be cut anywhere", () => {
-    const bytes = Buffer.from(
-      everything.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
-    );
-    const readBytes = (pieces: readonly Uint8Array[]): TurnEvent[] => {
-      const given: TurnEvent[] = [];
-      const translator = new MessagesTranslator(testRequest(), messagesTarget, (event) => given.push(event));
-      const scanner = new EventScanner((name, data) => translator.event(name, data));
-      for (const piece of pieces) scanner.feed(piece);
-      scanner.flush();
-      translator.close();
-      return given;
-    };
-    const whole = maskIds(readBytes([bytes]));
-    for (let at = 1; at < bytes.length; at++) {
-      expect(maskIds(readBytes([bytes.subarray(0, at), bytes.subarray(at)]))).toEqual(whole);
-    }
-    expect(maskIds(readBytes([...bytes].map((byte) => Uint8Array.of(byte))))).toEqual(whole);
-  });
-
-  test("numbers in the input of a whole call are not rounded", () => {
-    const data = JSON.stringify(wholeMessage([{ type: "text", text: "x" }, toolUse("f", { n: "N" }), toolUse("g")]));
-    const { items } = readMessages([data.replace('"N"', "12345678901234567890")]);
-    expect(maskIds(items)).toEqual([said(textPart("x")), call("f", '{"n":12345678901234567890}'), call("g", "{}")]);
-  });
-
-  test("calls come back under the names and in the form of the tools", () => {
-    const tools = [
-      { type: "custom" as const, name: "patch", json: '{"type":"custom","name":"patch"}' },
-      {
-        type: "namespace" as const,
-        name: "crm",
-        description: "Customers",
-        tools: [functionTool({ name: "find" })],
-        json: "{}",
-      },
-    ];
-    const { items } = readMessages(
-      [
-        messagesStart(),
-        ...messagesBlock(0, toolUse("patch"), inputDelta('{"inp'), inputDelta('ut":"a\\u00'), inputDelta('e9\\n"}')),
-        ...messagesBlock(1, toolUse("crm__find"), inputDelta("{}")),
-        ...messagesStop("tool_use"),
-      ],
-      { tools },
-    );
-    expect(maskIds(items)).toEqual([
-      { type: "custom_tool_call", id: "masked", call_id: "masked", name: "patch", input: "aé\n", status: "completed" },
-      call("find", "{}", { namespace: "crm" }),
-    ]);
-    const whole = readMessages([wholeMessage([toolUse("patch", { input: "aé\n" })])], { tools });
-    expect(whole.items[0]?.input).toBe("aé\n");
-  });
-
   test("hidden reasoning is signed all the same; sealed reasoning comes only on request", () => {
     const events = [
       messagesStart(),
@@ -214,11 +58,11 @@ describe("calls, thoughts and their order", () => {
       ...messagesStop("end_turn"),
     ];
     const shown = thought(undefined, { signature: "s" });
-    expect(maskIds(readMessages(events).items)).toEqual([shown, said(textPart("x"))]);
+    expect(maskIds(readMessages(events).items)).toEqual([shown, shownMessage(shownPart("x"))]);
     expect(maskIds(readMessages(events, { include: ["reasoning.encrypted_content"] }).items)).toEqual([
       { ...shown, encrypted_content: "sluice:anthropic-claude-v1:signature:s" },
       thought(undefined, { encrypted_content: "sluice:anthropic-claude-v1:data:sealed" }),
-      said(textPart("x")),
+      shownMessage(shownPart("x")),
     ]);
   });
 });
@@ -288,9 +132,9 @@ describe("web search", () => {
   test("the search has its progress, and citations have their places", () => {
     const { items, events, outcome } = readMessages(searched(found));
     expect(maskIds(items)).toEqual([
-      said(textPart("I will look.")),
+      shownMessage(shownPart("I will look.")),
       searchItem("completed"),
-      said(textPart("So: born in 1916.", annotation)),
+      shownMessage(shownPart("So: born in 1916.", annotation)),
     ]);
     expect(events.flatMap((event) => (event.type === "native" ? [[event.name, event.index]] : []))).toEqual([
       ["response.web_search_call.in_progress", 1],
@@ -330,40 +174,25 @@ describe("web search", () => {
 
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 describe("ends", () => {
-  test.each([
-    ["end_turn", "completed", undefined],
-    ["stop_sequence", "completed", undefined],
-    ["tool_use", "completed", undefined],
-    ["of_tomorrow", "completed", undefined],
-    ["max_tokens", "incomplete", "max_output_tokens"],
-    ["model_context_window_exceeded", "incomplete", "max_output_tokens"],
-    ["pause_turn", "incomplete", "max_output_tokens"],
-    ["refusal", "incomplete", "content_filter"],
-  ])("%s is %s", (stopReason, status, reason) => {
-    const { items, outcome } = readMessages([
-      messagesStart(),
-      ...messagesTextBlock(0, "Hi"),
-      ...messagesStop(stopReason),
-    ]);
-    expect([outcome.status, outcome.reason, items[0]?.status]).toEqual([status, reason, status]);
-  });
-
-  test("a call cut by the limit keeps its received part", () => {
-    const { items } = readMessages([
-      messagesStart(),
-      ...messagesBlock(0, toolUse("f"), inputDelta('{"a":')),
-      ...messagesStop("max_tokens"),
-    ]);
-    expect(maskIds(items)).toEqual([call("f", '{"a":', { status: "incomplete" })]);
+  test("a delta for a block before the open one fails the answer", () => {
+    const texts = [...messagesTextBlock(0, "a"), messagesBlockStart(1, { type: "text", text: "" })];
+    const late = messagesDelta(0, { type: "text_delta", text: "b" });
+    const read = () => readMessages([messagesStart(), ...texts, late, ...messagesStop("end_turn")]);
+    expect(thrownFault(read).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 
   test("a second beginning within an answer breaks it off; before any block it counts as the beginning", () => {
     const again = [messagesStart(), ...messagesTextBlock(0, "Hello"), ...messagesStop("end_turn")];
     expect(
-      faultOf(() => readMessages([messagesStart(), messagesBlockStart(0, { type: "text", text: "He" }), ...again]))
+      thrownFault(() => readMessages([messagesStart(), messagesBlockStart(0, { type: "text", text: "He" }), ...again]))
         .reason,
     ).toBe(FaultReason.PROVIDER_FAILED);
-    expect(maskIds(readMessages([messagesStart(), ...again]).items)).toEqual([said(textPart("Hello"))]);
+    expect(maskIds(readMessages([messagesStart(), ...again]).items)).toEqual([shownMessage(shownPart("Hello"))]);
+  });
+
+  test("the tier standard is the default", () => {
+    const usage = { input_tokens: 1, output_tokens: 1, service_tier: "standard" };
+    expect(readMessages([wholeMessage([], { usage })]).outcome.serviceTier).toBe("default");
   });
 
   test("a refusal has its reason", () => {
@@ -374,47 +203,10 @@ describe("ends", () => {
       ...messagesTextBlock(0, "Hello.."),
       ...messagesStop("refusal", {}, { stop_details }),
     ]);
-    expect(maskIds(items)).toEqual([{ ...said(textPart("Hello.."), refusal), status: "incomplete" }]);
+    expect(maskIds(items)).toEqual([{ ...shownMessage<object>(shownPart("Hello.."), refusal), status: "incomplete" }]);
     expect(outcome.detail).toBe("cyber");
     const nothing = readMessages([messagesStart(), ...messagesStop("refusal", {}, { stop_details })]);
-    expect(maskIds(nothing.items)).toEqual([{ ...said(refusal), status: "incomplete" }]);
-  });
-
-  test("usage: cached tokens are part of the input, the last figures count, null is ignored", () => {
-    const first = {
-      input_tokens: 3,
-      cache_read_input_tokens: 1_000,
-      cache_creation_input_tokens: 200,
-      output_tokens: 1,
-      service_tier: "priority",
-    };
-    const last = {
-      input_tokens: 5,
-      cache_read_input_tokens: null,
-      output_tokens: 40,
-      output_tokens_details: { thinking_tokens: 30 },
-    };
-    expect(
-      readMessages([messagesStart(first), ...messagesTextBlock(0, "Hi"), ...messagesStop("end_turn", last)]).outcome,
-    ).toEqual({
-      status: "completed",
-      usage: { inputTokens: 1_205, cachedTokens: 1_000, cacheWriteTokens: 200, outputTokens: 40, reasoningTokens: 30 },
-      serviceTier: "priority",
-    });
-    const standard = readMessages([
-      wholeMessage([], { usage: { input_tokens: 1, output_tokens: 1, service_tier: "standard" } }),
-    ]);
-    expect(standard.outcome.serviceTier).toBe("default");
-  });
-
-  test("a stream stopping without its reason is no answer", () => {
-    expect(faultOf(() => readMessages([messagesStart(), ...messagesTextBlock(0, "Hi")])).reason).toBe(
-      FaultReason.PROVIDER_FAILED,
-    );
-    expect(faultOf(() => readMessages([messagesStart(), { type: "message_stop" }])).reason).toBe(
-      FaultReason.PROVIDER_FAILED,
-    );
-    expect(faultOf(() => readMessages([{ id: "x" }])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(maskIds(nothing.items)).toEqual([{ ...shownMessage(refusal), status: "incomplete" }]);
   });
 });
 
@@ -440,7 +232,7 @@ describe("errors", () => {
     ["overloaded_error", 529, FaultReason.PROVIDER_OVERLOADED],
   ])("%s means the same as an answer and within a stream", (type, status, reason) => {
     const answered = providerFault(messagesError(status, error(type)));
-    const inside = faultOf(() => readMessages([messagesStart(), error(type)]));
+    const inside = thrownFault(() => readMessages([messagesStart(), error(type)]));
     expect([answered.reason, inside.reason]).toEqual([reason, reason]);
   });
 
@@ -449,84 +241,5 @@ describe("errors", () => {
     expect(providerFault(messagesError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     const unpaid = error("invalid_request_error", "Your credit balance is too low to access the API.");
     expect(providerFault(messagesError(400, unpaid)).reason).toBe(FaultReason.PROVIDER_FAILED);
-  });
-});
-
-describe("Anthropic over a socket", () => {
-  const upstreams: Upstream[] = [];
-  const closers: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    await Promise.all(closers.splice(0).map((close) => close()));
-    await Promise.all(upstreams.splice(0).map((upstream) => upstream.stop()));
-  });
-
-  async function open(...replies: readonly Reply[]): Promise<[Upstream, () => Turn]> {
-    const upstream = await startUpstream(replies);
-    upstreams.push(upstream);
-    const provider = { dialect: "messages", base_url: `${upstream.url}/v1`, api_keys: ["upstream-key"] };
-    const engine = openEngine(
-      testConfig({
-        providers: ["one", "two"].map((id) => ({ id, ...provider })),
-        models: [
-          {
-            id: "acme/large-2",
-            max_output_tokens: 9_000,
-            endpoints: [
-              { provider: "one", upstream_model: "large-2" },
-              { provider: "two", upstream_model: "large-2" },
-            ],
-          },
-        ],
-      }),
-    );
-    closers.push(() => engine.upstreams.close());
-    return [upstream, () => engine.turn];
-  }
-  const answer = [messagesStart(), ...messagesTextBlock(0, "Hi"), ...messagesStop("end_turn")];
-
-  test("the key, the version and the model's maximum answer are sent", async () => {
-    const [upstream, turn] = await open({ chunks: [{ sse: answer }] });
-    const { events } = await runTestTurn(turn(), testRequest());
-    expect(events.at(-1)?.type).toBe("end");
-    const [request] = upstream.requests;
-    expect([request?.method, request?.path]).toEqual(["POST", "/v1/messages"]);
-    expect(request?.headers).toMatchObject({ "x-api-key": "upstream-key", "anthropic-version": "2023-06-01" });
-    expect(request?.headers.authorization).toBeUndefined();
-    expect(request?.json.max_tokens).toBe(9_000);
-  });
-
-  test.each([true, false])(
-    "overloaded before any text, it falls back to the next endpoint (stream: %s)",
-    async (stream) => {
-      const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
-      const early = [messagesStart(), { type: "ping" }, messagesBlockStart(0, { type: "text", text: "" }), overloaded];
-      const [upstream, turn] = await open({ chunks: [{ sse: early }] }, { chunks: [{ sse: answer }] });
-      const ending = await runTestTurn(turn(), testRequest({ stream }));
-      expect(ending.fault).toBeUndefined();
-      expect(upstream.requests).toHaveLength(2);
-    },
-  );
-
-  test("overloaded after text, the turn fails", async () => {
-    const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
-    const late = [
-      messagesStart(),
-      messagesBlockStart(0, { type: "text", text: "" }),
-      messagesDelta(0, { type: "text_delta", text: "Hi" }),
-    ];
-    let opened: (value?: unknown) => void = () => undefined;
-    const after = new Promise((resolve) => {
-      opened = resolve;
-    });
-    const chunks = [{ sse: late }, { sse: [overloaded], after }];
-    const [upstream, turn] = await open({ chunks }, { chunks: [{ sse: answer }] });
-    const { scope } = newScope();
-    const batches = await openAnswer(turn()(testRequest(), scope));
-    opened();
-    const reading = (async () => {
-      for await (const _ of batches);
-    })();
-    await expect(reading).rejects.toMatchObject({ reason: FaultReason.PROVIDER_OVERLOADED });
-    expect(upstream.requests).toHaveLength(1);
   });
 });

@@ -150,30 +150,6 @@ describe("items", () => {
     ]);
     expect(items).toEqual([item]);
   });
-
-  test("function calls in parallel, arguments only in the item", () => {
-    const call = (id: string, json: string) => ({
-      type: "function_call",
-      id,
-      call_id: `c_${id}`,
-      name: "f",
-      arguments: json,
-      status: "completed",
-    });
-    const { items, events } = read([
-      itemAddedEvent(0, { ...call("a", ""), status: "in_progress" }),
-      itemAddedEvent(1, { ...call("b", ""), status: "in_progress" }),
-      { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":' },
-      { type: "response.function_call_arguments.delta", output_index: 1, delta: "{}" },
-      { type: "response.function_call_arguments.delta", output_index: 0, delta: "1}" },
-      itemDoneEvent(0, call("a", '{"x":1}')),
-      itemDoneEvent(1, call("b", "{}")),
-      completed([]),
-    ]);
-    expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
-    const order = events.flatMap((event) => ("index" in event && event.index !== undefined ? [event.index] : []));
-    expect(order).toEqual(order.toSorted((a, b) => a - b));
-  });
 });
 
 describe("repeated, late, early or missing events of a provider", () => {
@@ -310,22 +286,6 @@ describe("repeated, late, early or missing events of a provider", () => {
 });
 
 describe("the end", () => {
-  test("incomplete", () => {
-    const { events, items } = read([
-      itemAddedEvent(0, openedMessage("a")),
-      textDelta(0, "Once"),
-      {
-        type: "response.incomplete",
-        response: { status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [] },
-      },
-    ]);
-    expect(events.at(-1)).toEqual({
-      type: "end",
-      outcome: { status: "incomplete", reason: "content_filter", serviceTier: "default" },
-    });
-    expect(items[0]?.status).toBe("incomplete");
-  });
-
   test.each<[string, unknown, FaultReason]>([
     [
       "failed",
@@ -438,12 +398,5 @@ describe("the end", () => {
     const { items, events } = read([answer]);
     expect(items).toMatchObject([{ content: [{ text: "Hi" }] }]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome });
-  });
-
-  test("missing is a lost connection", () => {
-    expect(reasonOf([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi")])).toEqual([
-      FaultReason.PROVIDER_FAILED,
-      "Provider connection lost",
-    ]);
   });
 });

@@ -1,0 +1,55 @@
+/** The wire format of a vendor: how it writes an answer. Written after the vendor's documentation, without code of the product. */
+import type { Dialect, Target } from "@sluice/inference-svc/models/upstream/dialect.js";
+import type { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { sse } from "../../../../support/providers/upstream.ts";
+import type { Counts, Piece, Scene } from "./scene.ts";
+
+export interface AnswerFormat {
+  readonly name: string;
+  readonly kinds: readonly Piece["kind"][];
+  /** How clients get a thought. */
+  readonly thoughts: { readonly isSummary?: true; readonly format: string; readonly isSigned?: true };
+  /** Counts with a place in the format. */
+  readonly counts: readonly (keyof Counts)[];
+  readonly hasTiers?: true;
+  /** Texts have sources with places. */
+  readonly cites?: true;
+  /** Arguments come in pieces, so a limit can cut them. */
+  readonly cutsCalls?: true;
+  readonly interleaves?: true;
+  /** An answer without content is a failure. */
+  readonly emptyFails?: true;
+  /** The vendor's words for an end, and their meanings. */
+  readonly stops: Readonly<Record<string, "end" | "limit" | "filter" | FaultReason>>;
+}
+
+/** A format of bytes. */
+export interface WireFormat extends AnswerFormat {
+  readonly dialect: Dialect;
+  readonly target: Target;
+  /** Reads of a stream, each with one event. @param word instead of the usual word for the end */
+  stream(scene: Scene, word?: string): readonly Uint8Array[];
+  whole(scene: Scene, word?: string): string;
+  /** Whether a whole answer keeps the order of the pieces. Others give thoughts, texts, refusals and calls in this order. */
+  readonly keepsOrder: "always" | "calls last" | "never";
+  /** Events after the reason of an end, which only add counts. */
+  readonly tail: number;
+  /** Events without content, and events of later versions. */
+  readonly noise: readonly Uint8Array[];
+  /** Events in the stream for a failure, and their meanings. */
+  readonly failures: readonly (readonly [event: Uint8Array, reason: FaultReason])[];
+}
+
+/** Events of a stream of server-sent events. */
+export const toReads = (...events: readonly unknown[]): readonly Uint8Array[] =>
+  events.map((event) => Buffer.from(sse(event)));
+
+/** @returns the deltas with the places of their sources, in code points */
+export function citedPlaces({ said, cites = [] }: Piece) {
+  return cites.map(({ delta, url, title }) => {
+    const start = Array.from(said.slice(0, delta).join("")).length;
+    return { url, title, start, end: start + Array.from(said[delta] ?? "").length, text: said[delta] ?? "" };
+  });
+}
+
+export const plainTarget: Target = { upstreamModel: "m", tier: "default", original: false };

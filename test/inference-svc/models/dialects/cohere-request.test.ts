@@ -1,12 +1,6 @@
 /** Requests in the form of Cohere (https://docs.cohere.com/reference/chat), with their dropped fields. */
 import { describe, expect, test } from "@jest/globals";
-import type {
-  CustomTool,
-  HostedTool,
-  InputItem,
-  NamespaceTool,
-  TurnRequest,
-} from "@sluice/inference-svc/turn/request.js";
+import type { HostedTool, InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { functionTool } from "../../asking.js";
 import {
   buildCohereBody,
@@ -54,23 +48,6 @@ test("a plain question is the model, the stream and its message", () => {
 });
 
 describe("messages", () => {
-  test("instructions and first system messages are one message; later system messages become the user's", () => {
-    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
-    const { body, losses } = translateToCohere({ instructions: "i", input });
-    expect(body.messages).toEqual([
-      { role: "system", content: ["i", "s", "d"].map((words) => ({ type: "text", text: words })) },
-      { role: "user", content: "u" },
-      { role: "user", content: "later" },
-    ]);
-    expect(losses).toEqual([
-      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
-    ]);
-    expect(buildCohereBody({ instructions: "i" }).messages).toEqual([
-      { role: "system", content: "i" },
-      { role: "user", content: "Hi" },
-    ]);
-  });
-
   test("empty texts, a 400 at Cohere, are left out", () => {
     expect(messagesOf([say("user", ""), say("user", [text(""), text("a")]), say("assistant", "")])).toEqual([
       { role: "user", content: "a" },
@@ -136,19 +113,6 @@ describe("messages", () => {
     ]);
   });
 
-  test("messages between agents are the user's", () => {
-    const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Go.")] };
-    expect(messagesOf([item])).toEqual([
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "Message from a to b:" },
-          { type: "text", text: "Go." },
-        ],
-      },
-    ]);
-  });
-
   test("open reasoning goes back to endpoints with support for it, in order; sealed reasoning never", () => {
     const input = [thinks(), say("assistant", "a"), thinks(), calls("c")];
     const thinking = { type: "thinking", thinking: "Hm." };
@@ -189,24 +153,6 @@ describe("tools", () => {
     expect(sent.body).not.toHaveProperty("tool_choice");
   });
 
-  test.each<[string, TurnRequest["toolChoice"], string | undefined, readonly string[]]>([
-    ["auto", "auto", undefined, ["one", "f"]],
-    ["none", "none", "NONE", ["one", "f"]],
-    ["required", "required", "REQUIRED", ["one", "f"]],
-    ["a tool", { type: "tool", tool: { type: "function", name: "f" } }, "REQUIRED", ["f"]],
-    ["allowed", { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "f" }] }, undefined, ["f"]],
-    [
-      "one of",
-      { type: "allowed_tools", mode: "required", tools: [{ type: "function", name: "f" }] },
-      "REQUIRED",
-      ["f"],
-    ],
-  ])("the choice %s", (_, toolChoice, sent, names) => {
-    const { body, losses } = translateToCohere({ tools, ...(toolChoice !== undefined && { toolChoice }) });
-    const given = body.tools as { function: { name: string } }[];
-    expect([body.tool_choice, given.map((tool) => tool.function.name), losses]).toEqual([sent, names, []]);
-  });
-
   test("a choice without tools, a 400 at Cohere, is not sent", () => {
     expect(buildCohereBody({ toolChoice: "required" })).toEqual(buildCohereBody({}));
   });
@@ -222,24 +168,6 @@ describe("tools", () => {
   test("a single call cannot be requested", () => {
     expect(findCohereDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
     expect(findCohereDropped({ tools, parallelToolCalls: true })).toEqual([]);
-  });
-
-  test("custom tools are functions with an input, namespaces are prefixes", () => {
-    const custom: CustomTool = { type: "custom", name: "sql", json: '{"type":"custom","name":"sql"}' };
-    const space: NamespaceTool = {
-      type: "namespace",
-      name: "crm",
-      description: "D",
-      tools: [functionTool()],
-      json: "{}",
-    };
-    const input = [{ type: "custom_tool_call", call_id: "c", name: "sql", input: "SELECT 1" }];
-    const { body } = translateToCohere({ tools: [custom, space], input });
-    expect(body.tools).toMatchObject([
-      { function: { name: "sql", parameters: { required: ["input"] } } },
-      { function: { name: "crm__f", description: "Part of crm: D" } },
-    ]);
-    expect(body.messages).toEqual([{ role: "assistant", tool_calls: [called("c", '{"input":"SELECT 1"}', "sql")] }]);
   });
 });
 

@@ -47,16 +47,6 @@ const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
 describe("the prompt and the roles", () => {
-  test("instructions and first system messages are the prompt; later system messages become the user's", () => {
-    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
-    const { body, losses } = translateToConverse({ instructions: "i", input });
-    expect(body.system).toEqual([block("i"), block("s"), block("d")]);
-    expect(body.messages).toEqual([user(block("u"), block("later"))]);
-    expect(losses).toEqual([
-      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
-    ]);
-  });
-
   test("roles take turns, and blank texts are left out", () => {
     const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", " "), say("assistant", "c")];
     expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
@@ -276,8 +266,6 @@ describe("images, videos and files", () => {
 describe("tools", () => {
   const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
   const strict: Target = { ...claude, supportedParameters: ["tools", "tool_choice", "structured_outputs"] };
-  const toolsOf = (request: Partial<TurnRequest>, at = claude) =>
-    (buildConverseBody(request, at).toolConfig as { tools: unknown[] } | undefined)?.tools;
 
   test("functions are sent byte for byte, with the required type and without blanks", () => {
     const { text: json, body } = translateToConverse(
@@ -304,30 +292,6 @@ describe("tools", () => {
     const { body, losses } = translateToConverse({ tools: [lookup] });
     expect(JSON.stringify(body.toolConfig)).not.toContain("strict");
     expect(losses).toEqual([["tools.0.strict", "the endpoint is not known to enforce the schemas of calls"]]);
-  });
-
-  test("custom tools take one parameter; names of namespaces are flat", () => {
-    const custom = { type: "custom" as const, name: "patch", json: "{}" };
-    const crm = { type: "namespace" as const, name: "crm", description: "C", tools: [functionTool()], json: "{}" };
-    expect(toolsOf({ tools: [custom, crm] })).toMatchObject([
-      { toolSpec: { name: "patch", inputSchema: { json: { required: ["input"] } } } },
-      { toolSpec: { name: "crm__f", description: "Part of crm: C" } },
-    ]);
-  });
-
-  test.each([
-    ["auto", { auto: {} }],
-    ["required", { any: {} }],
-    [{ type: "tool" as const, tool: { type: "function", name: "lookup" } }, { tool: { name: "lookup" } }],
-  ] as const)("the choice %j", (toolChoice, sent) => {
-    const { toolConfig } = buildConverseBody({ tools: [lookup], toolChoice }, strict) as {
-      toolConfig: { toolChoice?: object };
-    };
-    expect(toolConfig.toolChoice).toEqual(sent);
-  });
-
-  test("the choice none removes the tools, unless tools were called before", () => {
-    expect(buildConverseBody({ tools: [functionTool()], toolChoice: "none" })).not.toHaveProperty("toolConfig");
   });
 
   test("one call at a time is possible only for Claude, in its own fields", () => {

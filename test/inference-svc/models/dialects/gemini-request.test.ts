@@ -53,16 +53,6 @@ test("a plain question is sent as only its contents", () => {
 });
 
 describe("the instruction and the roles", () => {
-  test("instructions and first system messages are the instruction; later system messages become the user's", () => {
-    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
-    const { body, losses } = translateToGemini({ instructions: "i", input });
-    expect(body.systemInstruction).toEqual({ parts: [{ text: "i" }, { text: "s" }, { text: "d" }] });
-    expect(body.contents).toEqual([user({ text: "u" }, { text: "later" })]);
-    expect(losses).toEqual([
-      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
-    ]);
-  });
-
   test("an instruction by itself is the question", () => {
     const body = buildGeminiBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.systemInstruction, body.contents]).toEqual([{ parts: [{ text: "a" }] }, [user({ text: "b" })]]);
@@ -71,11 +61,6 @@ describe("the instruction and the roles", () => {
   test("roles take turns, and empty texts are left out", () => {
     const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", ""), say("assistant", "c")];
     expect(contentsOf(input)).toEqual([user({ text: "a" }, { text: "b" }), model({ text: "c" })]);
-  });
-
-  test("an agent's message names its sender and recipient", () => {
-    const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] };
-    expect(contentsOf([item])).toEqual([user({ text: "Message from a to b:" }, { text: "Hi" })]);
   });
 
   test("text of an assistant is sent without its annotations", () => {
@@ -137,28 +122,6 @@ describe("calls and answers", () => {
       model(functionCall("b")),
       user(functionResponse("b", "y")),
     ]);
-  });
-
-  test("calls of custom tools, of tools of a namespace, and of unknown tools are sent", () => {
-    const input: InputItem[] = [
-      { type: "custom_tool_call", id: "c", call_id: "a", name: "patch", input: "x" },
-      { type: "function_call", id: "d", call_id: "b", name: "find", namespace: "crm", arguments: "{}" },
-      { type: "shell_call", id: "s", call_id: "s", action: { commands: ["ls"] } },
-      { type: "shell_call_output", call_id: "s", output: "o" },
-      { type: "web_search_call", id: "w", status: "completed" },
-    ];
-    const { body, losses } = translateToGemini({ input }, olderModel);
-    expect(body.contents).toEqual([
-      JSON.parse(opening),
-      model(
-        { functionCall: { id: "a", name: "patch", args: { input: "x" } } },
-        { functionCall: { id: "b", name: "crm__find", args: {} } },
-        { functionCall: { id: "s", name: "shell", args: { commands: ["ls"] } } },
-      ),
-      user({ functionResponse: { id: "s", name: "shell", response: { output: "o" } } }),
-      model({ text: "[Web search.]" }),
-    ]);
-    expect(losses.map(([path]) => path)).toEqual(["input.0"]);
   });
 });
 
@@ -320,37 +283,7 @@ describe("tools", () => {
     expect(json).toContain(`"parametersJsonSchema":${schema}`);
   });
 
-  test("custom tools and namespaces as functions", () => {
-    const tools: TurnRequest["tools"] = [
-      { type: "custom", name: "patch", description: "d", json: '{"type":"custom","name":"patch"}' },
-      { type: "namespace", name: "crm", description: "Customers", tools: [functionTool({ name: "find" })], json: "{}" },
-    ];
-    const { tools: sent } = buildGeminiBody({ tools }) as { tools: { functionDeclarations: { name: string }[] }[] };
-    expect(sent[0]?.functionDeclarations).toMatchObject([
-      { name: "patch", parametersJsonSchema: { required: ["input"] } },
-      { name: "crm__find", description: "Part of crm: Customers" },
-    ]);
-  });
-
   const tools = [weather, functionTool({ name: "now" })];
-  const named = { type: "function", name: "now" };
-  test.each<[string, TurnRequest["toolChoice"], unknown]>([
-    ["nothing", undefined, undefined],
-    ["auto", "auto", undefined],
-    ["none", "none", { mode: "NONE" }],
-    ["required", "required", { mode: "ANY" }],
-    ["a function", { type: "tool", tool: named }, { mode: "ANY", allowedFunctionNames: ["now"] }],
-    ["some", { type: "allowed_tools", mode: "auto", tools: [named] }, undefined],
-    ["one of some", { type: "allowed_tools", mode: "required", tools: [named] }, { mode: "ANY" }],
-  ])("the choice of %s", (_, toolChoice, wanted) => {
-    const { body, losses } = translateToGemini({ tools, ...(toolChoice !== undefined && { toolChoice }) });
-    expect([
-      (body.toolConfig as { functionCallingConfig?: unknown } | undefined)?.functionCallingConfig,
-      losses,
-    ]).toEqual([wanted, []]);
-    const [{ functionDeclarations }] = body.tools as [{ functionDeclarations: object[] }];
-    expect(functionDeclarations).toHaveLength(typeof toolChoice === "object" && "tools" in toolChoice ? 1 : 2);
-  });
 
   test("the choice of a namespace", () => {
     const crm = { type: "namespace" as const, name: "crm", description: "", tools: [weather], json: "{}" };

@@ -45,16 +45,6 @@ const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
 describe("the prompt and the roles", () => {
-  test("instructions and first system messages are the prompt; later system messages become the user's", () => {
-    const input = [say("system", "s"), say("developer", [text("d")]), say("user", "u"), say("developer", "later")];
-    const { body, losses } = translateToMessages({ instructions: "i", input });
-    expect(body.system).toEqual([block("i"), block("s"), block("d")]);
-    expect(body.messages).toEqual([user(block("u"), block("later"))]);
-    expect(losses).toEqual([
-      ["input.3.role", "sent as the user's: the format has system messages only at the beginning"],
-    ]);
-  });
-
   test("later system messages stay right before the assistant's for models that take them there", () => {
     const calls: InputItem[] = [
       { type: "function_call", call_id: "toolu_1", name: "f", arguments: "{}" },
@@ -114,25 +104,9 @@ describe("the prompt and the roles", () => {
     const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", " "), say("assistant", "c")];
     expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
   });
-
-  test("an agent's message names its sender and recipient", () => {
-    const item = { type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] };
-    expect(messagesOf([item])).toEqual([user(block("Message from a to b:"), block("Hi"))]);
-  });
 });
 
 describe("calls and results", () => {
-  test("a referenced call is made once", () => {
-    const call: InputItem = { type: "function_call", id: "fc", call_id: "toolu_1", name: "f", arguments: "{}" };
-    const output: InputItem = { type: "function_call_output", call_id: "toolu_1", output: "o" };
-    const input = [say("user", "u"), call, { type: "item_reference", id: "fc" }, output];
-    const { body, losses } = translateToMessages({ input });
-    expect([body.messages, losses]).toEqual([
-      buildMessagesBody({ input: [say("user", "u"), call, output] }).messages,
-      [],
-    ]);
-  });
-
   test("results come first in the next message, with their images", () => {
     const input = [
       say("user", "u"),
@@ -162,33 +136,6 @@ describe("calls and results", () => {
     expect(first?.id).toMatch(/^call_1_[0-9a-f]{8}$/);
     expect(second?.id).not.toBe(first?.id);
     expect(messages[1]?.content).toEqual([{ type: "tool_result", tool_use_id: first?.id }]);
-  });
-
-  test("calls of custom tools and of tools of a namespace", () => {
-    const input = [
-      { type: "custom_tool_call", id: "c", call_id: "a", name: "patch", input: "x" },
-      { type: "function_call", id: "d", call_id: "b", name: "find", namespace: "crm", arguments: "{}" },
-    ];
-    expect(messagesOf(input)).toEqual([
-      assistant(
-        { type: "tool_use", id: "a", name: "patch", input: { input: "x" } },
-        { type: "tool_use", id: "b", name: "crm__find", input: {} },
-      ),
-    ]);
-  });
-
-  test("calls of other tools as calls of functions; searches as text", () => {
-    const shell = { type: "shell_call", id: "s", call_id: "a", action: { commands: ["ls"] } };
-    const output = { type: "shell_call_output", call_id: "a", output: "x" };
-    const { body, losses } = translateToMessages({
-      input: [shell, output, { type: "web_search_call", id: "w", status: "completed" }],
-    });
-    expect(body.messages).toEqual([
-      assistant({ type: "tool_use", id: "a", name: "shell", input: { commands: ["ls"] } }),
-      user(result("a", block("x"))),
-      assistant(block("[Web search.]")),
-    ]);
-    expect(losses).toEqual([]);
   });
 });
 
@@ -294,40 +241,10 @@ describe("tools", () => {
     ]);
   });
 
-  test("custom tools as functions with one input, namespaces as prefixes", () => {
-    const patch = { type: "custom" as const, name: "patch", json: '{"type":"custom","name":"patch"}' };
-    const crm = {
-      type: "namespace" as const,
-      name: "crm",
-      description: "Customers",
-      tools: [functionTool({ name: "find" })],
-      json: "{}",
-    };
-    expect(toolsOf({ tools: [patch, crm] })).toEqual([
-      {
-        name: "patch",
-        input_schema: {
-          type: "object",
-          properties: { input: { type: "string" } },
-          required: ["input"],
-          additionalProperties: false,
-        },
-      },
-      { name: "crm__find", description: "Part of crm: Customers", input_schema: { type: "object" } },
-    ]);
-  });
-
   const choiceOf = (toolChoice: TurnRequest["toolChoice"], more: Partial<TurnRequest> = {}, at = messagesTarget) =>
     buildMessagesBody({ tools: [lookup], ...(toolChoice !== undefined && { toolChoice }), ...more }, at).tool_choice;
 
-  test("the choice among them", () => {
-    expect(choiceOf(undefined)).toBeUndefined();
-    expect(choiceOf("auto")).toEqual({ type: "auto" });
-    expect(choiceOf("none")).toEqual({ type: "none" });
-    expect(choiceOf("required")).toEqual({ type: "any" });
-    const tool = { type: "function", name: "lookup" };
-    expect(choiceOf({ type: "tool", tool })).toEqual({ type: "tool", name: "lookup" });
-    expect(choiceOf({ type: "allowed_tools", mode: "required", tools: [tool] })).toEqual({ type: "any" });
+  test("a choice without tools is not sent", () => {
     expect(choiceOf("required", { tools: [] })).toBeUndefined();
   });
 

@@ -58,6 +58,20 @@ describe("items", () => {
     ]);
   });
 
+  test("unfinished ones are finished by their ids, in any order of the terminal response", () => {
+    const call = (id: string, args: string, status = "completed") => ({
+      type: "function_call",
+      id,
+      call_id: `c_${id}`,
+      name: "f",
+      arguments: args,
+      status,
+    });
+    const begun = ["a", "b"].map((id, index) => itemAddedEvent(index, call(id, "", "in_progress")));
+    const [first, second] = [call("a", '{"x":1}'), call("b", '{"y":2}')];
+    expect(read([...begun, completed([second, first])]).items).toEqual([first, second]);
+  });
+
   test("another id in the terminal response is no second item", () => {
     const { items } = read([
       itemAddedEvent(0, openedMessage("a")),

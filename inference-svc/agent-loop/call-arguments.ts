@@ -1,4 +1,5 @@
 /** Parses the arguments of a call, and normalizes them to compare calls. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
@@ -8,7 +9,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 export function readArguments(json: string, shape: Shape): JsonObject | string {
   let args: unknown;
   try {
-    args = json.trim() === "" ? {} : JSON.parse(json);
+    args = json.trim() === "" ? {} : parseWithin(json);
   } catch {
     return "the arguments are not JSON";
   }

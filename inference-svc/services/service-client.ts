@@ -1,4 +1,6 @@
 /** A client for auxiliary services: one request, one JSON response, each within a time limit. */
+import { ValueCount, tooManyValues } from "@sluice/proto/lib/json/values.js";
+import { longText, longWork } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { PostedAnswer } from "./detection/wire.ts";
 import { CallAbandoned } from "../models/ledger/service-meter.ts";
@@ -71,7 +73,10 @@ export class ServiceClient {
     const timer = setTimeout(() => call.fail(new CallAbandoned(`no answer in ${timeoutMs} ms`, 524)), timeoutMs);
     signal.addEventListener("abort", stop);
     try {
-      return await call.send(request);
+      const posted = await call.send(request);
+      // Callers parse the body at once.
+      if (posted.body.length > longText) await longWork.turnOf(this.#host);
+      return posted;
     } finally {
       call.release();
       clearTimeout(timer);
@@ -97,6 +102,7 @@ class ServiceCall implements ResponseHandler {
   readonly #onSent: (() => void) | undefined;
   readonly #held: Account;
   readonly #chunks: Buffer[] = [];
+  readonly #values = new ValueCount();
   #size = 0;
   #status = 0;
   #resolve: (posted: PostedAnswer) => void = () => {};
@@ -137,8 +143,10 @@ class ServiceCall implements ResponseHandler {
 
   onResponseData(bytes: Buffer): void {
     this.#size += bytes.length;
+    this.#values.add(bytes);
     if (this.#size > answerLimitBytes)
       return this.fail(new CallAbandoned(`answer of more than ${answerLimitBytes} bytes`, 502));
+    if (this.#values.isTooMany) return this.fail(new CallAbandoned(`answer of ${tooManyValues}`, 502));
     if (this.#held.tryGrow(bytes.length + chunkOverheadBytes)) this.#chunks.push(Buffer.from(bytes));
   }
 

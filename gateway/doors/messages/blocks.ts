@@ -1,4 +1,5 @@
 /** Converts finished output items to content blocks. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { toJsonString } from "../../edge/turns/json.ts";
@@ -44,7 +45,7 @@ function toInput({ type, arguments: json, input }: JsonObject): string {
   const text = typeof json === "string" ? json : "";
   if (text.trim() === "") return "{}";
   try {
-    return isObject(JSON.parse(text)) ? text : JSON.stringify({ arguments: text });
+    return isObject(parseWithin(text)) ? text : JSON.stringify({ arguments: text });
   } catch {
     return JSON.stringify({ arguments: text });
   }

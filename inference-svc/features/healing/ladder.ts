@@ -1,4 +1,5 @@
 /** Finds the requested JSON in an answer, and repairs its errors. Correct text is not touched. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
@@ -56,7 +57,7 @@ export function* healJson(text: string, wanted: WantedJson, wrappings = 0): Yiel
 /** Undefined for invalid JSON: no valid JSON gives undefined. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseWithin(text);
   } catch {
     return undefined;
   }

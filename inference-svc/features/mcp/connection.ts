@@ -1,6 +1,8 @@
 /** HTTP to one MCP server: each message is a POST, answered by JSON or a stream of events. Redirects are not followed. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { countValues, maxValues, tooManyValues } from "@sluice/proto/lib/json/values.js";
+import { longText, longWork } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { type Dispatcher, Pool } from "undici";
 import { CallAbandoned } from "../../models/ledger/service-meter.ts";
@@ -40,6 +42,7 @@ export interface PostAnswer {
 
 export class McpConnection {
   readonly #pool: Pool;
+  readonly #host: string;
   readonly #path: string;
   readonly #fields: FieldMap;
   /** Memory account of all answers until the connection is closed, because a turn keeps tools and results until its end. */
@@ -48,6 +51,7 @@ export class McpConnection {
   /** @param fields header fields of every request */
   constructor(target: FetchTarget, fields: FieldMap) {
     const { url } = target;
+    this.#host = url.host;
     this.#held = heldBytes.open(url.host, () => this.close());
     this.#path = url.pathname + url.search;
     this.#fields = { ...fields, accept: "application/json, text/event-stream", "accept-encoding": "identity" };
@@ -110,7 +114,7 @@ export class McpConnection {
       if (type.startsWith("text/event-stream")) return await this.#fromStream(body, post);
       if (!type.startsWith("application/json"))
         throw new McpFailure("the answer is neither JSON nor a stream of events");
-      return awaited(this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
+      return awaited(await this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
     } finally {
       // Closes the connection of an answer not read to its end.
       body.on("error", () => {}).destroy();
@@ -118,22 +122,31 @@ export class McpConnection {
   }
 
   async #fromStream(body: AsyncIterable<Buffer>, post: PostRequest): Promise<JsonObject> {
-    let found: JsonObject | undefined;
     let [size, replies] = [0, 0];
+    let texts: string[] = [];
     const scanner = new EventScanner((_, data) => {
-      if (data.trim() === "") return;
-      for (const message of this.#messagesIn(data)) {
-        if (isAnswerTo(message, post.id as number)) found ??= message;
-        else if (isRequest(message) && replies++ < maxReplies) this.#reply(message, post);
-      }
+      if (data.trim() !== "") texts.push(data);
     });
+    const findAnswer = async () => {
+      let found: JsonObject | undefined;
+      for (const text of texts) {
+        for (const message of await this.#messagesIn(text)) {
+          if (isAnswerTo(message, post.id as number)) found ??= message;
+          else if (isRequest(message) && replies++ < maxReplies) this.#reply(message, post);
+        }
+      }
+      texts = [];
+      return found;
+    };
     for await (const chunk of this.#counted(body)) {
       size += chunk.length;
-      if (size > maxAnswerBytes) throw tooLong();
+      if (size > maxAnswerBytes) throw tooLarge(`is longer than ${maxAnswerBytes / 1024 / 1024} MiB`);
       scanner.feed(chunk);
+      const found = await findAnswer();
       if (found !== undefined) return found;
     }
     scanner.flush();
+    const found = await findAnswer();
     if (found === undefined) throw noAnswer();
     return found;
   }
@@ -145,8 +158,11 @@ export class McpConnection {
     }
   }
 
-  #messagesIn(text: string): readonly JsonObject[] {
-    this.#held.grow(0, measureParsed(text));
+  async #messagesIn(text: string): Promise<readonly JsonObject[]> {
+    if (text.length > longText) await longWork.turnOf(this.#host);
+    const values = countValues(text);
+    if (values > maxValues) throw tooLarge(`has ${tooManyValues}`);
+    this.#held.grow(0, measureParsed(text, values));
     return readMessages(text);
   }
 
@@ -164,8 +180,8 @@ function awaited(messages: readonly JsonObject[], id: number): JsonObject {
 
 const noAnswer = (): McpFailure => new McpFailure("the server ended without an answer to the request");
 
-function tooLong(): McpFailure {
-  const message = `the answer is longer than ${maxAnswerBytes / 1024 / 1024} MiB`;
+function tooLarge(excess: string): McpFailure {
+  const message = `the answer ${excess}`;
   return new McpFailure(message, { cause: new CallAbandoned(message, 502) });
 }
 
@@ -175,7 +191,7 @@ async function textOf(body: AsyncIterable<Buffer>, max: number): Promise<string>
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > max) throw tooLong();
+    if (size > max) throw tooLarge(`is longer than ${max / 1024 / 1024} MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -1,4 +1,5 @@
 /** Reads a judge's probability of a broken rule from its answer. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import type { ReplyFormat } from "./internal-call.ts";
 
 /** A certain probability would have an infinite logit, beyond any correction. */
@@ -33,7 +34,7 @@ export function findObject(text: string): Readonly<Record<string, unknown>> | un
   const to = text.lastIndexOf("}");
   if (from === -1 || to < from) return undefined;
   try {
-    return JSON.parse(text.slice(from, to + 1)) as Record<string, unknown>;
+    return parseWithin(text.slice(from, to + 1)) as Record<string, unknown>;
   } catch {
     return undefined;
   }

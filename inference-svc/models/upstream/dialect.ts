@@ -89,8 +89,11 @@ export interface Translator {
   readonly done: boolean;
   /** Usage so far, charged if the answer breaks off. */
   readonly usage: Usage | undefined;
-  /** @throws Fault for an error event, and for unreadable data */
-  event(name: string | undefined, data: string): void;
+  /**
+   * @param values number of JSON values in the data, when they are counted already
+   * @throws Fault for an error event, and for unreadable data
+   */
+  event(name: string | undefined, data: string, values?: number): void;
   /**
    * Ends the answer.
    * @param isWhole whether nothing can be missing: the stream had the format's own end, or the answer was one JSON text. An end of the

@@ -23,6 +23,13 @@ export interface ProviderError {
 export const providerFailed = (detail: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
 
+/** The answer exceeds a limit. Clients see which, because their request may be the reason. @param excess such as `more than 9 bytes` */
+export const answerTooLarge = (excess: string): Fault =>
+  new Fault(FaultReason.PROVIDER_FAILED, `The answer is too large: ${excess}`, {
+    origin: FaultOrigin.UPSTREAM,
+    cause: new Error(`answer of ${excess}`),
+  });
+
 /**
  * The finish reason of the answer is a failure.
  * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the words may quote the prompt

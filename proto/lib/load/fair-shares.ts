@@ -14,6 +14,8 @@ const exactMs = 1;
  * systems count processor time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
+/** Longest rest after long work. Small requests of others wait for the event loop some five times on their way, and take about this long in a busy process. */
+const maxRestMs = 50;
 /** Idle shares are searched and removed above this number. */
 const sweepFrom = 1_024;
 
@@ -30,6 +32,8 @@ export interface FairSharesOptions {
   readonly now?: () => number;
   /** Processor time of this process so far, in milliseconds. */
   readonly used?: () => number;
+  /** Whether each slice is followed by a rest of the same duration, up to some ten milliseconds. */
+  readonly rests?: boolean;
 }
 
 function processorMs(): number {
@@ -40,6 +44,7 @@ function processorMs(): number {
 export class FairShares {
   readonly #now: () => number;
   readonly #used: () => number;
+  readonly #rests: boolean;
   readonly #shares = new Map<string, Share>();
   /** Number of waiting pieces of work. */
   #waiting = 0;
@@ -54,9 +59,10 @@ export class FairShares {
   #running: Share | undefined;
   #runningSince = 0;
 
-  constructor({ now = () => performance.now(), used = processorMs }: FairSharesOptions = {}) {
+  constructor({ now = () => performance.now(), used = processorMs, rests = false }: FairSharesOptions = {}) {
     this.#now = now;
     this.#used = used;
+    this.#rests = rests;
   }
 
   /** Number of waiting pieces of work. */
@@ -64,9 +70,9 @@ export class FairShares {
     return this.#waiting;
   }
 
-  /** Whether work may be done at once. Otherwise use `wait`, which runs it when its key is next. */
+  /** Whether work may be done at once: never, where there are rests. Otherwise use `wait`, which runs it when its key is next. */
   hasTime(): boolean {
-    if (this.#waiting > 0) return false;
+    if (this.#rests || this.#waiting > 0) return false;
     if (this.#sliceBeganAt !== undefined) return this.#now() - this.#sliceBeganAt < sliceMs;
     this.#sliceBeganAt = this.#now();
     setImmediate(() => this.#nextSlice());
@@ -112,7 +118,7 @@ export class FairShares {
     const now = this.#now();
     this.#charge(now);
     if (this.#waiting === 0) return this.#rest();
-    if (this.#chargedMs >= sliceMs) return void setImmediate(() => this.#nextSlice());
+    if (this.#chargedMs >= sliceMs) return this.#endSlice();
     const share = this.#leastServed();
     this.#clockMs = share.servedMs;
     this.#running = share;
@@ -145,7 +151,12 @@ export class FairShares {
   #rest(): void {
     this.#shares.clear();
     this.#clockMs = 0;
-    setImmediate(() => this.#nextSlice());
+    this.#endSlice();
+  }
+
+  #endSlice(): void {
+    if (this.#rests) setTimeout(() => this.#nextSlice(), Math.min(this.#chargedMs, maxRestMs));
+    else setImmediate(() => this.#nextSlice());
   }
 
   #leastServed(): Share {
@@ -165,3 +176,12 @@ export class FairShares {
 
 /** The shares of this process, by key hash. */
 export const eventLoop = new FairShares();
+
+/** UTF-16 units of a text of others that is parsed in the time for long work: a shorter one takes some ten milliseconds at most. */
+export const longText = 256 * 1024;
+
+/**
+ * Work of up to some hundred milliseconds that cannot be interrupted, such as parsing a long text. In the rest after each piece everything else goes on:
+ * with a single turn of the event loop in between, small requests of other keys waited for five to ten such pieces.
+ */
+export const longWork = new FairShares({ rests: true });

@@ -13,7 +13,17 @@ const megabytes = 62;
 const letters = "a".repeat(megabyte);
 
 const beginning = '{"a":"';
-const empties = `{"a":[${"[],".repeat((8 * megabyte) / 3)}[]]}`;
+const empties = (count: number) => `[${"[],".repeat(count)}[]]`;
+/** Nearly as many as a text may have. */
+const allowed = empties(440_000);
+/** Answers with many values, which end. */
+const ending: Readonly<Record<string, () => string>> = {
+  values: () => `{"a":${empties((8 * megabyte) / 3)}}`,
+  allowed: () => `{"a":${allowed}}`,
+  "allowed-item": () =>
+    `{"object":"response","status":"completed","output":[{"type":"web_search_call","id":"ws_1","status":"completed","found":${allowed}}]}`,
+  "allowed-event": () => sse(chatChunk({ role: "assistant", content: "" })) + `data: {"a":${allowed}}\n\n`.repeat(3),
+};
 const vectors = `{"data":[{"index":0,"embedding":[`;
 const tokens = "0.12345678,".repeat(megabyte / 11);
 
@@ -69,9 +79,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (model === "honest") return void response.setHeader("content-type", "application/json").end(honest());
   const stream = streams[model];
   const coding = codings[model];
-  response.setHeader("content-type", stream ? "text/event-stream" : "application/json");
+  const isStream = stream !== undefined || model === "allowed-event";
+  response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
   if (coding) return void response.setHeader("content-encoding", model).write(coding());
-  if (model === "values") return void response.end(empties);
+  const whole = ending[model];
+  if (whole) return void response.end(whole());
   const [first, each] = stream ?? (model === "vectors" ? [vectors, tokens] : [beginning, letters]);
   await write(response, first);
   for (let count = 0; count < megabytes && !response.destroyed; count++) await write(response, each);

@@ -12,6 +12,9 @@ import { type LimitedInstallation, type Limits, startLimited } from "./limited.t
 export const endlessKinds = {
   whole: { stream: false },
   values: { stream: false },
+  allowed: { stream: false },
+  "allowed-item": { stream: false },
+  "allowed-event": { stream: true },
   gzip: { stream: false },
   deflate: { stream: false },
   br: { stream: false },
@@ -53,8 +56,10 @@ export interface EndlessClients {
   stop(): Promise<void>;
 }
 
+const responsesKinds: ReadonlySet<string> = new Set(["native", "early", "allowed-item"]);
+
 function modelOf(name: string): string {
-  const provider = name === "native" || name === "early" ? "responses" : "chat";
+  const provider = responsesKinds.has(name) ? "responses" : "chat";
   const embeds = name === "vectors" ? ", output_modalities: [embeddings]" : "";
   return `  - {id: endless/${name}, context_length: 100000000${embeds}, endpoints: [{provider: ${provider}, upstream_model: ${name}}]}`;
 }

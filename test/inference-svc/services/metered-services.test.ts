@@ -201,6 +201,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
 /** The reply takes longer than the service's limit, or never ends. */
 const endless: Readonly<Record<string, Reply>> = {
   silence: { hang: true },
+  "an answer of a million values": { chunks: [{ bytes: Buffer.from("[],".repeat(250_000)), repeat: 4 }] },
   "an answer of 5 MiB": { chunks: [{ bytes: Buffer.alloc(1024 * 1024, "x"), repeat: 5 }] },
 };
 

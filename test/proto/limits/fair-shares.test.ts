@@ -19,6 +19,33 @@ function divided() {
   return { shares, done, work, interrupted, finish, spend: (ms: number) => (now += ms) };
 }
 
+describe("long work", () => {
+  /** Turns of the event loop between two pieces of this duration. */
+  async function turnsBetween(ms: number, rests: boolean) {
+    const shares = new FairShares({ rests });
+    let turns = 0;
+    const began: number[] = [];
+    const busy = () => {
+      began.push(turns);
+      for (const end = performance.now() + ms; performance.now() < end; );
+    };
+    for (const key of ["a", "a", "b"]) shares.wait(key, busy);
+    for (; shares.waiting > 0; turns++) await nextTurn();
+    return began.slice(1).map((turn, index) => turn - began[index]!);
+  }
+
+  test("is followed by a rest, in which everything else goes on", async () => {
+    for (const turns of await turnsBetween(30, true)) expect(turns).toBeGreaterThan(20);
+    for (const turns of await turnsBetween(30, false)) expect(turns).toBe(1);
+  });
+
+  test("is never done at once", async () => {
+    const shares = new FairShares({ rests: true });
+    expect(shares.hasTime()).toBe(false);
+    await shares.turnOf("a");
+  });
+});
+
 describe("the shares of keys", () => {
   test("cost no wait while a turn of the event loop has time left, and again in the next one", async () => {
     const { shares, spend } = divided();

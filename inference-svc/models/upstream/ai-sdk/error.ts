@@ -1,4 +1,5 @@
 /** Turns errors of AI SDK packages into faults. A failed API call carries the provider's answer; other errors are the package's own. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { chatError } from "../chat/error.ts";
 import { type ProviderError, providerFailed, providerFault } from "../failure.ts";
@@ -62,7 +63,7 @@ function answered(status: number, { responseBody, responseHeaders, message }: Js
 
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseWithin(json);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 /** Reads the tool calls of a chat answer. They come in pieces by index, and vendors differ in everything else. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
@@ -182,7 +183,7 @@ const isWholeObject = (call: Call): boolean =>
 
 function isJson(value: string): boolean {
   try {
-    JSON.parse(value);
+    parseWithin(value);
     return true;
   } catch {
     return false;

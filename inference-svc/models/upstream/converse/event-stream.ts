@@ -1,4 +1,5 @@
 /** The event streams of Amazon Bedrock: each frame is an event, or the exception at the end of a failed stream. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isUtf8 } from "node:buffer";
 import type { Framing, Translator } from "../dialect.ts";
 import { providerFailed, providerFault } from "../failure.ts";
@@ -42,7 +43,7 @@ function read({ headers, payload }: Frame, translator: Translator): void {
 
 function parsed(payload: Buffer): unknown {
   try {
-    return JSON.parse(payload.toString("utf8"));
+    return parseWithin(payload.toString("utf8"));
   } catch {
     return undefined;
   }

@@ -2,9 +2,10 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
+import { ValueCount, tooManyValues } from "@sluice/proto/lib/json/values.js";
 import { parseContentCoding, findDecompressor } from "../transport/content-coding.ts";
 import type { AnswerReader, Framing, Translator } from "../dialect.ts";
-import { providerFailed } from "../failure.ts";
+import { answerTooLarge, providerFailed } from "../failure.ts";
 import { maskUnknownName } from "../known-words.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 
@@ -86,18 +87,23 @@ const byteOrderMark = 0xfeff;
 
 class WholeAnswer implements AnswerReader {
   readonly #translator: Translator;
+  readonly #values = new ValueCount();
   #chunks: Buffer[] = [];
 
   constructor(translator: Translator) {
     this.#translator = translator;
   }
 
+  /** @throws Fault as soon as there are too many values */
   feed(chunk: Uint8Array): void {
-    this.#chunks.push(Buffer.from(chunk));
+    const bytes = Buffer.from(chunk);
+    this.#chunks.push(bytes);
+    this.#values.add(bytes);
+    if (this.#values.isTooMany) throw answerTooLarge(tooManyValues);
   }
 
   end(): void {
-    this.#translator.event(undefined, this.#takeText());
+    this.#translator.event(undefined, this.#takeText(), this.#values.total);
     if (!this.#translator.done) this.#translator.close(true);
   }
 

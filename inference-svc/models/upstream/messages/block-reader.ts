@@ -1,4 +1,5 @@
 /** The reader of a block with input in pieces. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import type { JsonObject } from "../json.ts";
 
 export interface BlockReader {
@@ -11,7 +12,7 @@ export interface BlockReader {
 export function readInput({ input }: JsonObject, written: string): unknown {
   if (written === "") return input;
   try {
-    return JSON.parse(written);
+    return parseWithin(written);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 /** Decodes the text in `{"input":"..."}` while it streams: the arguments of a custom tool sent as a function. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isObject } from "../json.ts";
 
 const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
@@ -66,7 +67,7 @@ function unescaped(escape: string): string {
 /** The member `input`, else the only text of an object, else all of the JSON as text. An object without members is an empty input. */
 function unwrapped(json: string): string {
   try {
-    const value: unknown = JSON.parse(json);
+    const value = parseWithin(json);
     if (typeof value === "string") return value;
     if (!isObject(value)) return json;
     if (typeof value.input === "string") return value.input;

@@ -2,7 +2,7 @@
  * An HTTP call to a provider. All events of one read leave as one batch, and reading pauses while too much waits for the consumer. The
  * socket closes at once when the signal aborts, a limit is exceeded, or the consumer leaves.
  */
-import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { eventLoop, longWork } from "@sluice/proto/lib/load/fair-shares.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { abortFault } from "../../../turn/abort.ts";
 import type { Answer, TurnEvent } from "../../../turn/turn.ts";
@@ -13,7 +13,7 @@ import { Deadline, type DeadlineWatcher, type Phase } from "./deadline.ts";
 import type { Connection, Request, ResponseHandler } from "./http/connection.ts";
 import type { ResponseHead } from "./http/response-head.ts";
 import type { AnswerReader, Translator } from "../dialect.ts";
-import { connectionLost, isContextExceeded, providerFailed, providerTimeout } from "../failure.ts";
+import { answerTooLarge, connectionLost, isContextExceeded, providerFailed, providerTimeout } from "../failure.ts";
 import { HeldAnswer } from "./held-answer.ts";
 import { BatchQueue, type QueueHooks } from "./queue.ts";
 
@@ -122,13 +122,18 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#closed) return;
     // A compressed body pauses the connection by itself.
     if (this.#coded) return this.#coded.write(chunk);
-    if (!this.#paused && this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);
+    if (!this.#waits && this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);
     // The bytes are there during this call only.
     this.#unread.push(Buffer.from(chunk));
     this.#unreadBytes += chunk.length;
     // Most answers are complete by now, and stopping and starting a socket takes as long as reading one of them.
     if (this.#unreadBytes > unreadLimitBytes) this.#stop();
-    if (!this.#paused) this.#readInTurn();
+    if (!this.#waits) this.#readInTurn();
+  }
+
+  /** Whether the next chunk is read later. */
+  get #waits(): boolean {
+    return this.#paused || this.#translator.waits;
   }
 
   #stop(): void {
@@ -149,11 +154,33 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#deadline.stop();
     eventLoop.wait(this.#call.keyHash, () => {
       this.#awaitsTurn = false;
-      while (this.#unread.length > 0 && !this.#isFull && !this.#closed) this.#readNext();
-      this.#flush();
-      if (!this.#closed && !this.#paused) this.#goOn();
-      // The connection can carry another request once the rest of the body has come.
-      if (this.#closed) this.#receive();
+      while (this.#unread.length > 0 && !this.#isFull && !this.#translator.waits && !this.#closed) this.#readNext();
+      this.#endTurn();
+    });
+  }
+
+  #endTurn(): void {
+    this.#flush();
+    if (!this.#closed && !this.#paused) this.#goOn();
+    // The connection can carry another request once the rest of the body has come.
+    if (this.#closed) this.#receive();
+  }
+
+  #readLongInTurn(): void {
+    if (this.#awaitsTurn) return;
+    this.#awaitsTurn = true;
+    this.#deadline.stop();
+    this.#stop();
+    longWork.wait(this.#call.keyHash, () => {
+      this.#awaitsTurn = false;
+      if (!this.#closed) {
+        this.#step(() => {
+          this.#translator.readLong();
+          this.#translator.count();
+          this.#advance();
+        });
+      }
+      this.#endTurn();
     });
   }
 
@@ -164,6 +191,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   }
 
   #goOn(): void {
+    if (this.#translator.waits) return this.#readLongInTurn();
     if (this.#unread.length > 0) return this.#readInTurn();
     if (this.#end) return this.#end();
     this.#deadline.enter(this.#deadline.phase);
@@ -180,7 +208,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#readBytes += chunk.length;
     if (this.#queue.open) this.#queue.unreadBytes += chunk.length;
     try {
-      if (this.#readBytes > answerLimitBytes) throw providerFailed(`answer of more than ${answerLimitBytes} bytes`);
+      if (this.#readBytes > answerLimitBytes) throw answerTooLarge(`more than ${answerLimitBytes} bytes`);
       this.#translator.read(chunk);
       this.#answer?.feed(chunk);
       this.#translator.count();
@@ -200,10 +228,12 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   onResponseError(error: Error): void {
     this.#connection = undefined;
-    this.#afterBody(() => {
-      if (!this.#translator.finished) throw this.#socketFault(error);
-      this.#translator.close();
-    });
+    this.#afterBody(() =>
+      this.#translator.inOrder(() => {
+        if (!this.#translator.finished) throw this.#socketFault(error);
+        this.#translator.close();
+      }),
+    );
   }
 
   /** Received compressed data is read before the end of the body counts. */
@@ -251,6 +281,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   #goOnAfterStep(): void {
     if (this.#translator.done) this.#complete();
+    if (this.#translator.waits) this.#readLongInTurn();
     if (this.#flushing) return;
     this.#flushing = true;
     // The next tick comes after the end of the response, possibly in the same read.

@@ -1,16 +1,27 @@
 /**
  * Counts the memory of an answer while it is read: bytes of an incomplete event, and everything the translator and the
- * layers behind it keep of the events, at most until the turn ends.
+ * layers behind it keep of the events, at most until the turn ends. A long event waits, and all that follows it, until
+ * the exchange has its turn for long work.
  */
+import { countValues, maxValues, tooManyValues } from "@sluice/proto/lib/json/values.js";
+import { longText } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Account, chunkOverheadBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { measureParsed, measureSmallEvent, maxSmallEventLength } from "../../estimate/memory.ts";
 import type { Translator } from "../dialect.ts";
+import { answerTooLarge } from "../failure.ts";
 import type { BatchQueue } from "./queue.ts";
+
+interface Step {
+  readonly isLong: boolean;
+  readonly run: () => void;
+}
 
 export class HeldAnswer implements Translator {
   readonly #translator: Translator;
   readonly #queue: BatchQueue;
   readonly #account: Account;
+  /** A long event, and everything after it. */
+  #waiting: Step[] = [];
   /** Bytes since the last event. */
   #unread = 0;
   #kept = 0;
@@ -37,27 +48,58 @@ export class HeldAnswer implements Translator {
     return this.#translator.usage;
   }
 
-  event(name: string | undefined, data: string): void {
+  /** Whether a long event waits for `readLong`. */
+  get waits(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  event(name: string | undefined, data: string, values?: number): void {
     this.#unread = 0;
+    const isSmall = data.length <= maxSmallEventLength;
+    if (!isSmall) this.#kept += data.length;
+    const isLong = data.length > longText;
+    if (isLong || this.waits) {
+      const run = () => (isSmall ? this.#maxSmallEventLength(name, data) : this.#largeEvent(name, data, values));
+      this.#waiting.push({ isLong, run });
+    } else if (isSmall) this.#maxSmallEventLength(name, data);
+    else this.#largeEvent(name, data, values);
+  }
+
+  #maxSmallEventLength(name: string | undefined, data: string): void {
     const { textUnits, otherEvents } = this.#queue;
-    if (data.length > maxSmallEventLength) {
-      // Before it is parsed, because the objects of some texts take ten times as much memory as their characters.
-      this.#kept += data.length;
-      this.#working += measureParsed(data) - data.length;
-      this.count();
-      return this.#translator.event(name, data);
-    }
     this.#translator.event(name, data);
     const isText = this.#queue.otherEvents === otherEvents;
     this.#kept += measureSmallEvent(data, isText ? this.#queue.textUnits - textUnits : 0);
   }
 
+  #largeEvent(name: string | undefined, data: string, values = countValues(data)): void {
+    if (values > maxValues) throw answerTooLarge(tooManyValues);
+    // Before it is parsed, because the objects of some texts take ten times as much memory as their characters.
+    this.#working += measureParsed(data, values) - data.length;
+    this.count();
+    this.#translator.event(name, data);
+  }
+
   close(isWhole?: boolean): void {
-    this.#translator.close(isWhole);
+    this.inOrder(() => this.#translator.close(isWhole));
   }
 
   cut(): void {
+    this.#waiting = [];
     this.#translator.cut();
+  }
+
+  /** Runs a step once all events have been read. */
+  inOrder(step: () => void): void {
+    if (this.waits) this.#waiting.push({ isLong: false, run: step });
+    else step();
+  }
+
+  /** Reads the long event, and everything up to the next one. */
+  readLong(): void {
+    do (this.#waiting.shift() as Step).run();
+    while (!this.done && this.#waiting[0]?.isLong === false);
+    if (this.done) this.#waiting = [];
   }
 
   /** Called with each chunk before it is read. */
@@ -76,6 +118,7 @@ export class HeldAnswer implements Translator {
 
   /** Called when the answer has failed: nothing of it is kept. */
   drop(): void {
+    this.#waiting = [];
     this.#account.shrink(this.#countedKept, this.#countedWorking);
     this.#countedKept = 0;
     this.#countedWorking = 0;

@@ -1,4 +1,5 @@
 /** A parser for server-sent events by the HTML standard, with limits. */
+import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isUtf8 } from "node:buffer";
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { Framing } from "../dialect.ts";
@@ -202,7 +203,7 @@ function isWholeData(line: Buffer): boolean {
   const value = line.toString("utf8", afterColon(line, 4));
   if (value === "[DONE]") return true;
   try {
-    return isObject(JSON.parse(value));
+    return isObject(parseWithin(value));
   } catch {
     return false;
   }

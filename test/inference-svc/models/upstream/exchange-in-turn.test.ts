@@ -7,7 +7,7 @@ import { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/ht
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
-import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { eventLoop, longText } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
 import { type Engine, testRequest, testConfig, openEngine, runTestTurn, openAnswer } from "../../asking.js";
 
@@ -30,8 +30,8 @@ class Flow implements Wire {
   }
 }
 
-/** An exchange with the head of an answer. Each event has a word. */
-function openExchange() {
+/** An exchange with the head of an answer. Each event has a word. @param work done for each event */
+function openExchange({ type = "text/event-stream", work = () => {} } = {}) {
   const words: string[] = [];
   let done = false;
   const signal = new TurnAbort();
@@ -55,6 +55,7 @@ function openExchange() {
     usage: undefined,
     event(_name: string | undefined, data: string) {
       const { delta } = JSON.parse(data) as { delta: string };
+      work();
       words.push(delta);
       emit({ type: "text.delta", index: 0, part: 0, delta });
     },
@@ -67,7 +68,7 @@ function openExchange() {
   const flow = new Flow();
   const answer = exchange.start(flow);
   exchange.onRequestStart();
-  exchange.onResponseStart(new ResponseHead("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"));
+  exchange.onResponseStart(new ResponseHead(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n\r\n`));
   const say = (word: string) => {
     const data = word === "[DONE]" ? word : JSON.stringify({ delta: word });
     const bytes = Buffer.from(`data: ${data}\n\n`);
@@ -120,6 +121,93 @@ describe("in a busy process", () => {
       for (const event of next.value) if (event.type === "text.delta") said += event.delta.length;
     }
     expect(said).toBe(200_000);
+  });
+});
+
+/** Counts turns of the event loop at each call. */
+function countTurns() {
+  let turns = 0;
+  let counting = true;
+  const count = () => void (counting && (turns++, setImmediate(count)));
+  setImmediate(count);
+  const at: number[] = [];
+  const work = () => {
+    at.push(turns);
+    for (const end = performance.now() + 30; performance.now() < end; );
+  };
+  const between = () => {
+    counting = false;
+    return at.slice(1).map((turn, index) => turn - at[index]!);
+  };
+  return { work, between };
+}
+
+const long = (word: string) => JSON.stringify({ delta: word.repeat(longText) });
+
+describe("others go on between two", () => {
+  test("whole answers that end at once", async () => {
+    const { work, between } = countTurns();
+    const exchanges = ["a", "b", "c"].map((word) => {
+      const opened = openExchange({ type: "application/json", work });
+      opened.exchange.onResponseData(Buffer.from(long(word)));
+      return opened;
+    });
+    for (const { exchange } of exchanges) exchange.onResponseEnd();
+    for (const { answer } of exchanges) await openAnswer(answer);
+    for (const turns of between()) expect(turns).toBeGreaterThan(20);
+    expect(exchanges.map(({ words }) => words.map(([letter]) => letter))).toEqual([["a"], ["b"], ["c"]]);
+  });
+
+  test("long events of one read, whose order stays", async () => {
+    const { work, between } = countTurns();
+    const { exchange, answer, flow, words } = openExchange({ work });
+    const events = [long("a"), '{"delta":"b"}', long("c"), "[DONE]"];
+    exchange.onResponseData(Buffer.from(events.map((data) => `data: ${data}\n\n`).join("")));
+    expect([words, flow.paused]).toEqual([[], true]);
+    const batches = answer[Symbol.asyncIterator]();
+    while ((await batches.next()).done !== true);
+    for (const turns of between().slice(1)) expect(turns).toBeGreaterThan(20);
+    expect([words.map(([letter]) => letter), flow.paused]).toEqual([["a", "b", "c"], false]);
+  });
+
+  test("a lost connection ends the answer after them", async () => {
+    const { exchange, answer, words } = openExchange();
+    exchange.onResponseData(Buffer.from(`data: ${long("a")}\n\n`));
+    exchange.onResponseError(new Error("lost"));
+    await expect(openAnswer(answer)).rejects.toThrow("Provider connection lost");
+    expect(words).toHaveLength(1);
+  });
+});
+
+describe("too many values", () => {
+  const values = Buffer.from("[],".repeat(50_000));
+  const message = "The answer is too large: more than 500000 JSON values";
+
+  test("in a whole answer end it while it arrives", async () => {
+    const { exchange, answer, flow } = openExchange({ type: "application/json" });
+    exchange.onResponseData(Buffer.from('{"a":['));
+    let received = 0;
+    for (; received < 40 && !flow.closed; received++) {
+      exchange.onResponseData(values);
+      while (eventLoop.waiting > 0) await new Promise(setImmediate);
+    }
+    expect([received, flow.closed]).toEqual([9, true]);
+    await expect(openAnswer(answer)).rejects.toThrow(message);
+  });
+
+  test("in an event end the answer before it is parsed", async () => {
+    const { exchange, answer, flow, words } = openExchange();
+    exchange.onResponseData(Buffer.from(`data: {"delta":[${"[],".repeat(1_000_000)}[]]}\n\n`));
+    await expect(openAnswer(answer)).rejects.toThrow(message);
+    expect([flow.closed, words]).toEqual([true, []]);
+  });
+
+  test("within texts are no values", async () => {
+    const { exchange, answer, words } = openExchange({ type: "application/json" });
+    exchange.onResponseData(Buffer.from(long('[{,"')));
+    exchange.onResponseEnd();
+    await openAnswer(answer);
+    expect(words[0]).toHaveLength(4 * longText);
   });
 });
 

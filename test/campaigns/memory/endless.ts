@@ -33,7 +33,7 @@ export type EndlessKind = keyof typeof endlessKinds;
 export interface EndlessReport {
   /** Number of answers by status; 0 for an answer still running when its client left. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** The first refusal. */
+  /** The first refusal for want of memory. */
   readonly message: string | undefined;
   /** Status and milliseconds of each small request of the other key. */
   readonly small: readonly (readonly [number, number])[];
@@ -171,7 +171,7 @@ async function press(
       const said = await answer.text();
       const failed = /"(?:message)":"(The answer is too large[^"]*)"/.exec(said)?.[1];
       status = failed === undefined ? answer.status : 502;
-      message ??= failed;
+      if (failed?.endsWith("held the most") === true) message ??= failed;
     } catch {
       // The client left, or the connection broke.
     }

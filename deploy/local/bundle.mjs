@@ -11,7 +11,7 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /**
- * The programs and threads of each room, as modules of its build. Those in one list share files. All others are bundled separately, so a service has the
+ * The programs and threads of each room, as modules of its build. Modules in one list share files. All others are bundled separately, so a service has the
  * whole path of a request in one file, and a thread loads nothing else. The second module next to each service loads the same modules but starts nothing;
  * the images use it to compile them.
  */

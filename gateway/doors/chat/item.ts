@@ -46,7 +46,7 @@ export const isRefusal = ({ type }: OutputPart): boolean => type === "refusal";
 /** The text of a part of any kind. */
 export const visibleText = ({ text, refusal }: OutputPart): string => text ?? refusal ?? "";
 
-/** Calls for the client. Those of server tools and providers' tools are not shown. */
+/** Calls for the client. Calls of server tools and of providers' tools are not shown. */
 export const isClientCall = ({ type }: OutputItem): boolean => type === "function_call" || type === "custom_tool_call";
 
 /** The image of an item as a URL; undefined for any other item. */

@@ -42,8 +42,8 @@ export interface TestTarget {
 }
 
 /**
- * Finds the model by its slug or the provider's name, listed or not. Without a name: the cheapest with text output, which excludes models only for
- * embeddings or images. Undefined when the provider serves no such model here.
+ * Finds the model by its slug or the provider's name, listed or not. Without a name it is the cheapest with text output, which excludes models only
+ * for embeddings or images. Undefined when the provider serves no such model here.
  */
 export function findTarget({ models }: Catalog, id: string, model: string | undefined): TestTarget | undefined {
   const endpoints = models.flatMap((each) => each.endpoints).filter((each) => each.provider === id);

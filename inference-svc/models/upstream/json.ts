@@ -130,7 +130,7 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-/** JSON of the names of members with the colon. Those of the formats are few; clients may make up others. */
+/** JSON of the names of members with the colon. The formats have few names; clients may make up others. */
 const names = new Map<string, string>();
 const maxNames = 1_000;
 

@@ -128,7 +128,7 @@ export interface FaultOptions {
   readonly origin?: FaultOrigin;
   /** `service_metadata` as JSON. */
   readonly serviceMetadataJson?: Uint8Array;
-  /** Usage of a withheld answer, as JSON. Only for callers that got no usage from an event. */
+  /** Usage of a withheld answer, as JSON. Callers that got the usage from an event do not need it. */
   readonly usageJson?: Uint8Array;
   /** Overrides the table: false once work was billed, true when a retry is known to be safe. */
   readonly shouldRetry?: boolean;

@@ -1,4 +1,4 @@
-/** A few rounds of each measure: npm run policy takes more. What depends on the speed of the machine has its goal there, and a bound here. */
+/** A few rounds of each measure: npm run policy takes more. Figures that depend on the speed of the machine have their goal there, and a bound here. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { Installation } from "../../support/installation.ts";

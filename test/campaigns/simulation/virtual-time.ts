@@ -1,6 +1,6 @@
 /**
  * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in
- * seconds, and the same way each time. Only for processes without other work: sockets and files know nothing of virtual time.
+ * seconds, and the same way each time. The process may do no other work: sockets and files know nothing of virtual time.
  */
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";

@@ -192,7 +192,7 @@ limits: {status_gate_ms: 20}
     expect(await assigned.json()).toEqual({ assigned_count: 1 });
     await send("DELETE", `/keys/${hashKey(revoked)}`);
     expectEnded(await ended);
-    // Holds for requests from now on. Without a stream: the gate of a stream, 20 ms here, opens before a busy machine has finished the scan.
+    // Holds for requests from now on. The request is no stream: the gate of a stream, 20 ms here, opens before a busy machine has finished the scan.
     expect((await ask(changed, { stream: false })).status).toBe(403);
     finish();
     for (const stream of streams) expect((await stream.ended).at(-1)?.type).toBe("response.completed");

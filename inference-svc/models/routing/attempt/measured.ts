@@ -1,4 +1,4 @@
-/** Measures the speed of an endpoint while its answer passes. Only for endpoints with competitors: otherwise nothing depends on it. */
+/** Measures the speed of an endpoint while its answer passes. An endpoint without competitors is not measured: nothing depends on it. */
 import type { Scope } from "../../../turn/scope.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
 import type { Batch } from "../../../turn/turn.ts";

@@ -1,4 +1,4 @@
-/** Templates of cases: texts with {places}, each filled by chance. What a filler marks is to be found. */
+/** Templates of cases: texts with {places}, each filled by chance. Marked fillers are the expected findings. */
 import type { Random } from "../../../support/random.ts";
 
 export type Filler = (chance: Random) => string;

@@ -1,6 +1,6 @@
 /**
- * A gateway: its lanes, its choice of an inference process, the shares of its loop, its memory and its refusals are those of Sluice. What a
- * request takes of its processor is simulated.
+ * A gateway: its lanes, its choice of an inference process, the shares of its loop, its memory and its refusals are those of Sluice. The
+ * processor time of a request is simulated.
  */
 import type { IncomingMessage } from "node:http";
 import { create } from "@bufbuild/protobuf";

@@ -48,12 +48,6 @@ test("a plain question is the model, the stream and its message", () => {
 });
 
 describe("messages", () => {
-  test("empty texts, a 400 at Cohere, are left out", () => {
-    expect(messagesOf([say("user", ""), say("user", [text(""), text("a")]), say("assistant", "")])).toEqual([
-      { role: "user", content: "a" },
-    ]);
-  });
-
   test("images by URL and inline, with their detail", () => {
     const content = [
       text("What is this?"),
@@ -252,31 +246,11 @@ describe("settings", () => {
     });
   });
 
-  test("settings without a field in the format are named", () => {
-    const request: Partial<TurnRequest> = {
-      verbosity: "low",
-      imageConfigJson: "{}",
-      promptCacheKey: "k",
-      promptCacheOptionsJson: "{}",
-      maxToolCalls: 2,
-      topLogprobs: 2,
-      identityHash: "h",
-      identityField: "user",
-      include: ["message.output_text.logprobs"],
-    };
+  test("an identity and a tier are named", () => {
+    const request: Partial<TurnRequest> = { identityHash: "h", identityField: "user" };
     const { body, losses } = translateToCohere(request, { ...cohereTarget, tier: "priority" });
     expect(body).toEqual(buildCohereBody({}));
-    expect(losses.map(([path]) => path)).toEqual([
-      "top_logprobs",
-      "text.verbosity",
-      "image_config",
-      "prompt_cache_key",
-      "prompt_cache_options",
-      "max_tool_calls",
-      "user",
-      "service_tier",
-      "include.0",
-    ]);
+    expect(losses.map(([path]) => path)).toEqual(["user", "service_tier"]);
   });
 });
 

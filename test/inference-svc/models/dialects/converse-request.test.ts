@@ -41,17 +41,11 @@ const use = (toolUseId: string, input: object = {}) => ({ toolUse: { toolUseId, 
 const result = (toolUseId: string, ...content: object[]) => ({ toolResult: { toolUseId, content } });
 const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
-const messagesOf = (input: readonly InputItem[], target = claude) => buildConverseBody({ input }, target).messages;
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
-describe("the prompt and the roles", () => {
-  test("roles take turns, and blank texts are left out", () => {
-    const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", " "), say("assistant", "c")];
-    expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
-  });
-});
+describe("the prompt and the roles", () => {});
 
 describe("calls and results", () => {
   const tools = [functionTool()];
@@ -357,35 +351,6 @@ describe("settings", () => {
   test("the tier", () => {
     expect(buildConverseBody({}, { ...claude, tier: "flex" }).serviceTier).toEqual({ type: "flex" });
     expect(findConverseDropped({}, { ...claude, tier: "scale" })).toEqual(["service_tier"]);
-  });
-
-  test("settings unknown to the format are declared", () => {
-    const request = {
-      verbosity: "low",
-      imageConfigJson: "{}",
-      promptCacheKey: "k",
-      maxToolCalls: 3,
-      topLogprobs: 2,
-      frequencyPenalty: 1,
-      presencePenalty: 1,
-      truncation: "auto" as const,
-      include: ["message.output_text.logprobs"],
-      reasoning: { context: "all_turns", mode: "pro" },
-    };
-    const paths = [
-      "frequency_penalty",
-      "image_config",
-      "include.0",
-      "max_tool_calls",
-      "presence_penalty",
-      "prompt_cache_key",
-      "reasoning.context",
-      "reasoning.mode",
-      "text.verbosity",
-      "top_logprobs",
-    ];
-    expect(findConverseDropped(request).sort()).toEqual(paths);
-    expect(findConverseDropped(request, llama).sort()).toEqual(paths);
   });
 
   test("images as an answer, and a history sealed by another provider, are refused", () => {

@@ -99,11 +99,6 @@ describe("the prompt and the roles", () => {
     const body = buildMessagesBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.system, body.messages]).toEqual([[block("a")], [user(block("b"))]]);
   });
-
-  test("roles take turns, and blank texts are left out", () => {
-    const input = [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", " "), say("assistant", "c")];
-    expect(messagesOf(input)).toEqual([user(block("a"), block("b")), assistant(block("c"))]);
-  });
 });
 
 describe("calls and results", () => {
@@ -375,36 +370,6 @@ describe("settings", () => {
     expect(buildMessagesBody({ serviceTier: "default" }, vendor).service_tier).toBe("standard_only");
     expect(buildMessagesBody({ serviceTier: "auto" }, vendor)).not.toHaveProperty("service_tier");
     expect(buildMessagesBody({ serviceTier: "default" })).not.toHaveProperty("service_tier");
-  });
-
-  test("settings unknown to the format are declared", () => {
-    expect(
-      findMessagesDropped({
-        verbosity: "low",
-        imageConfigJson: "{}",
-        promptCacheKey: "k",
-        promptCacheOptionsJson: '{"mode":"explicit","ttl":"30m"}',
-        maxToolCalls: 3,
-        topLogprobs: 2,
-        frequencyPenalty: 1,
-        presencePenalty: 1,
-        truncation: "auto",
-        include: ["message.output_text.logprobs"],
-        reasoning: { context: "all_turns", mode: "pro" },
-      }).sort(),
-    ).toEqual([
-      "frequency_penalty",
-      "image_config",
-      "include.0",
-      "max_tool_calls",
-      "presence_penalty",
-      "prompt_cache_key",
-      "prompt_cache_options.ttl",
-      "reasoning.context",
-      "reasoning.mode",
-      "text.verbosity",
-      "top_logprobs",
-    ]);
   });
 
   test("images as an answer, and a history sealed by another provider, are refused", () => {

@@ -23,7 +23,7 @@ interface WrittenRequest {
   readonly text: string;
   readonly body: Fields;
   /** Fields that are not sent, with the reasons. */
-  readonly losses: readonly unknown[];
+  readonly losses: readonly (readonly [path: string, reason: string])[];
 }
 
 interface RequestFormat {
@@ -201,6 +201,8 @@ const image = { type: "input_image", image_url: "data:image/png;base64,AA" };
 
 interface Conversation extends Partial<TurnRequest> {
   readonly lines: readonly string[];
+  /** A format whose servers take them as they are. */
+  readonly not?: string;
   /** A field that is not sent as it is. */
   readonly lost?: string;
 }
@@ -215,6 +217,11 @@ const conversations: Readonly<Record<string, Conversation>> = {
   "several messages of one role": {
     input: [say("user", "a"), say("user", [text("b"), text("c")]), say("assistant", "d")],
     lines: ["user: a", "user: b", "user: c", "assistant: d"],
+  },
+  "empty texts": {
+    input: [say("user", "a"), say("user", [text(""), text("b")]), say("assistant", ""), say("assistant", "c")],
+    lines: ["user: a", "user: b", "assistant: c"],
+    not: "chat",
   },
   "a message of an agent": {
     input: [{ type: "agent_message", author: "a", recipient: "b", content: [text("Hi")] }],
@@ -294,12 +301,44 @@ const choices: readonly (readonly [TurnRequest["toolChoice"], string, number])[]
   [{ type: "allowed_tools", mode: "required", tools: [now] }, "required", 1],
 ];
 
+const settings: Partial<TurnRequest> = {
+  verbosity: "low",
+  imageConfigJson: "{}",
+  promptCacheKey: "k",
+  promptCacheOptionsJson: '{"mode":"explicit","ttl":"30m"}',
+  maxToolCalls: 3,
+  topLogprobs: 2,
+  frequencyPenalty: 1,
+  presencePenalty: 0,
+  truncation: "auto",
+  include: ["message.output_text.logprobs"],
+  reasoning: { context: "all_turns", mode: "pro" },
+};
+const everywhere = ["image_config", "prompt_cache_key", "reasoning.context", "reasoning.mode", "text.verbosity"];
+const penalties = ["frequency_penalty", "presence_penalty"];
+const blocks = [...penalties, "include.0", "max_tool_calls", "prompt_cache_options.ttl", "top_logprobs"];
+
+/** Settings without a field in the format. */
+const unsent: Readonly<Record<string, readonly string[]>> = {
+  chat: ["prompt_cache_options"],
+  cohere: ["include.0", "max_tool_calls", "prompt_cache_options", "top_logprobs"],
+  messages: blocks,
+  converse: blocks,
+  gemini: [...penalties, "max_tool_calls", "prompt_cache_options", "top_logprobs"],
+};
+
 describe.each(formats)("$name", (format) => {
   test.each(Object.entries(conversations))("a conversation keeps its order and roles: %s", (_, row) => {
-    const { lines, lost, ...request } = row;
+    const { lines, lost, not, ...request } = row;
+    if (not === format.name) return;
     const { body, losses } = format.write(request);
     expect(format.lines(body)).toEqual(lines);
     if (lost !== undefined) expect(losses).toContainEqual([lost, expect.stringMatching(/^sent as the user's/)]);
+  });
+
+  test("settings without a field in the format are named", () => {
+    const paths = format.write(settings).losses.map(([path]) => path);
+    expect(paths.toSorted()).toEqual([...everywhere, ...(unsent[format.name] ?? [])].toSorted());
   });
 
   test("the arguments of a call and the schema of a tool are sent byte for byte", () => {

@@ -45,8 +45,6 @@ const assistant = (...content: object[]) => ({ role: "assistant", content });
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
-describe("the prompt and the roles", () => {});
-
 describe("calls and results", () => {
   const tools = [functionTool()];
 

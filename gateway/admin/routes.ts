@@ -6,7 +6,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type Koa from "koa";
-import { type NamesDetectors, checkDetectors } from "./guardrails/detectors.ts";
+import { type WithDetectorNames, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";
 import type { Edge, EdgeContext, HandlerParts, OperationCall } from "../edge/http/context.ts";
 import { writeJson, writeNothing } from "../edge/http/errors.ts";
@@ -14,7 +14,7 @@ import { type Route, buildOperationRoutes } from "./operation.ts";
 import { countReadRequest } from "../edge/limits/admission.ts";
 import { catalogueHandlers } from "./catalogue/handlers.ts";
 
-const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, NamesDetectors>): void =>
+const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, WithDetectorNames>): void =>
   checkDetectors(body, parts.detectors);
 
 const routes = buildOperationRoutes(

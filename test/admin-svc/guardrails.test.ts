@@ -265,10 +265,10 @@ describe("the largest patterns", () => {
 
   test("are compiled outside the serving thread, and answered in order", async () => {
     const done: [string, boolean[]][] = [];
-    const ask = async (name: string, patterns: readonly string[]) =>
+    const sendRequest = async (name: string, patterns: readonly string[]) =>
       done.push([name, (await findPatternErrors(patterns)).map((complaint) => complaint === null)]);
     const many = Array.from({ length: 40 }, (_, index) => large(index));
-    const asked = [ask("first", [...many, "(x"]), ask("second", ["y"])];
+    const asked = [sendRequest("first", [...many, "(x"]), sendRequest("second", ["y"])];
     let turns = 0;
     for (; done.length < 2; turns++) await nextTurn();
     await Promise.all(asked);

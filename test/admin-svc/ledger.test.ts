@@ -396,8 +396,8 @@ test("3,000 concurrent calls on a budget with room for one: the others are refus
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
   const client = dial(`127.0.0.1:${installation.port}`);
   let questions = 0;
-  const ask = client.makeUnaryRequest.bind(client) as (...args: unknown[]) => unknown;
-  Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, ask(...args)) });
+  const sendRequest = client.makeUnaryRequest.bind(client) as (...args: unknown[]) => unknown;
+  Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, sendRequest(...args)) });
   const budgets = openBudgets(client);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   /** An overloaded machine refuses late decisions with a retryable error. */

@@ -58,14 +58,14 @@ test("without admin-svc a known key keeps its guardrail for 300 s, an unknown on
   await access.watch();
   await access.resolve(known);
   await proxy.stop();
-  const ask = async (keyHash: string) => access.resolve(keyHash);
+  const sendRequest = async (keyHash: string) => access.resolve(keyHash);
   for (const seconds of [0, 10, 100, 290]) {
     later(seconds);
-    expect((await ask(known)).caller?.guardrail?.id).toBe(guardrail);
-    await expect(ask(unknown)).rejects.toMatchObject(unavailable);
+    expect((await sendRequest(known)).caller?.guardrail?.id).toBe(guardrail);
+    await expect(sendRequest(unknown)).rejects.toMatchObject(unavailable);
   }
   later(301);
-  await expect(ask(known)).rejects.toMatchObject(unavailable);
+  await expect(sendRequest(known)).rejects.toMatchObject(unavailable);
   access.stop();
 });
 

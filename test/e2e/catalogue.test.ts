@@ -326,14 +326,14 @@ models:
     });
     expect(before.data[2]).toMatchObject({ name: "idle", tiers: [], models: 0, data_policy: { training: null } });
 
-    const ask = (only: string) =>
+    const sendRequest = (only: string) =>
       fetch(`${installation.baseUrl}/responses`, {
         method: "POST",
         headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "acme/large", input: "Hi", stream: true, provider: { order: [only, "acme"] } }),
       }).then((answer) => answer.text());
     // Five failures in a row make an outage.
-    for (let times = 0; times < 5; times++) await ask("bolt");
+    for (let times = 0; times < 5; times++) await sendRequest("bolt");
     const after = await read<Providers>("/providers", "ProviderList");
     expect(after.data.map(({ slug, status }) => [slug, status])).toEqual([
       ["acme", "operational"],

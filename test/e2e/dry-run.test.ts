@@ -283,9 +283,9 @@ describe("a dry run over gRPC", () => {
 });
 
 test("a dry run leaves no record: the only record is the following turn's", async () => {
-  const ask = { model: "sluice/echo", input: "Hi", session_id: "recorded" };
-  await receiptOf(await dryRun(ask));
-  const turn = await post("/responses", ask);
+  const sendRequest = { model: "sluice/echo", input: "Hi", session_id: "recorded" };
+  await receiptOf(await dryRun(sendRequest));
+  const turn = await post("/responses", sendRequest);
   expect(turn.status).toBe(200);
   const database = new pg.Client({ connectionString: installation.databaseUrl });
   await database.connect();

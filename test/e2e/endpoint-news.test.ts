@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 /** Retries while the process is overloaded; an overloaded process calls no provider. */
-async function ask(process: 0 | 1, model: string): Promise<void> {
+async function sendRequest(process: 0 | 1, model: string): Promise<void> {
   for (;;) {
     try {
       return await runTurn(clients[process], installation.apiKey, turnRequest(model, "Hello", { stream: true })).over;
@@ -81,7 +81,7 @@ async function ejectAtFirst(provider: string, before: () => void = () => {}): Pr
   for (const n of tries) {
     const model = `acme/${provider}-${n}`;
     before();
-    for (let turn = 0; turn < failuresInRow; turn++) await ask(0, model);
+    for (let turn = 0; turn < failuresInRow; turn++) await sendRequest(0, model);
     expect(await stateOf(0, model)).toBe(2);
     const isHeard = eventually(async () => (await stateOf(1, model)) === 1, hearLimitMs);
     if (
@@ -98,7 +98,7 @@ async function ejectAtFirst(provider: string, before: () => void = () => {}): Pr
 test("another process tries an ejected endpoint once, and ejects it with the first failure", async () => {
   const model = await ejectAtFirst("failing");
   const before = failing.requests.length;
-  for (let n = 0; n < 4; n++) await ask(1, model);
+  for (let n = 0; n < 4; n++) await sendRequest(1, model);
   expect(failing.requests.length).toBe(before + 1);
   expect([await stateOf(1, model), await told(1)]).toEqual([2, 1]);
 });
@@ -109,7 +109,7 @@ test("a process still served by the endpoint keeps it, and does not report it", 
     moody.script([...Array.from({ length: failuresInRow }, () => broken), chatStream("moody")]);
   });
   const before = moody.requests.length;
-  for (let n = 0; n < 4; n++) await ask(1, model);
+  for (let n = 0; n < 4; n++) await sendRequest(1, model);
   expect(moody.requests.length).toBe(before + 4);
   expect([await stateOf(1, model), await told(1), await stateOf(0, model)]).toEqual([0, toldBefore, 2]);
 });

@@ -37,7 +37,7 @@ interface Asking {
   readonly signal?: AbortSignal;
 }
 
-const ask = (body: object, { idempotencyKey = randomUUID(), key = installation.apiKey, signal }: Asking = {}) =>
+const sendRequest = (body: object, { idempotencyKey = randomUUID(), key = installation.apiKey, signal }: Asking = {}) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
@@ -118,7 +118,7 @@ describe("hundreds at once", () => {
       const asked: Promise<Response>[] = [];
       // Batches of a hundred, because the system queues only some hundreds of unaccepted connections.
       while (asked.length < 300) {
-        for (let n = 0; n < 100; n++) asked.push(ask({ stream }, { idempotencyKey, key }));
+        for (let n = 0; n < 100; n++) asked.push(sendRequest({ stream }, { idempotencyKey, key }));
         await eventually(() => upstream.requests.length > before);
         await taken();
       }
@@ -149,10 +149,10 @@ describe("a later request", () => {
   test("gets everything from the beginning", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
-    const first = await ask({ stream: true }, { idempotencyKey });
+    const first = await sendRequest({ stream: true }, { idempotencyKey });
     const reader = first.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     await readUntil(reader, "One ");
-    const second = await ask({ stream: true }, { idempotencyKey });
+    const second = await sendRequest({ stream: true }, { idempotencyKey });
     goOn();
     const stream = parseSse(await second.text());
     await readUntil(reader, "[DONE]");
@@ -165,7 +165,7 @@ describe("a later request", () => {
   test("starts a new turn after the end: nothing is kept of an ended turn", async () => {
     const before = upstream.requests.length;
     const idempotencyKey = randomUUID();
-    const [one, two] = [await ask({}, { idempotencyKey }), await ask({}, { idempotencyKey })];
+    const [one, two] = [await sendRequest({}, { idempotencyKey }), await sendRequest({}, { idempotencyKey })];
     expect([one.status, two.status, upstream.requests.length - before]).toEqual([200, 200, 2]);
     expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
   });
@@ -173,11 +173,11 @@ describe("a later request", () => {
   test("with another body gets 422, with another API key or without an Idempotency-Key a separate turn", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
-    const first = await ask({ stream: true }, { idempotencyKey });
+    const first = await sendRequest({ stream: true }, { idempotencyKey });
     const reader = first.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     await readUntil(reader, "One ");
     for (const body of [{ stream: true, input: "Ho" }, { stream: false }]) {
-      const other = await ask(body, { idempotencyKey });
+      const other = await sendRequest(body, { idempotencyKey });
       const refusal = (await other.json()) as { error: { message: string } };
       expect([other.status, other.headers.get("x-should-retry")]).toEqual([422, "false"]);
       expect(refusal.error.message).toBe("idempotency-key: another request is running under this key");
@@ -185,7 +185,7 @@ describe("a later request", () => {
     }
     const before = upstream.requests.length;
     const { key } = await newKey();
-    const independent = await ask({ stream: true }, { idempotencyKey, key });
+    const independent = await sendRequest({ stream: true }, { idempotencyKey, key });
     expect(await independent.text()).toContain("again");
     expect(upstream.requests.length - before).toBe(1);
     goOn();
@@ -195,15 +195,15 @@ describe("a later request", () => {
   test("does not join a turn from before a guardrail was assigned to its key", async () => {
     const goOn = paused();
     const [{ key, hash }, idempotencyKey] = [await newKey(), randomUUID()];
-    const first = await ask({ stream: true }, { idempotencyKey, key });
+    const first = await sendRequest({ stream: true }, { idempotencyKey, key });
     const reader = first.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     await readUntil(reader, "One ");
     await manage("PATCH", `/keys/${hash}`, { name: "called otherwise" });
-    const joined = await ask({ stream: true }, { idempotencyKey, key });
+    const joined = await sendRequest({ stream: true }, { idempotencyKey, key });
     const filters = [{ pattern: "two", action: "block" }];
     const { id } = (await manage("POST", "/guardrails", { name: "words", content_filters: filters })).data;
     await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hash] });
-    const refused = await ask({ stream: true }, { idempotencyKey, key });
+    const refused = await sendRequest({ stream: true }, { idempotencyKey, key });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
     goOn();
     await readUntil(reader, "two");
@@ -218,13 +218,15 @@ describe("a later request", () => {
     });
     upstream.script([{ status: 400, chunks: [{ json: { error: { message: "no" } }, after }] }]);
     const before = upstream.requests.length;
-    const asked = [1, 2, 3, 4].map(() => ask({}, { idempotencyKey }));
+    const asked = [1, 2, 3, 4].map(() => sendRequest({}, { idempotencyKey }));
     await taken();
     refuse();
     const answers = await Promise.all(asked);
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
     expect(upstream.requests.length - before).toBe(1);
-    const malformed = await Promise.all([1, 2].map(() => ask({ temperature: 9 }, { idempotencyKey: randomUUID() })));
+    const malformed = await Promise.all(
+      [1, 2].map(() => sendRequest({ temperature: 9 }, { idempotencyKey: randomUUID() })),
+    );
     expect(malformed.map(({ status }) => status)).toEqual([400, 400]);
   });
 });
@@ -236,7 +238,7 @@ describe("a leaving client", () => {
     const leaving = [new AbortController(), new AbortController()] as const;
     const readers = [];
     for (const { signal } of leaving) {
-      const answer = await ask({ stream: true }, { idempotencyKey, signal });
+      const answer = await sendRequest({ stream: true }, { idempotencyKey, signal });
       const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
       await readUntil(reader, "One ");
       readers.push(reader);
@@ -247,7 +249,7 @@ describe("a leaving client", () => {
     await readers[0]?.closed.catch(() => {});
     // A third caller still finds the turn.
     const third = new AbortController();
-    const joined = await ask({ stream: true }, { idempotencyKey, signal: third.signal });
+    const joined = await sendRequest({ stream: true }, { idempotencyKey, signal: third.signal });
     await readUntil(joined.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>, "One ");
     expect(closed).toBe(false);
     leaving[1].abort();
@@ -273,7 +275,7 @@ describe("a leaving client", () => {
     const socket = connect(installation.ports.gateway, "127.0.0.1");
     await new Promise((resolve) => socket.write(Buffer.from(head).subarray(0, head.length - 5), resolve));
     await eventually(async () => (await figure("sluice_open_turns")) === 1);
-    const second = ask({}, { idempotencyKey });
+    const second = sendRequest({}, { idempotencyKey });
     // The second request waits for the first.
     expect(await Promise.race([second, taken()])).toBeUndefined();
     socket.destroy();
@@ -283,7 +285,7 @@ describe("a leaving client", () => {
       "1",
       "true",
     ]);
-    expect((await ask({}, { idempotencyKey })).status).toBe(200);
+    expect((await sendRequest({}, { idempotencyKey })).status).toBe(200);
   });
 });
 
@@ -310,8 +312,8 @@ test("a client not reading slows down no other, holds little memory, and is cut"
   const finish = long();
   const before = upstream.requests.length;
   const idempotencyKey = randomUUID();
-  const slow = await ask({ stream: true }, { idempotencyKey });
-  const quick = await ask({ stream: true }, { idempotencyKey });
+  const slow = await sendRequest({ stream: true }, { idempotencyKey });
+  const quick = await sendRequest({ stream: true }, { idempotencyKey });
   const reader = quick.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   let [read, largest] = [0, 0];
   const looking = (async () => {
@@ -337,7 +339,10 @@ test("the provider pauses while all clients pause, until a client reads on", asy
   const finish = long(words);
   const idempotencyKey = randomUUID();
   const already = upstream.bytesWritten;
-  const both = [await ask({ stream: true }, { idempotencyKey }), await ask({ stream: true }, { idempotencyKey })];
+  const both = [
+    await sendRequest({ stream: true }, { idempotencyKey }),
+    await sendRequest({ stream: true }, { idempotencyKey }),
+  ];
   const written = await waitUntilStable(() => upstream.bytesWritten - already);
   expect(written).toBeLessThan(words * 65_536);
   finish();
@@ -349,12 +354,12 @@ test("the provider pauses while all clients pause, until a client reads on", asy
 });
 
 describe("the header", () => {
-  const status = async (idempotencyKey: string) => (await ask({}, { idempotencyKey })).status;
+  const status = async (idempotencyKey: string) => (await sendRequest({}, { idempotencyKey })).status;
 
   test("has 1 to 255 visible characters", async () => {
     expect(await status("k".repeat(255))).toBe(200);
     for (const wrong of ["k".repeat(256), "", "a b", "\u00e9"]) {
-      const refused = await ask({}, { idempotencyKey: wrong });
+      const refused = await sendRequest({}, { idempotencyKey: wrong });
       expect(refused.status).toBe(400);
       expect(((await refused.json()) as { error: { message: string } }).error.message).toContain("idempotency-key");
     }
@@ -379,13 +384,13 @@ test("a joining request counts as a request, and opens no turn", async () => {
   const { key } = await newKey({ requests_per_minute: 3, concurrent_requests: 1 });
   const goOn = paused();
   const idempotencyKey = randomUUID();
-  const first = await ask({ stream: true }, { idempotencyKey, key });
-  const second = await ask({ stream: true }, { idempotencyKey, key });
+  const first = await sendRequest({ stream: true }, { idempotencyKey, key });
+  const second = await sendRequest({ stream: true }, { idempotencyKey, key });
   expect([first, second].map(({ headers }) => headers.get("x-ratelimit-remaining-requests"))).toEqual(["2", "1"]);
-  const alone = await ask({ stream: true }, { key });
+  const alone = await sendRequest({ stream: true }, { key });
   expect([alone.status, alone.headers.get("x-ratelimit-remaining-requests")]).toEqual([429, "1"]);
   goOn();
   await Promise.all([first.text(), second.text()]);
-  await (await ask({ stream: true }, { key })).text();
-  expect((await ask({ stream: true }, { idempotencyKey, key })).status).toBe(429);
+  await (await sendRequest({ stream: true }, { key })).text();
+  expect((await sendRequest({ stream: true }, { idempotencyKey, key })).status).toBe(429);
 });

@@ -71,7 +71,7 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     });
 
   /** Requests a whole answer, or a stream with the whole answer in its last event. */
-  async function ask(isStream: boolean, body: object): Promise<Answer> {
+  async function sendRequest(isStream: boolean, body: object): Promise<Answer> {
     const response = await post("/responses", { temperature: 0, ...body, stream: isStream });
     const text = await response.text();
     expect([response.status, response.ok ? "" : text]).toEqual([200, ""]);
@@ -89,7 +89,7 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     const model = `own/${dialect}`;
 
     test("text has the server's words and usage, and ends at the limit of tokens", async () => {
-      const answer = await ask(isStream, { model, input: "Hello", max_output_tokens: 8 });
+      const answer = await sendRequest(isStream, { model, input: "Hello", max_output_tokens: 8 });
       expect(textOf(answer).trim()).toBe("Hi! Hi!");
       // The server's own Responses door says "completed" at the limit, too.
       expect(answer.status).toBe(dialect === "responses" ? "completed" : "incomplete");
@@ -99,26 +99,26 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
 
     test("a tool is called with arguments of its schema, and the next turn takes the result", async () => {
       const tools = { tools: [weather], tool_choice: "required", parallel_tool_calls: false };
-      const first = await ask(isStream, { model, input: "Weather?", max_output_tokens: 400, ...tools });
+      const first = await sendRequest(isStream, { model, input: "Weather?", max_output_tokens: 400, ...tools });
       const calls = first.output.filter(({ type }) => type === "function_call");
       expect(calls[0]).toMatchObject({ name: "weather" });
       expect(["Oslo", "Rome"]).toContain(JSON.parse(calls[0]?.arguments ?? "").town);
       const results = calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "Clear." }));
       const input = [{ role: "user", content: "Weather?" }, ...calls, ...results];
-      const second = await ask(isStream, { model, input, max_output_tokens: 4 });
+      const second = await sendRequest(isStream, { model, input, max_output_tokens: 4 });
       expect(textOf(second)).toContain("Hi!");
     });
   });
 
   test.each([false, true])("chat: an answer keeps to its schema (stream %s)", async (isStream) => {
     const format = { type: "json_schema", name: "place", strict: true, schema: town };
-    const answer = await ask(isStream, { model: "own/chat", input: "Where?", text: { format } });
+    const answer = await sendRequest(isStream, { model: "own/chat", input: "Where?", text: { format } });
     expect(["Oslo", "Rome"]).toContain(JSON.parse(textOf(answer)).town);
   });
 
   test.each([false, true])("log probabilities come for each token (stream %s)", async (isStream) => {
     const include = ["message.output_text.logprobs"];
-    const answer = await ask(isStream, { model: "own/chat", input: "Hello", max_output_tokens: 4, include });
+    const answer = await sendRequest(isStream, { model: "own/chat", input: "Hello", max_output_tokens: 4, include });
     expect(answer.output.flatMap(({ content = [] }) => content.flatMap(({ logprobs = [] }) => logprobs))).toHaveLength(
       4,
     );

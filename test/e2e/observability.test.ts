@@ -55,14 +55,14 @@ beforeAll(async () => {
   installation = await startInstallation({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
   });
-  const ask = (key: string, stream: boolean) =>
+  const sendRequest = (key: string, stream: boolean) =>
     fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "sluice/echo", input: "Hi", stream }),
     });
   for (const stream of [false, true])
-    expect(await (await ask(installation.apiKey, stream)).text()).toContain("completed");
+    expect(await (await sendRequest(installation.apiKey, stream)).text()).toContain("completed");
   const headers = { authorization: `Bearer ${installation.managementKey}` };
   expect((await fetch(`${installation.baseUrl}/keys`, { headers })).status).toBe(200);
   await eventually(async () =>

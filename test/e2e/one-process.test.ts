@@ -150,12 +150,12 @@ async function rowsOf(table: "turns" | "usage_records", ids: readonly string[]):
 test("a killed process loses no turn with a delivered end, and doubles none", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
   const ids: string[] = [];
-  const ask = async () => {
+  const sendRequest = async () => {
     const response = await post(together, {});
     await response.text();
     if (response.status === 200) ids.push(response.headers.get("x-generation-id") as string);
   };
-  await Promise.all(Array.from({ length: 20 }, ask));
+  await Promise.all(Array.from({ length: 20 }, sendRequest));
   process.kill(together.pids()["gateway"] as number, "SIGKILL");
   expect(ids).toHaveLength(20);
   await untilReady();

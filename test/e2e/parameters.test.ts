@@ -96,12 +96,12 @@ describe.each([
   ["one process", () => together],
   ["two processes", () => apart],
 ] as const)("a request in %s", (_, installation) => {
-  describe.each(Object.entries(doors))("%s", (door, ask) => {
+  describe.each(Object.entries(doors))("%s", (door, sendRequest) => {
     test.each(parameterList.filter(({ messages: field }) => door !== "/messages" || field))(
       "$name reaches a server with support for it",
       async (row) => {
         for (const isRich of [false, true]) {
-          const { path, body } = ask(row, "own/model", {}, isRich);
+          const { path, body } = sendRequest(row, "own/model", {}, isRich);
           expect((await post(installation(), path, body)).sent).toMatchObject({
             [wireName(row)]: parameterValues[row.name],
           });
@@ -110,14 +110,14 @@ describe.each([
     );
 
     test("fields on the provider's pass list are sent as written, without a warning", async () => {
-      const { path, body } = ask(parameterList[0] as Parameter, "own/model", passed, false);
+      const { path, body } = sendRequest(parameterList[0] as Parameter, "own/model", passed, false);
       const outcome = await post(installation(), path, body);
       expect(outcome.sent).toMatchObject(passed);
       expect([outcome.warning, outcome.params.unknown_fields]).toEqual([null, undefined]);
     });
 
     test("fields on no pass list are left out, with a warning and an entry in the receipt", async () => {
-      const { path, body } = ask(parameterList[0] as Parameter, "vendor/model", passed, false);
+      const { path, body } = sendRequest(parameterList[0] as Parameter, "vendor/model", passed, false);
       const outcome = await post(installation(), path, body);
       for (const name of Object.keys(passed)) {
         expect(outcome.sent).not.toHaveProperty(name);
@@ -128,7 +128,12 @@ describe.each([
 
     test("a field written by Sluice is not replaced", async () => {
       const foreign = door === "/responses" ? { messages: [] } : {};
-      const { path, body } = ask(parameterList[0] as Parameter, "own/model", { ...foreign, model: "own/model" }, false);
+      const { path, body } = sendRequest(
+        parameterList[0] as Parameter,
+        "own/model",
+        { ...foreign, model: "own/model" },
+        false,
+      );
       expect((await post(installation(), path, body)).sent).toMatchObject({ model: "m", messages });
     });
   });

@@ -252,19 +252,21 @@ describe("failed", () => {
 });
 
 describe("a receipt over gRPC", () => {
-  const ask = { serviceMetadata: true, stream: true, provider: preferencesOf(named) };
+  const sendRequest = { serviceMetadata: true, stream: true, provider: preferencesOf(named) };
   const json = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
 
   test("is in the end of a turn, and in the fault of a failed turn", async () => {
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
     try {
       acme.script([failing(503)]);
-      const turn = runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", ask));
+      const turn = runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", sendRequest));
       await turn.over;
       const end = turn.batches.flat().at(-1)?.event;
       expect(end?.case === "end" && json(end.value.serviceMetadataJson)).toEqual(served);
       for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
-      const { fault } = await faultOf(runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", ask)));
+      const { fault } = await faultOf(
+        runTurn(client, installation.apiKey, turnRequest("acme/large", "Hi", sendRequest)),
+      );
       expect([fault.status, json(fault.serviceMetadataJson)]).toMatchObject([
         408,
         {

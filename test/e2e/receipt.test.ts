@@ -72,8 +72,8 @@ test("12: the sent body comes before everything else", async () => {
 });
 
 test("each tried provider has a body, before the response is created", async () => {
-  const ask = { ...(sampleJson("12-debug-stream.request.json") as object), temperature: 1, top_p: 0.5 };
-  const answer = parseSse(await (await post(ask)).text());
+  const sendRequest = { ...(sampleJson("12-debug-stream.request.json") as object), temperature: 1, top_p: 0.5 };
+  const answer = parseSse(await (await post(sendRequest)).text());
   expect(answer.events.slice(0, 3)).toMatchObject([
     { type: "response.debug", sequence_number: 0, debug: bodyOf(acme) },
     { type: "response.debug", sequence_number: 1, debug: bodyOf(borealis) },
@@ -110,7 +110,7 @@ test("14: the receipt of an answer by the second provider", async () => {
 });
 
 test("the receipt names fields not sent to the answering provider", async () => {
-  const ask = {
+  const sendRequest = {
     model: "acme/large-2",
     input: "Hi",
     stream: true,
@@ -118,7 +118,7 @@ test("the receipt names fields not sent to the answering provider", async () => 
     top_p: 0.5,
     text: { verbosity: "low" },
   };
-  const answer = parseSse(await (await post(ask, { "x-service-metadata": "enabled" })).text());
+  const answer = parseSse(await (await post(sendRequest, { "x-service-metadata": "enabled" })).text());
   expect(answer.events.at(-1)).toMatchObject({
     response: {
       service_metadata: {

@@ -138,7 +138,7 @@ test("an alias of a workspace is only for its keys", async () => {
   const { key } = JSON.parse(made.stdout) as { key: string };
   const theirs = { authorization: `Bearer ${key}` };
   for (const path of ["/responses", "/responses/dry-run"]) {
-    const ask = (headers: Record<string, string>) =>
+    const sendRequest = (headers: Record<string, string>) =>
       fetch(`${installation.baseUrl}${path}`, {
         method: "POST",
         headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json", ...headers },
@@ -146,8 +146,8 @@ test("an alias of a workspace is only for its keys", async () => {
       });
     acme.script([chatAnswer({ role: "assistant", content: "acme" })]);
     borealis.script([chatAnswer({ role: "assistant", content: "borealis" })]);
-    expect((await ask({})).status).toBe(200);
-    const refused = await ask(theirs);
+    expect((await sendRequest({})).status).toBe(200);
+    const refused = await sendRequest(theirs);
     expect([refused.status, await refused.text()]).toEqual([
       404,
       expect.stringContaining("ours-best is not in the catalogue"),

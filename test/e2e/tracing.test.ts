@@ -45,7 +45,7 @@ models:
   const made = await installation.admin("keys", "create", "--name", "traced", "--limit", "10", "--json");
   key = (JSON.parse(made.stdout) as { key: string }).key;
   // From now on the key is known.
-  await (await ask({}, { model: "no/such" })).text();
+  await (await sendRequest({}, { model: "no/such" })).text();
 });
 afterAll(async () => {
   await installation?.stop();
@@ -64,7 +64,7 @@ const newTrace = () => {
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-01` };
 };
 
-const ask = (headers: Record<string, string>, body: object, signal?: AbortSignal) =>
+const sendRequest = (headers: Record<string, string>, body: object, signal?: AbortSignal) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
@@ -113,7 +113,7 @@ describe("a request", () => {
   test.each([false, true])("is one trace, over two calls, stream: %s", async (stream) => {
     if (stream) second.script([chatStream("Hel", "lo")]);
     const trace = newTrace();
-    const response = await ask({ traceparent: trace.traceparent, tracestate: "vendor=1,other=2" }, { stream });
+    const response = await sendRequest({ traceparent: trace.traceparent, tracestate: "vendor=1,other=2" }, { stream });
     expect(response.status).toBe(200);
     await response.text();
     const spans = await traced(trace, request(...overTwo));
@@ -160,7 +160,7 @@ describe("a request", () => {
   test.each([false, true])("has its failure in the failing spans, stream: %s", async (stream) => {
     second.script([{ status: 500, chunks: [{ json: { error: { message: "broken" } } }] }]);
     const trace = newTrace();
-    const response = await ask({ traceparent: trace.traceparent }, { stream });
+    const response = await sendRequest({ traceparent: trace.traceparent }, { stream });
     expect(response.status).toBe(502);
     const spans = await traced(trace, request(...overTwo));
     expect(
@@ -178,7 +178,7 @@ describe("a request", () => {
   test("broken off after its first words fails in the turn and in its call", async () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], cut: true }]);
     const trace = newTrace();
-    const response = await ask({ traceparent: trace.traceparent }, { stream: true });
+    const response = await sendRequest({ traceparent: trace.traceparent }, { stream: true });
     expect(await response.text()).toContain("response.failed");
     const spans = await traced(trace, request(...overTwo));
     expect(named(spans, "POST /api/v1/responses")).toMatchObject({
@@ -193,7 +193,7 @@ describe("a request", () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
     const trace = newTrace();
     const abort = new AbortController();
-    const response = await ask({ traceparent: trace.traceparent }, { stream: true }, abort.signal);
+    const response = await sendRequest({ traceparent: trace.traceparent }, { stream: true }, abort.signal);
     await response.body?.getReader().read();
     abort.abort();
     const spans = await traced(trace, request(...overTwo));
@@ -207,7 +207,7 @@ describe("a request", () => {
 
   test("refused for an unknown model is no failure either", async () => {
     const trace = newTrace();
-    expect((await ask({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(404);
+    expect((await sendRequest({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(404);
     const spans = await traced(trace, request());
     expect(spans.some(({ failed }) => failed)).toBe(false);
     expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "not_found" });
@@ -215,7 +215,7 @@ describe("a request", () => {
 
   test("refused without a valid key ends at the edge", async () => {
     const trace = newTrace();
-    await ask({ traceparent: trace.traceparent, authorization: "Bearer wrong" }, {});
+    await sendRequest({ traceparent: trace.traceparent, authorization: "Bearer wrong" }, {});
     const spans = await traced(trace, ["gateway: POST unknown"]);
     expect(spans[0]?.attributes).toMatchObject({ "http.response.status_code": 401 });
   });
@@ -228,7 +228,7 @@ describe("a request", () => {
     await installation.admin("guardrails", "assign", id, hash);
     const trace = newTrace();
     const headers = { traceparent: trace.traceparent, authorization: `Bearer ${guardedKey}` };
-    expect((await ask(headers, { input: "hush-12345" })).status).toBe(403);
+    expect((await sendRequest(headers, { input: "hush-12345" })).status).toBe(403);
     await eventually(() => collector.spans.some(({ traceId, name }) => traceId === trace.traceId && name === "turn"));
     const turn = named(await collector.trace(trace.traceId, 1), "turn");
     expect(turn.events).toEqual([
@@ -255,7 +255,7 @@ describe("a request", () => {
 
   test("is found again in the log", async () => {
     const trace = newTrace();
-    await (await ask({ traceparent: trace.traceparent }, {})).text();
+    await (await sendRequest({ traceparent: trace.traceparent }, {})).text();
     for (const service of ["gateway", "inference-svc"]) {
       await installation.logged(service, `"trace_id":"${trace.traceId}"`);
     }
@@ -315,7 +315,7 @@ describe("the headers", () => {
     ["a version that is none", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
     ["8 kB", `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-${"a".repeat(8_000)}`],
   ])("begin a new trace when they are %s", async (_, traceparent) => {
-    const response = await ask({ traceparent, baggage: "user=alice" }, {});
+    const response = await sendRequest({ traceparent, baggage: "user=alice" }, {});
     expect(response.status).toBe(200);
     const edge = await traceOf(response);
     expect(edge.parentSpanId).toBe("");
@@ -324,7 +324,7 @@ describe("the headers", () => {
   });
 
   test("are not sent to providers", async () => {
-    await ask({ traceparent: newTrace().traceparent, tracestate: "a=1", baggage: "b=2" }, {});
+    await sendRequest({ traceparent: newTrace().traceparent, tracestate: "a=1", baggage: "b=2" }, {});
     const sent = [...first.requests, ...second.requests].flatMap(({ headers }) => Object.keys(headers));
     expect(sent.filter((name) => /trace|baggage|b3/.test(name))).toEqual([]);
   });
@@ -335,7 +335,7 @@ describe("the headers", () => {
     second.script([busy, chatAnswer({ role: "assistant", content: "Hello" })]);
     const before = second.requests.length;
     const body = { model: "own/model", provider: {} };
-    await (await ask({ traceparent: trace.traceparent, tracestate: "a=1", baggage: "b=2" }, body)).text();
+    await (await sendRequest({ traceparent: trace.traceparent, tracestate: "a=1", baggage: "b=2" }, body)).text();
     const spans = await traced(trace, request(reservation, call("own-model"), reservation, call("own-model")));
     const calls = spans.filter(({ name }) => name === "chat own-model").toSorted((a, b) => a.startMs - b.startMs);
     expect(second.requests.slice(before).map(({ headers }) => [headers["traceparent"], headers["tracestate"]])).toEqual(
@@ -347,7 +347,7 @@ describe("the headers", () => {
 
   test("are sent through a package as well", async () => {
     const trace = newTrace();
-    await (await ask({ traceparent: trace.traceparent }, { model: "package/model", provider: {} })).text();
+    await (await sendRequest({ traceparent: trace.traceparent }, { model: "package/model", provider: {} })).text();
     const spans = await traced(trace, request(reservation, call("package-model")));
     const { spanId } = named(spans, "chat package-model");
     expect(second.requests.at(-1)?.headers["traceparent"]).toBe(`00-${trace.traceId}-${spanId}-01`);
@@ -355,9 +355,9 @@ describe("the headers", () => {
 
   test("may exclude the trace", async () => {
     const { traceId, spanId } = newTrace();
-    await (await ask({ traceparent: `00-${traceId}-${spanId}-00` }, {})).text();
+    await (await sendRequest({ traceparent: `00-${traceId}-${spanId}-00` }, {})).text();
     const after = newTrace();
-    await (await ask({ traceparent: after.traceparent }, {})).text();
+    await (await sendRequest({ traceparent: after.traceparent }, {})).text();
     await traced(after, request(...overTwo));
     expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
   });
@@ -374,7 +374,7 @@ test("the request's trace field becomes attributes and a link", async () => {
     tenant: { id: 7 },
     retry: 2,
   };
-  await (await ask({ traceparent: trace.traceparent }, { trace: told })).text();
+  await (await sendRequest({ traceparent: trace.traceparent }, { trace: told })).text();
   const turn = named(await traced(trace, request(...overTwo)), "turn");
   expect(turn.links).toEqual([{ traceId: linked.traceId, spanId: linked.spanId }]);
   expect(turn.attributes).toMatchObject({
@@ -390,7 +390,7 @@ test("the request's trace field becomes attributes and a link", async () => {
 test("every span has ended exactly once, without any text of the turn", async () => {
   const trace = newTrace();
   second.script([chatAnswer({ role: "assistant", content: "canary-out" })]);
-  await (await ask({ traceparent: trace.traceparent }, { input: "canary-in", user: "canary-user" })).text();
+  await (await sendRequest({ traceparent: trace.traceparent }, { input: "canary-in", user: "canary-user" })).text();
   await traced(trace, request(...overTwo));
   const ids = collector.spans.map(({ traceId, spanId }) => `${traceId}${spanId}`);
   expect(new Set(ids).size).toBe(ids.length);

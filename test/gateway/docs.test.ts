@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** Sends a request without decoding its path or its answer. */
-async function ask(path: string, headers: RequestOptions["headers"] = {}, method = "GET") {
+async function sendRequest(path: string, headers: RequestOptions["headers"] = {}, method = "GET") {
   const { port } = server.address() as AddressInfo;
   const sent = request({ host: "127.0.0.1", port, path, method, headers });
   sent.end();
@@ -38,16 +38,16 @@ const paths = ["/api/v1/openapi.json", "/docs", "/docs/", "/docs/createKey", "/a
 
 describe.each(paths)("%s", (path) => {
   test("is served whole, with its length", async () => {
-    const answer = await ask(path);
+    const answer = await sendRequest(path);
     expect(answer.status).toBe(200);
     expect(answer.headers["content-length"]).toBe(String(answer.body.length));
     expect(answer.headers["x-content-type-options"]).toBe("nosniff");
-    expect((await ask(`${path}?version=1`)).body.equals(answer.body)).toBe(true);
+    expect((await sendRequest(`${path}?version=1`)).body.equals(answer.body)).toBe(true);
   });
 
   test("HEAD has the headers of GET and no body", async () => {
-    const { headers } = await ask(path);
-    const answer = await ask(path, {}, "HEAD");
+    const { headers } = await sendRequest(path);
+    const answer = await sendRequest(path, {}, "HEAD");
     expect([answer.status, answer.body.length]).toEqual([200, 0]);
     expect({ ...answer.headers, date: "" }).toEqual({ ...headers, date: "" });
   });
@@ -63,29 +63,29 @@ describe.each(paths)("%s", (path) => {
     ["gzip;q=0.0, x-br", undefined],
     ["x-gzip2", undefined],
   ])("accept-encoding %s: %s", async (accepted, coding) => {
-    const answer = await ask(path, { "accept-encoding": accepted });
+    const answer = await sendRequest(path, { "accept-encoding": accepted });
     expect(answer.headers["content-encoding"]).toBe(coding);
     expect(answer.headers.vary).toBe("accept-encoding");
     const plain = decoded(answer.body, coding);
-    expect(plain.equals((await ask(path)).body)).toBe(true);
+    expect(plain.equals((await sendRequest(path)).body)).toBe(true);
     // The index is too short to gain from a coding.
     if (plain.length > 1_000) expect(answer.body.length < plain.length / 5).toBe(coding !== undefined);
   });
 
   test("is not sent again to a client with a current copy", async () => {
-    const { etag } = (await ask(path)).headers;
+    const { etag } = (await sendRequest(path)).headers;
     expect(etag).toMatch(/^"[^"]+"$/);
     for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
-      const answer = await ask(path, { "if-none-match": tags });
+      const answer = await sendRequest(path, { "if-none-match": tags });
       expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
     }
-    expect((await ask(path, { "if-none-match": '"other"' })).status).toBe(200);
+    expect((await sendRequest(path, { "if-none-match": '"other"' })).status).toBe(200);
     // Each compressed one is another representation.
     for (const coding of ["gzip", "br"]) {
       const compressed = { "accept-encoding": coding };
-      expect((await ask(path, { ...compressed, "if-none-match": etag })).status).toBe(200);
-      const { etag: tag } = (await ask(path, compressed)).headers;
-      expect((await ask(path, { ...compressed, "if-none-match": tag })).status).toBe(304);
+      expect((await sendRequest(path, { ...compressed, "if-none-match": etag })).status).toBe(200);
+      const { etag: tag } = (await sendRequest(path, compressed)).headers;
+      expect((await sendRequest(path, { ...compressed, "if-none-match": tag })).status).toBe(304);
     }
   });
 
@@ -95,41 +95,41 @@ describe.each(paths)("%s", (path) => {
     ["GET", path.toUpperCase()],
     ["GET", `/${path}`],
   ])("%s %s leads elsewhere", async (method, other) => {
-    expect((await ask(other, {}, method)).status).toBe(599);
+    expect((await sendRequest(other, {}, method)).status).toBe(599);
   });
 });
 
 describe("addresses tried first by people and browsers", () => {
   test("/ names the service, its version, and the address of the documentation", async () => {
-    const { status, headers, body } = await ask("/");
+    const { status, headers, body } = await sendRequest("/");
     expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
     expect(JSON.parse(body.toString())).toMatchObject({
       name: "Sluice",
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       documentation: "/docs",
     });
-    expect((await ask("/", {}, "HEAD")).status).toBe(200);
+    expect((await sendRequest("/", {}, "HEAD")).status).toBe(200);
   });
 
   test.each(["/api/hello", "/api/api/hello"])(
     "HEAD %s, Claude Code's first request, is no failed login",
     async (path) => {
-      expect((await ask(path, {}, "HEAD")).status).toBe(204);
+      expect((await sendRequest(path, {}, "HEAD")).status).toBe(204);
     },
   );
 
   test("the icon requested by browsers is answered as absent, and is not requested again", async () => {
-    const { status, headers, body } = await ask("/favicon.ico");
+    const { status, headers, body } = await sendRequest("/favicon.ico");
     expect([status, headers["cache-control"], body.length]).toEqual([204, "public, max-age=86400", 0]);
   });
 
   test.each(["/docs/", "/docs/createKey", "/docs/x"])("%s is the page of /docs", async (path) => {
-    expect((await ask(path)).body.equals((await ask("/docs")).body)).toBe(true);
+    expect((await sendRequest(path)).body.equals((await sendRequest("/docs")).body)).toBe(true);
   });
 
   test("every address in the index of /api/v1 is in the contract, or a document", async () => {
-    const named = Object.values(JSON.parse((await ask("/api/v1")).body.toString()) as Record<string, string>);
-    const { paths: operations, servers } = JSON.parse((await ask("/api/v1/openapi.json")).body.toString()) as {
+    const named = Object.values(JSON.parse((await sendRequest("/api/v1")).body.toString()) as Record<string, string>);
+    const { paths: operations, servers } = JSON.parse((await sendRequest("/api/v1/openapi.json")).body.toString()) as {
       paths: Record<string, unknown>;
       servers: { url: string }[];
     };
@@ -137,7 +137,7 @@ describe("addresses tried first by people and browsers", () => {
     expect(addresses.length).toBeGreaterThan(2);
     for (const address of addresses) {
       const inContract = servers.some(({ url }) => address.replace(url, "") in operations) || address in operations;
-      expect([address, inContract || (await ask(address)).status === 200]).toEqual([address, true]);
+      expect([address, inContract || (await sendRequest(address)).status === 200]).toEqual([address, true]);
     }
   });
 
@@ -149,13 +149,13 @@ describe("addresses tried first by people and browsers", () => {
     ["GET", "/api"],
     ["GET", "/api/v1/unknown"],
   ])("%s %s still needs a key", async (method, path) => {
-    expect((await ask(path, {}, method)).status).toBe(599);
+    expect((await sendRequest(path, {}, method)).status).toBe(599);
   });
 });
 
 describe("the page", () => {
   test("loads only its own files, and its policy permits no others", async () => {
-    const { headers, body } = await ask("/docs/createKey");
+    const { headers, body } = await sendRequest("/docs/createKey");
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -163,7 +163,7 @@ describe("the page", () => {
     expect(files.length).toBeGreaterThan(1);
     for (const file of files) {
       expect(file).toMatch(/^\/docs\/assets\//);
-      const { status, headers: own } = await ask(file);
+      const { status, headers: own } = await sendRequest(file);
       expect([status, own["cache-control"]]).toEqual([200, "public, max-age=31536000, immutable"]);
     }
   });

@@ -18,7 +18,7 @@ const retryAfterMs = 40;
 let fault: Fault | undefined;
 let delayed: number;
 let agent: Agent;
-let ask: (key?: string) => Promise<IncomingMessage>;
+let sendRequest: (key?: string) => Promise<IncomingMessage>;
 let stop: () => Promise<unknown>;
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  ask = async (key = "one") => {
+  sendRequest = async (key = "one") => {
     const headers = { authorization: `Bearer ${key}` };
     const asked = request({ port, host: "127.0.0.1", agent, headers }).end();
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
@@ -52,7 +52,7 @@ afterEach(() => stop());
 
 const askMany = async (count: number) => {
   const answers: IncomingMessage[] = [];
-  while (answers.length < count) answers.push(await ask());
+  while (answers.length < count) answers.push(await sendRequest());
   return answers;
 };
 const closedBy = (answers: readonly IncomingMessage[]) =>
@@ -89,7 +89,7 @@ describe("a client sending on while it is refused", () => {
   test("does not slow another client on the connection of an ingress", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxHastyUndelayed + 1);
-    const other = await ask("two");
+    const other = await sendRequest("two");
     expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
@@ -97,7 +97,7 @@ describe("a client sending on while it is refused", () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxHastyUndelayed);
     fault = undefined;
-    await ask();
+    await sendRequest();
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxHastyUndelayed + 1);
     expect(delayed).toBe(0);
@@ -108,7 +108,7 @@ describe("a client waiting as long as requested", () => {
   test("is never slowed and never closed, however often it is refused", async () => {
     const answers: IncomingMessage[] = [];
     while (answers.length < 2 * maxHastyRequests) {
-      const answer = await ask();
+      const answer = await sendRequest();
       answers.push(answer);
       await wait(Number(answer.headers["retry-after-ms"]));
     }

@@ -262,12 +262,12 @@ export async function openAnswer(answer: Answer): Promise<AsyncIterable<Batch>> 
 export async function runTestTurn(
   turn: Turn,
   request: TurnRequest,
-  asked: TestScope = newScope(),
+  testScope: TestScope = newScope(),
 ): Promise<TurnResult> {
   const events: TurnEvent[] = [];
   let batches = 0;
   try {
-    for await (const batch of turn(request, asked.scope)) {
+    for await (const batch of turn(request, testScope.scope)) {
       events.push(...batch);
       batches++;
     }
@@ -276,7 +276,7 @@ export async function runTestTurn(
     if (!(error instanceof Fault)) throw error;
     return { events, batches, fault: error, rejected: batches === 0 };
   } finally {
-    asked.abort.abort(new Error("turn over"));
+    testScope.abort.abort(new Error("turn over"));
   }
 }
 

@@ -67,7 +67,7 @@ afterEach(async () => {
   await upstream?.stop();
 });
 
-async function ask(dialect: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
+async function runRequest(dialect: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
   upstream = await startUpstream([reply]);
   const engine = openEngine(testConfig({ url: upstream.url, dialect }));
   close = () => engine.upstreams.close();
@@ -85,7 +85,7 @@ const streamed = [
 
 describe("a provider with the responses format", () => {
   test.each(streamed)("%s passes event by event", async (name) => {
-    const { events } = await ask(
+    const { events } = await runRequest(
       "responses",
       { chunks: [{ bytes: sample(name) }] },
       { include: ["reasoning.encrypted_content"] },
@@ -95,12 +95,14 @@ describe("a provider with the responses format", () => {
   });
 
   test("05 without the include keeps the sealed text back", async () => {
-    const { events } = await ask("responses", { chunks: [{ bytes: sample("05-reasoning-stream.sse") }] });
+    const { events } = await runRequest("responses", { chunks: [{ bytes: sample("05-reasoning-stream.sse") }] });
     expect(JSON.stringify(events)).not.toContain("encrypted_content");
   });
 
   test("20 is a fault before any output", async () => {
-    const { fault, rejected, events } = await ask("responses", { chunks: [{ bytes: sample("20-failed-only.sse") }] });
+    const { fault, rejected, events } = await runRequest("responses", {
+      chunks: [{ bytes: sample("20-failed-only.sse") }],
+    });
     expect([fault?.reason, fault?.message, fault?.errorType, fault?.responseCode]).toEqual([
       FaultReason.PROVIDER_FAILED,
       "Provider returned error",
@@ -114,7 +116,7 @@ describe("a provider with the responses format", () => {
     "%s comes whole as one batch",
     async (name) => {
       const response = JSON.parse(sample(name).toString()) as Record<string, unknown> & { output: unknown[] };
-      const { events, batches } = await ask("responses", { chunks: [{ json: response }] }, { stream: false });
+      const { events, batches } = await runRequest("responses", { chunks: [{ json: response }] }, { stream: false });
       expect(events).toEqual([
         start,
         ...response.output.map((item, index) => ({ type: "item.end", index, item })),
@@ -165,7 +167,7 @@ const chatScripts: Readonly<Record<string, readonly unknown[]>> = {
 
 describe("a provider with the chat format", () => {
   test.each(Object.keys(chatScripts))("answers the sample %s", async (name) => {
-    const { events } = await ask("chat", { chunks: [{ sse: [...(chatScripts[name] ?? []), "[DONE]"] }] });
+    const { events } = await runRequest("chat", { chunks: [{ sse: [...(chatScripts[name] ?? []), "[DONE]"] }] });
     expect(maskIds(events)).toEqual(maskIds([start, ...expected(name)]));
     itemsOf(events);
   });
@@ -186,7 +188,7 @@ describe("a provider with the chat format", () => {
         },
       ],
     };
-    const { events } = await ask("chat", answer, { stream: false });
+    const { events } = await runRequest("chat", answer, { stream: false });
     expect(maskIds(events)).toEqual(
       maskIds([
         start,
@@ -197,7 +199,7 @@ describe("a provider with the chat format", () => {
   });
 
   test("20", async () => {
-    const { fault, rejected } = await ask("chat", {
+    const { fault, rejected } = await runRequest("chat", {
       chunks: [{ sse: [{ error: { message: "no", code: "server_error" } }] }],
     });
     expect([fault?.reason, fault?.message, rejected]).toEqual([

@@ -1,10 +1,10 @@
 /** The result of a run of exchanges: complaints by kind, and one line of figures. */
-import { decisions, isOfKind, undecidedKinds } from "./decisions.ts";
+import { decisions, matchesKind, undecidedKinds } from "./decisions.ts";
 import type { DoorResult } from "./replay.ts";
 
 const undecided = (row: DoorResult) =>
   row.differences.filter(
-    (difference) => ![...decisions, ...undecidedKinds].some((each) => isOfKind(each, row, difference)),
+    (difference) => ![...decisions, ...undecidedKinds].some((each) => matchesKind(each, row, difference)),
   );
 
 /** Undecided differences, one line with an example for each kind. */
@@ -25,7 +25,7 @@ export function undecidedComplaints(rows: readonly DoorResult[]): string[] {
 
 /** Whether every difference is a decision; differences to be fixed are none. */
 const isDecidedRow = (row: DoorResult): boolean =>
-  row.differences.every((difference) => decisions.some((each) => isOfKind(each, row, difference)));
+  row.differences.every((difference) => decisions.some((each) => matchesKind(each, row, difference)));
 
 export function summaryOf(rows: readonly DoorResult[], ms: number): string {
   const ids = new Set(rows.map(({ exchange }) => exchange.id));

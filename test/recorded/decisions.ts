@@ -236,7 +236,7 @@ export const undecidedKinds: readonly DifferenceKind[] = [
   { reason: "cache marks of chat tools go unnamed", what: /^lost tools\.\*\.cache_control$/, formats: ["chat"] },
 ];
 
-export const isOfKind = (
+export const matchesKind = (
   kind: DifferenceKind,
   { exchange, door }: DoorResult,
   { what, want, got }: Difference,

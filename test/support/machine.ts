@@ -40,17 +40,17 @@ function list(path: string): string[] {
 }
 
 /** Processor time of each current thread of a process, since the thread's start. */
-export function threadsNs(pid: number): ReadonlyMap<string, number> {
+export function threadCpuNs(pid: number): ReadonlyMap<string, number> {
   const path = `/proc/${pid}/task`;
   return new Map(list(path).map((id) => [id, Number(read(`${path}/${id}/schedstat`)?.split(" ")[0] ?? 0)]));
 }
 
 /** Time on a processor since the process began, all threads. */
-export const cpuNs = (pid: number): number => [...threadsNs(pid).values()].reduce((sum, ns) => sum + ns, 0);
+export const cpuNs = (pid: number): number => [...threadCpuNs(pid).values()].reduce((sum, ns) => sum + ns, 0);
 
 /** Time since an earlier reading. An ended thread counts as zero: its earlier time must not be subtracted from the others. */
 export const nsSince = (pid: number, before: ReadonlyMap<string, number> = new Map()): number =>
-  [...threadsNs(pid)].reduce((sum, [id, ns]) => sum + Math.max(0, ns - (before.get(id) ?? 0)), 0);
+  [...threadCpuNs(pid)].reduce((sum, [id, ns]) => sum + Math.max(0, ns - (before.get(id) ?? 0)), 0);
 
 /** Processor time of this process's running children. */
 export function cpuNsOfChildren(pid: number): number {

@@ -4,7 +4,7 @@ import type { NamedDetector } from "@sluice/proto/config/detectors.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 
 /** A request body with detectors. */
-export interface NamesDetectors {
+export interface WithDetectorNames {
   readonly detectors?: readonly Pick<DetectorRule, "detector" | "category">[] | null;
 }
 
@@ -13,7 +13,7 @@ export interface NamesDetectors {
  * counts as failed, and the guardrail's `on_error` decides.
  * @throws Fault INVALID_REQUEST
  */
-export function checkDetectors({ detectors }: NamesDetectors, configured: readonly NamedDetector[]): void {
+export function checkDetectors({ detectors }: WithDetectorNames, configured: readonly NamedDetector[]): void {
   if (!detectors) return;
   throwProblems((problems) => {
     for (const [index, { detector: id, category }] of detectors.entries()) {

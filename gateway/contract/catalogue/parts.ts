@@ -1,7 +1,7 @@
 /** Fields common to models and endpoints. */
 import { array, described, integer, named, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 
-const decimal = string({ pattern: { form: /^(-1|\d+(\.\d+)?)$/, says: "must be a decimal number" } });
+const decimal = string({ pattern: { form: /^(-1|\d+(\.\d+)?)$/, message: "must be a decimal number" } });
 
 const rates = {
   prompt: described(decimal, "Price of an input token."),

@@ -35,7 +35,7 @@ const shared = Object.fromEntries(
 ) as Readonly<Record<keyof typeof requestShape.fields, Shape>>;
 
 const formatName = string({
-  pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, says: "1 to 64 letters, digits, _ and -" },
+  pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, message: "1 to 64 letters, digits, _ and -" },
 });
 
 const responseFormat = named(
@@ -98,7 +98,7 @@ function checkEfforts({ effort: own }: JsonObject, { reasoning_effort: other }: 
   problems.add("reasoning_effort", "must be the same as reasoning.effort, or absent");
 }
 
-const unset = (says: string): Shape => described(constant(null, says), "Not supported.");
+const unset = (message: string): Shape => described(constant(null, message), "Not supported.");
 
 /** Every field with a meaning; others are ignored. Fields with the names of /responses have its rules. */
 export const chatRequestShape = named(

@@ -29,7 +29,7 @@ const text = named(
   ),
 );
 
-const httpAddress = string({ pattern: { form: /^https?:/, says: "must be an http or https URL" } });
+const httpAddress = string({ pattern: { form: /^https?:/, message: "must be an http or https URL" } });
 const byUrl = object({ type: word("url"), url: httpAddress }, { required: ["type", "url"] });
 const byFile = object(
   { type: word("file"), file_id: id },
@@ -192,7 +192,7 @@ const serverResult = named(
   "MessagesServerToolResultBlock",
   object(
     {
-      type: string({ pattern: { form: /_tool_result$/, says: "must end in _tool_result" } }),
+      type: string({ pattern: { form: /_tool_result$/, message: "must end in _tool_result" } }),
       tool_use_id: id,
       content: anyValue,
       is_error: nullable(boolean),
@@ -235,13 +235,13 @@ const userBlock = named(
   tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult }),
 );
 
-const says = "must be a string or an array of blocks";
+const message = "must be a string or an array of blocks";
 
 /** Content of messages of the user. */
-export const userContent = stringOr(inputText, array(userBlock), says);
+export const userContent = stringOr(inputText, array(userBlock), message);
 
 /** Content of messages of the assistant. */
-export const answerContent = stringOr(inputText, array(answerBlock), says);
+export const answerContent = stringOr(inputText, array(answerBlock), message);
 
 /** Text, or blocks of text. */
 export const systemContent = stringOr(

@@ -60,7 +60,7 @@ export const findToolFamily = (type: string): ToolFamily | undefined =>
   toolFamilies.find((family) => type.startsWith(family));
 
 const familyType = string({
-  pattern: { form: new RegExp(`^(?:${toolFamilies.join("|")})`), says: "the type of a tool that exists" },
+  pattern: { form: new RegExp(`^(?:${toolFamilies.join("|")})`), message: "the type of a tool that exists" },
 });
 
 /** Fields of all typed tools; each family reads only its own. */

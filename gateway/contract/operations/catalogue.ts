@@ -28,7 +28,7 @@ const listModels = operation({
   description:
     "Every model that a request may name, in the order of the configuration. Parameters that are not listed here are ignored.",
   query: modelFilters,
-  answer: { says: "The models.", content: [json(modelList, example(modelListExample))] },
+  answer: { description: "The models.", content: [json(modelList, example(modelListExample))] },
   statuses,
 });
 
@@ -41,7 +41,7 @@ const countModels = operation({
   description:
     "How many models there are, by the same filters as the list. Parameters that are not listed here are ignored.",
   query: modelSelection,
-  answer: { says: "How many there are.", content: [json(modelCount, example(modelCountExample))] },
+  answer: { description: "How many there are.", content: [json(modelCount, example(modelCountExample))] },
   statuses,
 });
 
@@ -60,7 +60,7 @@ const getModel = operation({
   summary: "Read a model",
   description: "One model, as it is in the list. The slug may also be one segment, its slashes percent-encoded.",
   parameters: { ...parameters, model: oneSegment },
-  answer: { says: "The model.", content: [json(modelShape, example(modelExample))] },
+  answer: { description: "The model.", content: [json(modelShape, example(modelExample))] },
   statuses: [400, 401, 404, 408, 429, 500, 503],
 });
 
@@ -74,7 +74,7 @@ const listEndpoints = operation({
   description:
     "A model and its endpoints, in the order of the configuration. Figures on speed and outages are those of one process.",
   parameters: { ...parameters, model: oneSegment },
-  answer: { says: "The model and its endpoints.", content: [json(endpointList, example(endpointsExample))] },
+  answer: { description: "The model and its endpoints.", content: [json(endpointList, example(endpointsExample))] },
   statuses: [400, 401, 404, 408, 429, 500, 503],
 });
 
@@ -85,7 +85,7 @@ const listProviders = operation({
   key: "inference",
   summary: "List the providers",
   description: "The providers that serve models, in the order of the configuration, without keys and addresses.",
-  answer: { says: "The providers.", content: [json(providerList, example(providerListExample))] },
+  answer: { description: "The providers.", content: [json(providerList, example(providerListExample))] },
   statuses,
 });
 
@@ -98,7 +98,7 @@ const listLeftOutProviders = operation({
   description:
     "The providers of the configuration file that one process serves nothing of, and why: the variables that are not set, or a package that cannot be loaded.",
   answer: {
-    says: "The providers; none where all of them are used.",
+    description: "The providers; none where all of them are used.",
     content: [json(leftOutList, example({ data: [{ slug: "openai", reason: "OPENAI_API_KEY is not set" }] }))],
   },
   statuses: [400, 401, 403, 408, 500, 503],
@@ -115,7 +115,7 @@ const testProvider = operation({
     "Sends the provider one tiny request, which may cost a fraction of a cent and is in no record, and says how that went. Needs a management key of the account. One test of a provider at a time in each process, for 30 s at most; another one is 429.",
   parameters: { id: segment("Id of the provider in the configuration file.") },
   body: { ...json(providerTestRequest, example({ model: "acme/large" })), maxBytes: 4_096 },
-  answer: { says: "How it went.", content: [json(providerTestAnswer, example({ data: providerTestExample }))] },
+  answer: { description: "How it went.", content: [json(providerTestAnswer, example({ data: providerTestExample }))] },
   statuses: [400, 401, 403, 404, 408, 429, 500, 503],
 });
 

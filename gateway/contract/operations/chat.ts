@@ -30,7 +30,7 @@ export const createChatCompletion = operation({
   headers: turnHeaders,
   body: json(chatRequestShape, chatExamples),
   answer: {
-    says: "The completion, or its chunks.",
+    description: "The completion, or its chunks.",
     content: [
       json(chatCompletion, example(completionExample)),
       eventStream(

@@ -56,7 +56,7 @@ export const compactResponse = operation({
     }),
   ),
   answer: {
-    says: "The item in the place of the input.",
+    description: "The item in the place of the input.",
     content: [
       json(
         compacted,

@@ -19,7 +19,7 @@ export const createEmbeddings = operation({
     "by another model, whose vectors could not be compared.\n\nA model whose `output_modalities` do not name `embeddings` is 400 here, and an embedding model is 400 for `POST /responses`.",
   headers: [metadataHeader, legacyMetadataHeader, timeoutHeader],
   body: json(embeddingsRequest, example(embeddingsRequestExample)),
-  answer: { says: "The vectors.", content: [json(embeddings, example(embeddingsExample))] },
+  answer: { description: "The vectors.", content: [json(embeddings, example(embeddingsExample))] },
   statuses: errorStatuses.filter((status) => status !== 409),
 });
 
@@ -33,6 +33,6 @@ export const dryRunEmbeddings = operation({
     "Takes the body of `POST /embeddings`, with the same checks, limits and errors, and makes the same decisions, but calls no provider and costs " +
     "nothing. Answers with the receipt, also where a guardrail would refuse the request: then `blocked` is true, and `error` is what it would be refused with.",
   body: json(embeddingsRequest, example(embeddingsRequestExample)),
-  answer: { says: "The receipt.", content: [json(dryRunReceipt, example(embeddingsDryRunExample))] },
+  answer: { description: "The receipt.", content: [json(dryRunReceipt, example(embeddingsDryRunExample))] },
   statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
 });

@@ -23,7 +23,7 @@ export const countInputTokens = operation({
     "counts as reading. An unknown model is 404.",
   body: json(requestShape, example({ model: "anthropic/claude-sonnet-4.5", input: "How many tokens is this?" })),
   answer: {
-    says: "The number of tokens.",
+    description: "The number of tokens.",
     content: [json(inputTokens, example({ object: "response.input_tokens", input_tokens: 14, estimated: true }))],
   },
   statuses: [400, 401, 404, 408, 413, 429, 500, 503],

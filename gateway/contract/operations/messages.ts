@@ -51,7 +51,7 @@ export const createMessage = operation({
   headers: [betaHeader, ...turnHeaders],
   body: json(messagesRequest, example(messagesRequestExample)),
   answer: {
-    says: "The message, or its events.",
+    description: "The message, or its events.",
     content: [
       json(message, example(messageExample)),
       eventStream(
@@ -75,7 +75,7 @@ export const countMessageTokens = operation({
   description: `Estimates by size, without calling a provider, which the field \`estimated\` says. An unknown model is 404. It is no turn: it counts as reading in the limits of the key. ${errorForm}`,
   headers: [betaHeader],
   body: json(countTokensRequest, example(countTokensRequestExample)),
-  answer: { says: "The number of tokens.", content: [json(tokenCountAnswer, example(tokenCountExample))] },
+  answer: { description: "The number of tokens.", content: [json(tokenCountAnswer, example(tokenCountExample))] },
   failures: "messages",
   statuses: [400, 401, 404, 408, 413, 429, 500, 503],
 });

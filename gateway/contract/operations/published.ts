@@ -57,8 +57,8 @@ function publishOperation(id: string, operation: Operation, components: Componen
   const parameters = publishedParameters(operation, components);
   const named = failureComponentNames[operation.failures ?? "responses"];
   const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/${named(status)}` }]);
-  const success = (says: string) => ({
-    description: [says, ...answer.content.flatMap(framingOf)].join(" "),
+  const success = (message: string) => ({
+    description: [message, ...answer.content.flatMap(framingOf)].join(" "),
     headers: headersOf(operation),
     content: contentOf(answer.content, components),
   });
@@ -71,7 +71,7 @@ function publishOperation(id: string, operation: Operation, components: Componen
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: contentOf([body], components) } }),
     responses: {
-      [answer.status ?? 200]: success(answer.says),
+      [answer.status ?? 200]: success(answer.description),
       ...(answer.whenCreated !== undefined && { 201: success(answer.whenCreated) }),
       ...Object.fromEntries(failures),
     },

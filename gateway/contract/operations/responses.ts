@@ -43,7 +43,7 @@ export const createResponse = operation({
   headers: turnHeaders,
   body: json(requestShape, requestExamples),
   answer: {
-    says: "The response, or its events.",
+    description: "The response, or its events.",
     content: [
       json(response, example(responseExample)),
       eventStream(
@@ -71,7 +71,7 @@ export const dryRunResponse = operation({
     "the request could go.",
   headers: [sessionHeader],
   body: json(requestShape, requestExamples),
-  answer: { says: "The receipt.", content: [json(dryRunReceipt, example(dryRunExample))] },
+  answer: { description: "The receipt.", content: [json(dryRunReceipt, example(dryRunExample))] },
   statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
 });
 

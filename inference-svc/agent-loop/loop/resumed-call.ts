@@ -15,8 +15,9 @@ export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offe
   }
   const resumed = offer.open.resume?.(state, outputs);
   if (resumed === undefined) {
-    const says = "is not what this service gave for this tool, its settings and this workspace; send it back unchanged";
-    throw invalid(path, says);
+    const problemText =
+      "is not what this service gave for this tool, its settings and this workspace; send it back unchanged";
+    throw invalid(path, problemText);
   }
   const { args, run } = resumed;
   return { offer, callId, argumentsJson: JSON.stringify(args), resume: run };

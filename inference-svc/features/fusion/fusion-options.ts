@@ -17,13 +17,13 @@ export interface FusionOptions {
   readonly temperature?: number;
   readonly cacheControl?: TurnRequest["cacheControl"];
   /** Builds the path and message of a problem with an option. */
-  readonly problem: (says: string, field?: string) => readonly [path: string, says: string];
+  readonly problem: (problemText: string, field?: string) => readonly [path: string, says: string];
 }
 
 export function pluginOptions(plugin: FusionPlugin | undefined): FusionOptions {
-  const problem: FusionOptions["problem"] = (says, field) => [
+  const problem: FusionOptions["problem"] = (problemText, field) => [
     "plugins",
-    ["fusion", field, says].filter(Boolean).join(": "),
+    ["fusion", field, problemText].filter(Boolean).join(": "),
   ];
   if (plugin === undefined) return { problem };
   const { analysisModels, model, preset, maxToolCalls, toolsJson } = plugin;
@@ -61,6 +61,6 @@ export function toolOptions(parameters: JsonObject, path: string): FusionOptions
     ...(reasoning && { reasoning }),
     ...(fields.temperature !== undefined && { temperature: fields.temperature }),
     ...(fields.cache_control && { cacheControl: { ttl: fields.cache_control.ttl ?? "5m" } }),
-    problem: (says, field) => [field === undefined ? path : `${path}.${field}`, says],
+    problem: (problemText, field) => [field === undefined ? path : `${path}.${field}`, problemText],
   };
 }

@@ -60,8 +60,8 @@ export function settingsOf(
   const model = named ?? usual;
   if (panel.length === 0 || model === "") {
     const missing = panel.length === 0 ? "analysis_models" : "model";
-    const says = `there is no preset ${name}, and the request names no ${missing}; the operator of this service sets fusion.presets.${name}`;
-    wish.refuse("preset", says);
+    const problemText = `there is no preset ${name}, and the request names no ${missing}; the operator of this service sets fusion.presets.${name}`;
+    wish.refuse("preset", problemText);
   }
   for (const [index, slug] of panel.entries()) {
     if (!parts.hasModel(slug)) wish.refuse("panel", unknown(slug), `analysis_models.${index}`);
@@ -112,8 +112,8 @@ class Wished {
   }
 
   /** Reports a problem at the source of the option, or at the first source if it is unset. */
-  refuse(field: Field, says: string, path?: string): void {
-    this.#problems.add(...(this.#from(field) ?? this.#all[0]).problem(says, path));
+  refuse(field: Field, problemText: string, path?: string): void {
+    this.#problems.add(...(this.#from(field) ?? this.#all[0]).problem(problemText, path));
   }
 
   #from(field: Field): FusionOptions | undefined {
@@ -128,7 +128,7 @@ function checkTools(entries: readonly JsonObject[], wish: Wished): void {
   for (const [index, entry] of entries.entries()) {
     const type = String(entry["type"]);
     const path = `tools.${index}`;
-    const refuse = (says: string) => wish.refuse("tools", says, `${path}.type`);
+    const refuse = (problemText: string) => wish.refuse("tools", problemText, `${path}.type`);
     if (withOtherModels.has(type)) refuse(`${type} cannot be used within fusion`);
     else if (serviceTools[type] === undefined) refuse(`${type} is no tool of the service`);
     else checkTool(type, entry, path, wish);

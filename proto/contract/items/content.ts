@@ -43,12 +43,12 @@ export const mediaUrl = (kind: "image" | "video", max: number): Shape =>
     pattern: {
       // The brackets keep client generators from taking a slash at the end of a published pattern for a delimiter.
       form: new RegExp(`^(?!\\s*[Dd][Aa][Tt][Aa]:)|^[Dd][Aa][Tt][Aa]:${kind}[/]`),
-      says: `must be an address, or a data URL of type ${kind}/*`,
+      message: `must be an address, or a data URL of type ${kind}/*`,
     },
   });
 
 const fileAddress = string({
-  pattern: { form: /^(?!\s*[Dd][Aa][Tt][Aa]:)/, says: "must be an address; the file itself goes into file_data" },
+  pattern: { form: /^(?!\s*[Dd][Aa][Tt][Aa]:)/, message: "must be an address; the file itself goes into file_data" },
 });
 
 const text = named(

@@ -36,7 +36,10 @@ const assignKeys = forwarded(
     summary: "Give keys a guardrail",
     description:
       "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
-    answer: { says: "The keys hold the guardrail.", content: [json(assignedKeyCount, example({ assigned_count: 1 }))] },
+    answer: {
+      description: "The keys hold the guardrail.",
+      content: [json(assignedKeyCount, example({ assigned_count: 1 }))],
+    },
   }),
   method.assignKeys,
   ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
@@ -51,7 +54,7 @@ const unassignKeys = forwarded(
     description:
       "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
     answer: {
-      says: "None of the keys holds it.",
+      description: "None of the keys holds it.",
       content: [json(unassignedKeyCount, example({ unassigned_count: 1 }))],
     },
   }),
@@ -66,7 +69,7 @@ const listing = {
   key,
   query: assignmentQuery,
   answer: {
-    says: "A page of assignments.",
+    description: "A page of assignments.",
     content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1 }))],
   },
 } as const;

@@ -25,7 +25,7 @@ const listAudit = forwarded(
     description: `The entries of the audit log, latest first, with what was there before and after. ${scope} A page may hold fewer than \`limit\` where entries are large.`,
     query: auditQuery,
     answer: {
-      says: "A page of entries.",
+      description: "A page of entries.",
       content: [json(auditList, example({ data: [auditEntryExample], next_cursor: null }))],
     },
   }),
@@ -54,7 +54,7 @@ const verifyAudit = forwarded(
     description: `Checks the chain of hashes of the audit log for entries that were changed, removed or inserted after they were written. ${scope} It reads the whole log; \`audit verify\` on the command line has no time limit.`,
     query: auditStateQuery,
     answer: {
-      says: "The state of the log.",
+      description: "The state of the log.",
       content: [json(auditStateList, example({ data: [auditStateExample] }))],
     },
   }),

@@ -36,7 +36,7 @@ const toEndUserAnswer = ({ endUser }: { readonly endUser?: EndUser | undefined }
   data: endUser && toEndUserJson(endUser),
 });
 
-const answer = { says: "The end user.", content: [json(endUserAnswer, example(endUserExample))] };
+const answer = { description: "The end user.", content: [json(endUserAnswer, example(endUserExample))] };
 
 const listEndUsers = forwarded(
   operation({
@@ -48,7 +48,7 @@ const listEndUsers = forwarded(
     description: "The registered end users of the workspace that are active, in the order of their code points.",
     query: endUserQuery,
     answer: {
-      says: "A page of end users.",
+      description: "A page of end users.",
       content: [json(endUserList, example({ data: [endUserExample.data], total_count: 1 }))],
     },
     statuses: reportStatuses([400, 401, 403, 500]),
@@ -112,7 +112,7 @@ const updateEndUser = forwarded(
       "Sets whether a registered end user is active. Requests that carry the user are served either way, unless the configuration file says `end_users: {enforce: true}`: then those of an inactive one are 403.",
     parameters: { user },
     body: { ...json(endUserChange, example({ is_active: false })), maxBytes: maxChangeBytes },
-    answer: { says: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },
+    answer: { description: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },
     statuses,
   }),
   method.updateEndUser,
@@ -128,7 +128,7 @@ const deleteEndUser = forwarded(
     summary: "Deactivate an end user",
     description:
       "Deactivates an end user, who stays registered and can be activated again. May be repeated. Requests that carry the user are served either way.",
-    answer: { status: 204, says: "The end user is not active.", content: [] },
+    answer: { status: 204, description: "The end user is not active.", content: [] },
   }),
   method.deleteEndUser,
   ({ parameters }) => parameters,

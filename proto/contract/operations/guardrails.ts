@@ -35,7 +35,7 @@ const statuses = administrationStatuses;
 const maxBytes = 1_048_576;
 
 const filters = [{ pattern: "BEGIN [A-Z ]*PRIVATE KEY", action: "block", label: "private-key" }];
-const answer = { says: "The guardrail.", content: [json(guardrailAnswer, example({ data: guardrailExample }))] };
+const answer = { description: "The guardrail.", content: [json(guardrailAnswer, example({ data: guardrailExample }))] };
 
 const toGuardrailAnswer = ({ guardrail }: { readonly guardrail?: GuardrailRecord | undefined }) => ({
   data: guardrail && toGuardrailJson(guardrail),
@@ -51,7 +51,7 @@ const listGuardrails = forwarded(
     description: "The guardrails of the workspace, oldest first.",
     query: guardrailQuery,
     answer: {
-      says: "A page of guardrails.",
+      description: "A page of guardrails.",
       content: [json(guardrailList, example({ data: [guardrailExample], total_count: 1 }))],
     },
     statuses: reportStatuses(),
@@ -135,7 +135,7 @@ const updateGuardrail = forwarded(
     description:
       "Changes what the body names, and nothing else; null clears. Filters take the place of all that were there. In force on the next request.",
     body: { ...json(guardrailChange, example({ content_filters: filters })), maxBytes },
-    answer: { ...answer, says: "The guardrail as it is now." },
+    answer: { ...answer, description: "The guardrail as it is now." },
   }),
   method.updateGuardrail,
   ({ parameters, body }) => guardrailChangeMessage(parameters.id, body),
@@ -171,7 +171,7 @@ const deleteGuardrail = forwarded(
     method: "delete",
     summary: "Delete a guardrail",
     description: "Deletes the guardrail and takes it from every key that holds it. In force on the next request.",
-    answer: { says: "It is gone.", content: [json(deletedGuardrail, example({ deleted: true }))] },
+    answer: { description: "It is gone.", content: [json(deletedGuardrail, example({ deleted: true }))] },
   }),
   method.deleteGuardrail,
   ({ parameters: { id: guardrailId } }) => ({ guardrailId }),
@@ -201,7 +201,7 @@ const tryGuardrail = operation({
     ),
     maxBytes: maxTrialBytes,
   },
-  answer: { says: "What it does.", content: [json(trialAnswer, example({ data: guardrailTrialExample }))] },
+  answer: { description: "What it does.", content: [json(trialAnswer, example({ data: guardrailTrialExample }))] },
   statuses,
 });
 

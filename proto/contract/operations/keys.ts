@@ -40,7 +40,10 @@ const getCurrentKey = forwarded(
     key: "any",
     summary: "Show the calling key",
     description: "What is known of the key that asks. Keys of both kinds may.",
-    answer: { says: "The calling key.", content: [json(currentKeyAnswer, example({ data: currentKeyExample }))] },
+    answer: {
+      description: "The calling key.",
+      content: [json(currentKeyAnswer, example({ data: currentKeyExample }))],
+    },
     statuses: [400, 401, 429, 500],
   }),
   method.getCurrentKey,
@@ -58,7 +61,10 @@ const listKeys = forwarded(
     description:
       "The keys of the workspace that create responses, oldest first unless `sort` says otherwise; those that were deleted are not among them, nor are management keys.",
     query: keyQuery,
-    answer: { says: "A page of keys.", content: [json(keyList, example({ data: [keyExample], total_count: 1 }))] },
+    answer: {
+      description: "A page of keys.",
+      content: [json(keyList, example({ data: [keyExample], total_count: 1 }))],
+    },
     statuses: reportStatuses(),
   }),
   method.listKeys,
@@ -86,7 +92,7 @@ const createKey = forwarded(
     description:
       "Makes a key that creates responses. The answer shows it for the only time. It is known on the next request.",
     body: { ...json(newKey, example({ name: "billing", external: { user: "employee_123" } })), maxBytes },
-    answer: { status: 201, says: "The key.", content: [json(createdKey, example(createdKeyExample))] },
+    answer: { status: 201, description: "The key.", content: [json(createdKey, example(createdKeyExample))] },
     statuses: administrationStatuses,
   }),
   method.createKey,
@@ -123,7 +129,7 @@ const putKey = forwarded(
 const toKeyAnswer = ({ key }: GetKeyResponse | UpdateKeyResponse) => ({ data: key && toKeyJson(key) });
 
 const one = { parameters: { hash: keyHash }, statuses: administrationStatuses } as const;
-const answer = { says: "The key.", content: [json(keyAnswer, example({ data: keyExample }))] };
+const answer = { description: "The key.", content: [json(keyAnswer, example({ data: keyExample }))] };
 
 const getKey = forwarded(
   operation({
@@ -171,7 +177,7 @@ const updateKey = forwarded(
     summary: "Change a key",
     description: "Changes what the body names, and nothing else. In force on the next request.",
     body: { ...json(keyChange, example({ disabled: true })), maxBytes },
-    answer: { ...answer, says: "The key as it is now." },
+    answer: { ...answer, description: "The key as it is now." },
   }),
   method.updateKey,
   ({ parameters, body }) => keyChangeMessage(parameters.hash, body),
@@ -205,7 +211,7 @@ const rotateKey = forwarded(
     description:
       "Makes a key with the settings and the guardrail of an existing one, which is refused after the overlap. The answer shows the new key for the only time. In force on the next request.",
     body: { ...json(keyRotation, example({ overlap_seconds: 3_600 })), maxBytes },
-    answer: { status: 201, says: "The new key.", content: [json(createdKey, example(createdKeyExample))] },
+    answer: { status: 201, description: "The new key.", content: [json(createdKey, example(createdKeyExample))] },
   }),
   method.rotateKey,
   ({ parameters: { hash: keyHash }, body }) => ({ keyHash, overlapSeconds: body.overlap_seconds }),
@@ -223,7 +229,7 @@ const deleteKey = forwarded(
     summary: "Delete a key",
     description:
       "Revokes the key for good and takes its guardrail from it. In force on the next request. May be repeated: the answer is the same.",
-    answer: { says: "The key is refused.", content: [json(deletedKey, example({ deleted: true }))] },
+    answer: { description: "The key is refused.", content: [json(deletedKey, example({ deleted: true }))] },
   }),
   method.deleteKey,
   ({ parameters: { hash: keyHash } }) => ({ keyHash }),

@@ -37,7 +37,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
     readonly status?: 201 | 204;
     /** The description of status 201, for answers with `created`: true makes the status 201. */
     readonly whenCreated?: string;
-    readonly says: string;
+    readonly description: string;
     readonly content: readonly Content[];
   };
   /** Form of error bodies; the form of `POST /responses` when absent. */
@@ -142,7 +142,7 @@ export const putDescription =
 
 /** The answer of an operation that puts a record: the same for a new record, with another status. */
 export const putAnswer = (noun: string, content: Content): Operation["answer"] => ({
-  says: `The ${noun}, which was there.`,
+  description: `The ${noun}, which was there.`,
   whenCreated: `The ${noun}, which this request made.`,
   content: [content],
 });

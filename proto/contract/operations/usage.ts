@@ -36,7 +36,10 @@ const getGeneration = forwarded(
     description:
       "The calls to providers that a response took, and what they used and cost; of a request that was refused, why. By `id` or by `request_id`. On record within a second of the answer. A key sees its own responses, a management key those of its workspace.",
     query: generationQuery,
-    answer: { says: "The calls and costs.", content: [json(generationAnswer, example({ data: generationExample }))] },
+    answer: {
+      description: "The calls and costs.",
+      content: [json(generationAnswer, example({ data: generationExample }))],
+    },
     statuses: [400, 401, 404, 429, 500],
   }),
   method.getGeneration,
@@ -56,7 +59,7 @@ const getGenerationContent = forwarded(
     description:
       "Prompt and answer of a request whose key captures them (`capture_content`), until they expire. By `id` or by `request_id`. Every reading is in the audit log (`calls.content`).",
     query: generationQuery,
-    answer: { says: "The content.", content: [json(contentAnswer, example({ data: contentExample }))] },
+    answer: { description: "The content.", content: [json(contentAnswer, example({ data: contentExample }))] },
     statuses: [400, 401, 403, 404, 422, 500],
   }),
   method.getGenerationContent,
@@ -76,7 +79,7 @@ const listGenerations = forwarded(
       "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second. A page of several filters may hold fewer than `limit`, or none, with a `next_cursor` where the search goes on.",
     query: generationsQuery,
     answer: {
-      says: "A page.",
+      description: "A page.",
       content: [json(generationList, example({ data: [turnExample, refusedExample], next_cursor: cursorExample }))],
     },
     statuses: reportStatuses([400, 401, 403, 500]),
@@ -108,7 +111,7 @@ const getUsageSeries = forwarded(
     description:
       "Sums of the workspace by hour or day, and by the values of a dimension, with percentiles. A call counts in the hour in which it began; by status and guardrail all calls of a request count in the hour in which that began.",
     query: seriesQuery,
-    answer: { says: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
+    answer: { description: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
     statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.getUsageSeries,
@@ -127,7 +130,7 @@ const listActivity = forwarded(
     description:
       "The workspace's calls to providers by day, model and provider, of the last 30 days: latest day first.",
     query: activityQuery,
-    answer: { says: "The sums.", content: [json(activityAnswer, example({ data: [activityExample] }))] },
+    answer: { description: "The sums.", content: [json(activityAnswer, example({ data: [activityExample] }))] },
     statuses: reportStatuses(),
   }),
   method.listActivity,
@@ -154,7 +157,7 @@ const getCredits = forwarded(
     description:
       "The budget of all keys of the workspace together, and what they have spent of it. It is set on the command line.",
     answer: {
-      says: "The budget.",
+      description: "The budget.",
       content: [json(creditsAnswer, example({ data: { total_credits: 500, total_usage: 61.25, unlimited: false } }))],
     },
     statuses: [400, 401, 403, 500],

@@ -40,7 +40,7 @@ const id: PathParameter = {
   addressable: { form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, otherwise: "Workspace not found" },
 };
 
-const answer = { says: "The workspace.", content: [json(workspaceAnswer, example({ data: workspaceExample }))] };
+const answer = { description: "The workspace.", content: [json(workspaceAnswer, example({ data: workspaceExample }))] };
 
 const toWorkspaceAnswer = ({ workspace }: { readonly workspace?: Workspace | undefined }) => ({
   data: workspace && toWorkspaceJson(workspace),
@@ -57,7 +57,7 @@ const listWorkspaces = forwarded(
       "The workspaces with budget and spending, the default one first. A management key of the account sees all of them, any other its own.",
     query: workspaceQuery,
     answer: {
-      says: "A page of workspaces.",
+      description: "A page of workspaces.",
       content: [json(workspaceList, example({ data: [workspaceExample], total_count: 1 }))],
     },
     statuses: reportStatuses([400, 401, 403, 500]),
@@ -134,7 +134,7 @@ const updateWorkspace = forwarded(
     description:
       "Changes what the body names, and nothing else. Needs a management key of the account. In force on the next request.",
     body: { ...json(workspaceChange, example({ limit: 750 })), maxBytes },
-    answer: { ...answer, says: "The workspace as it is now." },
+    answer: { ...answer, description: "The workspace as it is now." },
     statuses: [400, 401, 403, 404, 409, 500],
   }),
   method.updateWorkspace,

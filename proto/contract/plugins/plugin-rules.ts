@@ -43,7 +43,7 @@ export const plugin = (
 export const alignmentRule = string({
   min: 1,
   max: 200,
-  pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
+  pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, message: "must not contain line breaks" },
 });
 
 /** Details in the stages of plugins, in one table: the description of a field shared by several plugins names each of them. */

@@ -36,7 +36,7 @@ export const auditQuery = object(
     ...auditFilter,
     workspace_id: workspace,
     cursor: described(
-      string({ pattern: { form: cursorForm, says: "must be next_cursor of a page" } }),
+      string({ pattern: { form: cursorForm, message: "must be next_cursor of a page" } }),
       "`next_cursor` of the page before; the first page when absent. Entries that are added meanwhile move nothing.",
     ),
     limit: pageQuery(100).limit,

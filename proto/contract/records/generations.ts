@@ -73,7 +73,7 @@ const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const milliseconds = nullable(number({ min: 0 }));
 /** Cost as text, because a large sum would be rounded as a number. */
 export const exactDollarsShape = described(
-  string({ pattern: { form: /^\d+(\.\d+)?$/, says: "must be a decimal" } }),
+  string({ pattern: { form: /^\d+(\.\d+)?$/, message: "must be a decimal" } }),
   "USD, exact to the picodollar.",
 );
 

@@ -19,19 +19,19 @@ export const recordName = string({ min: 1, max: 200, identifier: true });
 
 /** A time in an answer: ISO 8601, UTC. */
 export const time = string({
-  pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, says: "must be an ISO 8601 time in UTC" },
+  pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, message: "must be an ISO 8601 time in UTC" },
 });
 
-const says = "must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z";
+const message = "must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z";
 const form =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-const timeText = string({ pattern: { form, says } });
+const timeText = string({ pattern: { form, message } });
 
 /** A time in a request. */
 export const requestTime: Shape<string> = {
   check: (value, path, problems, or) => {
     timeText.check(value, path, problems, or);
-    if (typeof value === "string" && form.test(value) && !isDay(value)) problems.add(path, says);
+    if (typeof value === "string" && form.test(value) && !isDay(value)) problems.add(path, message);
   },
   schema: timeText.schema,
 };

@@ -20,20 +20,20 @@ export type RoutingPolicyJson = JsonObject;
 /** Changed fields; null clears a field. */
 export type RoutingPolicyChange = { readonly [field: string]: JsonObject[string] };
 
-const slugs = (says: string): Shape =>
-  described(nullable(array(string({ min: 1, max: 256, identifier: true }), { min: 1, max: 1_000 })), says);
-const choice = (says: string): Shape => described(nullable(boolean), says);
+const slugs = (message: string): Shape =>
+  described(nullable(array(string({ min: 1, max: 256, identifier: true }), { min: 1, max: 1_000 })), message);
+const choice = (message: string): Shape => described(nullable(boolean), message);
 
 const zdr = (whose: string): Shape =>
   choice(`True: models of ${whose} may be asked only at providers that keep nothing.`);
 
-const author = { form: /^[a-z0-9][a-z0-9._-]{0,63}$/, says: "must be the author of models, as in their slugs" };
+const author = { form: /^[a-z0-9][a-z0-9._-]{0,63}$/, message: "must be the author of models, as in their slugs" };
 
 const groups = map(boolean, {
   max: 100,
   key: {
     check: (key, path, problems) => {
-      if (!author.form.test(key)) problems.add(path, author.says);
+      if (!author.form.test(key)) problems.add(path, author.message);
     },
     schema: { type: "string", pattern: author.form.source },
   },

@@ -29,7 +29,7 @@ export const generationQuery = object(
 
 /** The same rule holds over gRPC: see rules/usage-records.ts of admin-svc. */
 const activityDate = string({
-  pattern: { form: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, says: "must be a day, such as 2026-11-21" },
+  pattern: { form: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, message: "must be a day, such as 2026-11-21" },
 });
 
 export const activityQuery = object(

@@ -54,7 +54,7 @@ export const embeddingsRequest = named(
         "Length of each vector; that of the model when absent. Endpoints that are declared not to know it are not asked.",
       ),
       input_type: described(
-        nullable(string({ min: 1, max: 64, pattern: { form: /^[\w-]+$/, says: "letters, digits, _ and - only" } })),
+        nullable(string({ min: 1, max: 64, pattern: { form: /^[\w-]+$/, message: "letters, digits, _ and - only" } })),
         "Use of the vectors in the words of the model's vendor, such as `RETRIEVAL_QUERY` (Gemini) or `search_document` (Cohere).",
       ),
       user: described(nullable(string({ identifier: true, max: 256 })), "The end user."),

@@ -60,7 +60,7 @@ export const prediction = named(
 /** Visible ASCII without a comma, because a header lists the names separated by commas. */
 export const anthropicBeta = string({
   max: 128,
-  pattern: { form: /^[!-+\--~]+$/, says: "1 to 128 visible ASCII characters without commas" },
+  pattern: { form: /^[!-+\--~]+$/, message: "1 to 128 visible ASCII characters without commas" },
 });
 
 export const anthropicBetas = array(anthropicBeta, { max: 64 });

@@ -48,7 +48,7 @@ export const reasoning = named(
 
 /** Names of formats and functions are parts of providers' URLs and grammars. */
 const formatName = string({
-  pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, says: "1 to 64 letters, digits, _ and -" },
+  pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, message: "1 to 64 letters, digits, _ and -" },
 });
 
 export const textFormat = named(

@@ -44,20 +44,20 @@ const ofModel = { ...ofItem, model: text("Model of the panel.") } as const;
 type Payload = Readonly<Record<string, Shape>>;
 
 interface Described {
-  readonly says: string;
+  readonly message: string;
   readonly payload: Payload;
   /** Optional fields. */
   readonly optional?: readonly string[];
 }
 
-const event = (says: string, payload: Payload, optional?: readonly string[]): Described => ({
-  says,
+const event = (message: string, payload: Payload, optional?: readonly string[]): Described => ({
+  message,
   payload,
   ...(optional && { optional }),
 });
 
 /** Progress events of a tool run by the provider. */
-const progress = (says: string): Described => event(says, ofItem);
+const progress = (message: string): Described => event(message, ofItem);
 
 const events: Readonly<Record<string, Described>> = {
   "response.created": event("The response exists. First event, after debug events only.", whole),
@@ -167,14 +167,14 @@ const events: Readonly<Record<string, Described>> = {
 export const eventName = (type: string): string =>
   `${type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
-function shapeOf(type: string, { says, payload, optional = [] }: Described): ObjectShape {
+function shapeOf(type: string, { message, payload, optional = [] }: Described): ObjectShape {
   const fields = {
     type: word(type),
     sequence_number: described(index, "Counted from 0 without a gap."),
     ...payload,
   };
   const required = Object.keys(fields).filter((name) => !optional.includes(name));
-  return object(fields, { required, description: says });
+  return object(fields, { required, description: message });
 }
 
 /** Events by type. */

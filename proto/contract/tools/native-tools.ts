@@ -33,7 +33,7 @@ import {
 } from "./tool-settings.ts";
 
 const anthropicType = described(
-  nullable(string({ pattern: { form: /^(?:web_search|code_execution)_\d{8}$/, says: "a dated type of the tool" } })),
+  nullable(string({ pattern: { form: /^(?:web_search|code_execution)_\d{8}$/, message: "a dated type of the tool" } })),
   "The version of the tool at Anthropic, such as web_search_20260209.",
 );
 

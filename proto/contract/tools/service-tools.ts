@@ -42,7 +42,7 @@ const tool = (
 
 /** Name of a tool. Among several tools of the same type at most one is unnamed. */
 const instanceName = string({
-  pattern: { form: /^[A-Za-z0-9 _-]{1,64}$/, says: "1 to 64 letters, digits, spaces, _ and -" },
+  pattern: { form: /^[A-Za-z0-9 _-]{1,64}$/, message: "1 to 64 letters, digits, spaces, _ and -" },
 });
 
 const ofModel = {
@@ -137,7 +137,7 @@ const plainTools = {
   "service:web_search": tool("service:web_search", "Searches the web.", webSearch),
   "service:web_fetch": tool("service:web_fetch", "Reads pages.", webFetch, {
     anthropic_type: described(
-      string({ pattern: { form: /^web_fetch_\d{8}$/, says: "a dated type of the tool" } }),
+      string({ pattern: { form: /^web_fetch_\d{8}$/, message: "a dated type of the tool" } }),
       "The version of the tool at Anthropic, such as web_fetch_20250910, by which Anthropic runs it where it answers.",
     ),
     citations: described(object({ enabled: nullable(boolean) }), "Whether Anthropic cites places of the pages."),
@@ -160,7 +160,7 @@ const plainTools = {
       defer_loading: neverDeferred,
       anthropic_type: described(
         string({
-          pattern: { form: /^tool_search_tool_(?:regex|bm25)(?:_\d{8})?$/, says: "a type of the tool at Anthropic" },
+          pattern: { form: /^tool_search_tool_(?:regex|bm25)(?:_\d{8})?$/, message: "a type of the tool at Anthropic" },
         }),
         "The tool at Anthropic, such as tool_search_tool_bm25_20251119, by which Anthropic searches where it answers.",
       ),

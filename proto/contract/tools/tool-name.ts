@@ -5,6 +5,6 @@ import { string } from "../../lib/validation/shape.ts";
 export const toolName = string({
   pattern: {
     form: /^[!-~\u00a1-\uffff](?:[ -~\u00a0-\uffff]{0,126}[!-~\u00a1-\uffff])?$/,
-    says: "1 to 128 characters without control characters, and no blank at either end",
+    message: "1 to 128 characters without control characters, and no blank at either end",
   },
 });

@@ -38,7 +38,7 @@ const domain = string({
   min: 1,
   pattern: {
     form: /^(?:[Hh][Tt][Tt][Pp][Ss]?:\/\/)?(?:\*\.)?(?:[^\s*/?#@:\\<>^|%[\]]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?(?:[/?#][^\s*]*)?$/,
-    says: "must be a domain such as example.com, *.example.com or example.com/docs",
+    message: "must be a domain such as example.com, *.example.com or example.com/docs",
   },
 });
 export const domains = described(array(domain), "Domains such as example.com, *.example.com or host/path.");
@@ -62,7 +62,7 @@ export const typedUserLocation = object(
 );
 
 const handles = array(string({ min: 1 }), { max: 20, entry: "handle" });
-const day = string({ pattern: { form: /^\d{4}-\d{2}-\d{2}$/, says: "must be a date such as 2026-01-31" } });
+const day = string({ pattern: { form: /^\d{4}-\d{2}-\d{2}$/, message: "must be a date such as 2026-01-31" } });
 const set = (object: JsonObject, name: string): boolean => object[name] !== undefined && object[name] !== null;
 
 export const xSearch = named(
@@ -142,7 +142,7 @@ export const environment = tagged(
   {
     container_auto: containerAuto,
     container_reference: reference(
-      string({ pattern: { form: /^[\w-]{1,20}$/, says: "1 to 20 letters, digits, _ and -" } }),
+      string({ pattern: { form: /^[\w-]{1,20}$/, message: "1 to 20 letters, digits, _ and -" } }),
     ),
   },
   { listed: true },

@@ -20,10 +20,10 @@ import { serviceTools } from "./service-tools.ts";
 import { toolName } from "./tool-name.ts";
 
 /** Recognizes the nested form of Chat Completions, so that its clients see the actual mistake instead of a list of missing fields. */
-export const notNested = <S extends Shape>(shape: S, says: string): S => ({
+export const notNested = <S extends Shape>(shape: S, message: string): S => ({
   ...shape,
   check: (value: unknown, path: string, problems: Parameters<Shape["check"]>[2]) => {
-    if (isObject(value) && isObject(value["function"])) problems.add(childPath(path, "function"), says);
+    if (isObject(value) && isObject(value["function"])) problems.add(childPath(path, "function"), message);
     else shape.check(value, path, problems);
   },
 });

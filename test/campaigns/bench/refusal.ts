@@ -42,10 +42,10 @@ class Subject {
   async refuse(count: number): Promise<number> {
     const before = cpuNs(this.#role.pid);
     let left = count;
-    const ask = async (connection: Connection) => {
+    const sendRequest = async (connection: Connection) => {
       while (left-- > 0) await connection.exchange(this.#request).catch(onlyRefused);
     };
-    await Promise.all(this.#connections.map(ask));
+    await Promise.all(this.#connections.map(sendRequest));
     return (cpuNs(this.#role.pid) - before) / 1_000 / count;
   }
 

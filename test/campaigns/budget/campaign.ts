@@ -140,7 +140,7 @@ async function use(installation: Installation, key: Key, statuses: Record<string
   await Promise.all(
     Array.from({ length: clientsPerKey }, async () => {
       for (let request = left.shift(); request; request = left.shift()) {
-        const status = await ask(installation, key.secret, request);
+        const status = await sendRequest(installation, key.secret, request);
         statuses[status] = (statuses[status] ?? 0) + 1;
       }
     }),
@@ -148,7 +148,11 @@ async function use(installation: Installation, key: Key, statuses: Record<string
 }
 
 /** @returns 0 when the client left */
-async function ask(installation: Installation, secret: string, { body, leavesMs }: PlannedRequest): Promise<number> {
+async function sendRequest(
+  installation: Installation,
+  secret: string,
+  { body, leavesMs }: PlannedRequest,
+): Promise<number> {
   const leave = new AbortController();
   const timer = leavesMs === undefined ? undefined : setTimeout(() => leave.abort(), leavesMs);
   try {

@@ -160,7 +160,7 @@ async function press(
   const outcomes: Record<string, number> = {};
   let message: string | undefined;
   let settled = 0;
-  const ask = async (kind: EndlessKind) => {
+  const sendRequest = async (kind: EndlessKind) => {
     const settings: { readonly stream?: boolean; readonly embeds?: boolean } = endlessKinds[kind];
     const body = settings.embeds
       ? { model: `endless/${kind}`, input: "Hi" }
@@ -178,7 +178,7 @@ async function press(
     settled++;
     outcomes[status] = (outcomes[status] ?? 0) + 1;
   };
-  const asking = asked.map(ask);
+  const asking = asked.map(sendRequest);
   const small: (readonly [number, number])[] = [];
   const askSmall = async () => {
     const begun = performance.now();

@@ -35,13 +35,13 @@ export async function startPressed(
     environment: { SLUICE_INFERENCE_ADDRESSES: `127.0.0.1:${inference.port}` },
   });
   const otherKey = await makeKey(started);
-  const ask = () => askSmall(gateway.port, otherKey);
-  await ask();
+  const sendRequest = () => askSmall(gateway.port, otherKey);
+  await sendRequest();
   return {
     installation: started,
     gateway,
     inference,
-    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway.port : inference.port }, ask),
+    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway.port : inference.port }, sendRequest),
     stop: async () => {
       await gateway.stop();
       await inference.stop();
@@ -63,12 +63,12 @@ export async function startPressedTogether({ nodeOptions = [] }: Limits): Promis
   const installation = await startInstallation({ config: configOf(upstream), environment, inferenceReplicas: 0 });
   const { gateway, inference } = installation.ports;
   const otherKey = await makeKey(installation);
-  const ask = () => askSmall(gateway, otherKey);
-  await ask();
+  const sendRequest = () => askSmall(gateway, otherKey);
+  await sendRequest();
   return {
     installation,
     pid: installation.pids()["gateway"] as number,
-    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway : inference }, ask),
+    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway : inference }, sendRequest),
     stop: async () => {
       await installation.stop();
       await upstream.stop();
@@ -107,12 +107,15 @@ async function askSmall(port: number, key: string): Promise<readonly [number, nu
   return [status, performance.now() - begun];
 }
 
-async function press(storm: RequestStorm, ask: () => Promise<readonly [number, number]>): Promise<PressureOptions> {
+async function press(
+  storm: RequestStorm,
+  sendRequest: () => Promise<readonly [number, number]>,
+): Promise<PressureOptions> {
   const begun = performance.now();
   const small: (readonly [number, number])[] = [];
   const sending = sent(storm);
   for (;;) {
-    small.push(await ask());
+    small.push(await sendRequest());
     const outcomes = await Promise.race([sending, delay(30, undefined)]);
     if (outcomes) return { outcomes, small, ms: performance.now() - begun };
   }

@@ -65,7 +65,7 @@ export class RedisPair {
   async failOver(pause: () => Promise<unknown>, moved: () => void): Promise<void> {
     await killServer(this.#primary);
     await pause();
-    await ask(this.#replica, "replicaof", "no", "one");
+    await sendRequest(this.#replica, "replicaof", "no", "one");
     this.#swap();
     moved();
     await this.#follow();
@@ -73,8 +73,8 @@ export class RedisPair {
 
   /** Swaps the two servers' roles without losing data. Connections to the former primary stay open. */
   async handOver(moved: () => void): Promise<void> {
-    await ask(this.#primary, "failover");
-    await eventually(async () => /^role:master\r$/m.test(await ask(this.#replica, "info", "replication")));
+    await sendRequest(this.#primary, "failover");
+    await eventually(async () => /^role:master\r$/m.test(await sendRequest(this.#replica, "info", "replication")));
     this.#swap();
     moved();
     await this.#untilFollowed();
@@ -92,13 +92,13 @@ export class RedisPair {
   /** Starts the replica. */
   async #follow(): Promise<void> {
     await startServer(this.#replica);
-    await ask(this.#replica, "replicaof", host, String(this.#primary.port));
+    await sendRequest(this.#replica, "replicaof", host, String(this.#primary.port));
     await this.#untilFollowed();
   }
 
   #untilFollowed(): Promise<void> {
     return eventually(async () =>
-      /^master_link_status:up\r$/m.test(await ask(this.#replica, "info", "replication").catch(() => "")),
+      /^master_link_status:up\r$/m.test(await sendRequest(this.#replica, "info", "replication").catch(() => "")),
     );
   }
 }
@@ -116,7 +116,7 @@ async function startServer(server: Server): Promise<void> {
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   server.running = await spawnChild(program, args, { log, environment: bareEnvironment(), whenOrphaned: "KILL" });
-  await eventually(async () => (await ask(server, "ping").catch(() => "")) === "PONG");
+  await eventually(async () => (await sendRequest(server, "ping").catch(() => "")) === "PONG");
 }
 
 async function killServer({ running }: Server): Promise<void> {
@@ -124,7 +124,7 @@ async function killServer({ running }: Server): Promise<void> {
 }
 
 /** @returns the answer as text @throws when the server cannot be reached or refuses */
-async function ask({ port }: Server, command: string, ...args: readonly string[]): Promise<string> {
+async function sendRequest({ port }: Server, command: string, ...args: readonly string[]): Promise<string> {
   const client = new Redis({ host, port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   client.on("error", () => undefined);
   try {

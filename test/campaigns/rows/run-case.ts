@@ -29,7 +29,7 @@ export async function runCase(tried: RowCase, on: string, installations: RowInst
   const { services } = installations;
   const placed = (says: RowCase["says"] = [{}]) => JSON.parse(place(says, services)) as typeof says;
   services.script(placed(tried.says), placed(tried.otherSays));
-  const answered = await ask(tried, on, tried.bare ? installations.bare : installations.full, services);
+  const answered = await sendRequest(tried, on, tried.bare ? installations.bare : installations.full, services);
   return { on, ...findingOf(tried, on, answered, services) };
 }
 
@@ -39,7 +39,12 @@ let requests = 0;
 const place = (value: unknown, { origin }: RowServices): string =>
   JSON.stringify(value).replaceAll(servicesOrigin, origin).replaceAll(uniqueWord, `u${requests++}`);
 
-async function ask(tried: RowCase, on: string, installation: Installation, services: RowServices): Promise<Answered> {
+async function sendRequest(
+  tried: RowCase,
+  on: string,
+  installation: Installation,
+  services: RowServices,
+): Promise<Answered> {
   const model = on.includes("/") ? on : `t/${on}`;
   const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",

@@ -64,7 +64,7 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
       config,
       checkout: makeMixedCheckout(earlier, ["gateway", "admin-svc"]),
     });
-    const ask = async () => {
+    const sendRequest = async () => {
       const response = await fetch(`${installation.baseUrl}/responses`, {
         method: "POST",
         headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -74,9 +74,9 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
       return response.status;
     };
     try {
-      expect(await ask()).toBe(200);
+      expect(await sendRequest()).toBe(200);
       await installation.admin("guardrails", "create", "--name", "all", "--block", "secret", "--account-default");
-      await eventually(async () => (await ask()) === 503);
+      await eventually(async () => (await sendRequest()) === 503);
     } finally {
       await installation.stop();
     }

@@ -1,5 +1,5 @@
 /** The way of one request through the code: the source files and functions that gateway and inference-svc enter for it. */
-import type { ByService, CountedService } from "../bench/counts/counted-installation.ts";
+import type { CountsByService, CountedService } from "../bench/counts/counted-installation.ts";
 import { CountBench, type CountedLoad } from "../bench/counts/measure.ts";
 
 /** A little above what a plain stream enters in both processes (261 and 1,269 on 2026-11-29). The goal is 190 files and 900 functions. */
@@ -35,8 +35,9 @@ export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promis
   }
 }
 
-function without(entered: ByService, idle: ByService): EnteredFunctions {
-  const namesOf = (counted: ByService, service: CountedService) => counted[service].places.map(([label]) => label);
+function without(entered: CountsByService, idle: CountsByService): EnteredFunctions {
+  const namesOf = (counted: CountsByService, service: CountedService) =>
+    counted[service].places.map(([label]) => label);
   const left = (service: CountedService) => {
     const ofTimers = new Set(namesOf(idle, service));
     return namesOf(entered, service).filter((label) => !ofTimers.has(label));

@@ -44,15 +44,15 @@ test("160 line breaks, colours, formulas and templates stay text in every line o
 });
 
 test("161 names invented by clients become no labels", async () => {
-  const ask = async (n: number) => {
+  const sendRequest = async (n: number) => {
     await attacked.respond({ ...echo, model: `nobody/model-${n}`, user: `user-${n}`, session_id: `session-${n}` });
     await attacked.respond({ ...echo, user: `user-${n}`, service_tier: "flex" });
     await attacked.send("GET", `/api/v1/nothing/${n}`, [`Authorization: Bearer ${attacked.installation.apiKey}`]);
     await attacked.manage("GET", `/end-users/user-${n}`);
   };
-  await ask(0);
+  await sendRequest(0);
   const before = await series();
-  for (let n = 1; n <= 50; n++) await ask(n);
+  for (let n = 1; n <= 50; n++) await sendRequest(n);
   const added = [...(await series())].filter((name) => !before.has(name));
   expect(added.filter((name) => /nobody|model-|user-|session-|flex|nothing/.test(name))).toEqual([]);
   // A busy machine may have been the first to show a status, or to deliver records.

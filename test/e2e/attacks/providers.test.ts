@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => attacked.stands());
 afterAll(() => attacked?.stop());
 
-const ask = (reply: Reply, more: object = {}): Promise<Response> => {
+const sendRequest = (reply: Reply, more: object = {}): Promise<Response> => {
   attacked.upstream.script([reply]);
   return fetch(`${attacked.installation.baseUrl}/responses`, {
     method: "POST",
@@ -22,7 +22,7 @@ const ask = (reply: Reply, more: object = {}): Promise<Response> => {
 };
 /** Sends a request, and parses the stream into an answer, checking every rule of order. */
 async function streamed(reply: Reply, more: object = {}): Promise<{ stream: SseStream; answer: Answer }> {
-  const stream = parseSse(await (await ask(reply, more)).text());
+  const stream = parseSse(await (await sendRequest(reply, more)).text());
   return { stream, answer: checkLadder(stream, true) };
 }
 const textOf = ({ output }: Answer): unknown => (output[0] as { content?: { text?: unknown }[] }).content?.[0]?.text;
@@ -88,7 +88,7 @@ test.each([
 
 test("96 [DONE] without an answer is no answer", async () => {
   // No output was sent yet, so the answer has the status of a failure.
-  const response = await ask(saying(chatChunk({ role: "assistant" }), "[DONE]"));
+  const response = await sendRequest(saying(chatChunk({ role: "assistant" }), "[DONE]"));
   expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
 });
 
@@ -116,7 +116,7 @@ const failing: [string, Reply][] = [
   ["after words", saying(chatChunk({ content: "Hi" }), { error: { message: leak, code: 500 } })],
 ];
 test.each(failing)("98 an error %s shows neither key nor address", async (_, reply) => {
-  const response = await ask(reply);
+  const response = await sendRequest(reply);
   const text = await response.text();
   expect([401, 402]).not.toContain(response.status);
   for (const secret of [providerKey, "10.0.0.7", "main.py"]) expect(text).not.toContain(secret);
@@ -132,7 +132,7 @@ test("99 headers of the provider stay there", async () => {
     "content-security-policy": "none",
     server: "acme",
   };
-  const response = await ask({ ...chatStream("Hi"), headers });
+  const response = await sendRequest({ ...chatStream("Hi"), headers });
   await response.text();
   for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).not.toBe(value);
 });
@@ -140,7 +140,7 @@ test("99 headers of the provider stay there", async () => {
 test.each([301, 302, 307, 308])("100 a redirect, %i, is not followed", async (status) => {
   const asked = attacked.upstream.requests.length;
   const location = `${attacked.upstream.url}/elsewhere`;
-  const response = await ask({ status, headers: { location }, chunks: [{ bytes: "" }] });
+  const response = await sendRequest({ status, headers: { location }, chunks: [{ bytes: "" }] });
   expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
   expect(attacked.upstream.requests.slice(asked).every(({ path }) => path === "/v1/chat/completions")).toBe(true);
 });

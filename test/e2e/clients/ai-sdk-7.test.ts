@@ -61,13 +61,13 @@ test("generateText: a second turn sends back text, calls and results", async () 
 
 test("streamText runs the same tools and sends its reasoning back", async () => {
   const providerOptions = { openai: { store: false, reasoningEffort: "low", forceReasoning: true } };
-  const ask = async (messages: ModelMessage[]) => {
+  const sendRequest = async (messages: ModelMessage[]) => {
     const result = streamText({ model: plain(), messages, tools, stopWhen: stepCountIs(5), providerOptions });
     return { text: await result.text, said: (await result.response).messages };
   };
-  const first = await ask([question]);
+  const first = await sendRequest([question]);
   expect(first.text).toContain('"sky":"clear"');
-  expect((await ask([question, ...first.said, next])).text).toContain("And tomorrow?");
+  expect((await sendRequest([question, ...first.said, next])).text).toContain("And tomorrow?");
 });
 
 test("a client referring to stored items gets a 400 with the setting to change", async () => {
@@ -82,7 +82,7 @@ test("a client referring to stored items gets a 400 with the setting to change",
 
 test("a gateway with remember_items needs no client setting: text, calls, reasoning and a third turn", async () => {
   const providerOptions = { openai: { reasoningEffort: "low", forceReasoning: true } };
-  const ask = async (messages: ModelMessage[]) => {
+  const sendRequest = async (messages: ModelMessage[]) => {
     const result = streamText({
       model: modelOf(remembering),
       messages,
@@ -92,9 +92,9 @@ test("a gateway with remember_items needs no client setting: text, calls, reason
     });
     return { text: await result.text, said: (await result.response).messages };
   };
-  const first = await ask([question]);
+  const first = await sendRequest([question]);
   expect(first.text).toContain('"sky":"clear"');
-  const second = await ask([question, ...first.said, next]);
+  const second = await sendRequest([question, ...first.said, next]);
   expect(second.text).toContain("And tomorrow?");
   const messages = [question, ...first.said, next, ...second.said, { role: "user" as const, content: "And then?" }];
   const third = await generateText({ model: modelOf(remembering), messages, tools, stopWhen: stepCountIs(5) });

@@ -59,7 +59,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     new OpenRouter({ apiKey, serverURL: installation.baseUrl, retryConfig: { strategy: "none" } });
 
   // The SDK types every answer as a union of a stream and an object.
-  async function ask(request: models.ResponsesRequest): Promise<models.OpenResponsesResult> {
+  async function sendRequest(request: models.ResponsesRequest): Promise<models.OpenResponsesResult> {
     const answer = await client.responses.send({
       responsesRequest: { model: "sluice/echo", ...request, stream: false },
     });
@@ -85,7 +85,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
 
   /** The answer of both kinds, without a stream and as the last event of one. */
   async function bothAnswers(request: models.ResponsesRequest) {
-    const whole = await ask(request);
+    const whole = await sendRequest(request);
     const events = await stream(request);
     expect([unknowns(whole), unknowns(events)]).toEqual([[], []]);
     expect(events.map((event) => (event as { sequenceNumber: number }).sequenceNumber)).toEqual([...events.keys()]);
@@ -178,7 +178,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
         { type: "openrouter:web_search", parameters: { maxResults: 3 } },
       ];
       const request = { model: "far/hosting", input: "What day is it, and what is new?", tools };
-      const answer = await ask(request);
+      const answer = await sendRequest(request);
       const events = await stream(request);
       expect(answer.output.map((item) => item.type)).toEqual([
         "openrouter:datetime",
@@ -191,7 +191,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
 
       const next = [...answer.output, { role: "user", content: "And tomorrow?" }] as models.InputsUnion;
       upstream.script([whole]);
-      await ask({ ...request, input: next });
+      await sendRequest({ ...request, input: next });
       const sent = upstream.requests.at(-1)?.json["input"] as { type: string }[];
       expect(sent.map((item) => item.type)).toEqual([
         "openrouter:datetime",
@@ -252,7 +252,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
 
     test.each(failures)("%s has its class", async (_, reply, kind) => {
       upstream.script([reply]);
-      await expect(ask({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
+      await expect(sendRequest({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
       await expect(stream({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
     });
 
@@ -375,14 +375,14 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
       expect(unknowns(result)).toEqual([]);
       expect(result).toMatchObject({ totalCount: 1, data: [{ guardrailId: id, keyHash: keys.keyHashes[0] }] });
     }
-    const blocked = await ask({ input: "forbidden" }).catch((error: unknown) => error);
+    const blocked = await sendRequest({ input: "forbidden" }).catch((error: unknown) => error);
     expect(blocked).toBeInstanceOf(errors.ForbiddenResponseError);
     expect((blocked as errors.ForbiddenResponseError).error).toMatchObject({
       code: 403,
       metadata: { patterns: ["forbidden"] },
     });
     expect(await guardrails.bulkUnassignKeys({ id, bulkUnassignKeysRequest: keys })).toEqual({ unassignedCount: 1 });
-    expect((await ask({ input: "forbidden" })).status).toBe("completed");
+    expect((await sendRequest({ input: "forbidden" })).status).toBe("completed");
     const missing = guardrails.bulkAssignKeys({ id: "nothing", bulkAssignKeysRequest: keys });
     await expect(missing).rejects.toBeInstanceOf(errors.NotFoundResponseError);
     const notAllowed = client.guardrails.bulkAssignKeys({ id, bulkAssignKeysRequest: keys });

@@ -261,8 +261,8 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(await (await administer("POST", path, keys)).json()).toEqual(assign?.response);
 
     const before = chat.requests.length;
-    const ask = { model: "acme/large-2", input: `Now ${pattern}.` };
-    const refused = await post(ask, { "x-service-metadata": "enabled" });
+    const sendRequest = { model: "acme/large-2", input: `Now ${pattern}.` };
+    const refused = await post(sendRequest, { "x-service-metadata": "enabled" });
     const wanted = sampleJson("13-guardrail-block.403.json") as Block;
     const { error, service_metadata: receipt } = wanted;
     const [stage] = receipt.pipeline;
@@ -282,7 +282,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
 
     expect(await (await administer("POST", `${path}/remove`, keys)).json()).toEqual(remove?.response);
     chat.script([stream(chatChunk({ content: "No." }), chatChunk({}, "stop"), usage(3, 1))]);
-    const served = await post({ ...ask, stream: true });
+    const served = await post({ ...sendRequest, stream: true });
     expect([served.status, parseSse(await served.text()).done]).toEqual([200, true]);
   });
 
@@ -307,7 +307,10 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
   });
 
   test("17: an answer by a schema", async () => {
-    const { plugins: _, ...ask } = sampleJson("17-structured.request.json") as { plugins: unknown; text: object };
+    const { plugins: _, ...sendRequest } = sampleJson("17-structured.request.json") as {
+      plugins: unknown;
+      text: object;
+    };
     const wanted = sampleJson("17-structured.response.json") as {
       output: { content: { text: string }[] }[];
       usage: { input_tokens: number; output_tokens: number };
@@ -316,7 +319,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     const { input_tokens: prompt_tokens, output_tokens: completion_tokens } = wanted.usage;
     const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
     chat.script([{ chunks: [{ json: { choices, usage: { prompt_tokens, completion_tokens } } }] }]);
-    await expectObject("17-structured.response.json", ask);
+    await expectObject("17-structured.response.json", sendRequest);
     expect(chat.requests.at(-1)?.json["response_format"]).toMatchObject({
       type: "json_schema",
       json_schema: { name: "person", strict: true },

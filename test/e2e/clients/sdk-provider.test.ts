@@ -78,7 +78,7 @@ models:
 `,
   });
   try {
-    const ask = async (model: string) => {
+    const sendRequest = async (model: string) => {
       const answer = await fetch(`${installation.baseUrl}/responses`, {
         method: "POST",
         headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -87,7 +87,7 @@ models:
       await answer.text();
       return answer.status;
     };
-    expect([await ask("sluice/echo"), await ask("far/model")]).toEqual([200, 404]);
+    expect([await sendRequest("sluice/echo"), await sendRequest("far/model")]).toEqual([200, 404]);
     const install = `npm install --prefix ${join(installation.dataDir, "packages")} @ai-sdk/nobody-has-this`;
     await installation.logged("inference-svc", `package @ai-sdk/nobody-has-this is not installed; ${install}`);
   } finally {

@@ -52,9 +52,10 @@ async function signIn(key: string): Promise<string> {
   return (headers.get("set-cookie") as string).split(";")[0] as string;
 }
 
-const ask = (cookie: string) => fetch(`${origin}/console/api/configuration`, { headers: { cookie } });
+const sendRequest = (cookie: string) => fetch(`${origin}/console/api/configuration`, { headers: { cookie } });
 
-const list = async (cookie: string) => ((await (await ask(cookie)).json()) as { data: readonly Refusal[] }).data;
+const list = async (cookie: string) =>
+  ((await (await sendRequest(cookie)).json()) as { data: readonly Refusal[] }).data;
 
 describe("a refused configuration file", () => {
   test("is shown with every process and the field, until a good file is in force", async () => {
@@ -77,8 +78,8 @@ describe("a refused configuration file", () => {
   });
 
   test("is shown only to administrators of the account", async () => {
-    expect((await ask("")).status).toBe(401);
-    const answer = await ask(await signIn(await makeManager(installation)));
+    expect((await sendRequest("")).status).toBe(401);
+    const answer = await sendRequest(await signIn(await makeManager(installation)));
     expect([answer.status, await answer.json()]).toMatchObject([
       403,
       { error: { message: "Only administrators of the account see the state of the configuration file" } },

@@ -37,13 +37,13 @@ describeWithChromium(`the console ${inChromium}`, () => {
     await page.getByRole("button", { name: "Done" }).click();
     expect(await page.content()).not.toContain(secret);
 
-    expect(await ask(secret as string)).toBe(200);
+    expect(await sendRequest(secret as string)).toBe(200);
     await page.getByRole("button", { name: "made in the console" }).click();
     await page.getByRole("button", { name: "Revoke…" }).click();
     await page.getByRole("button", { name: "Revoke key" }).click();
     await page.getByText("The key is revoked").waitFor();
     expect(await page.getByRole("button", { name: "made in the console" }).count()).toBe(0);
-    expect(await ask(secret as string)).toBe(401);
+    expect(await sendRequest(secret as string)).toBe(401);
 
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
@@ -68,7 +68,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  const ask = async (key: string): Promise<number> => {
+  const sendRequest = async (key: string): Promise<number> => {
     const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -86,7 +86,12 @@ describe("the session of the console", () => {
     readonly body: { readonly data?: unknown; readonly error?: { readonly message: string } };
   }
 
-  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object): Promise<Answer> => {
+  const sendRequest = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: object,
+  ): Promise<Answer> => {
     const response = await fetch(`${origin()}/console/api${path}`, {
       method,
       headers,
@@ -99,17 +104,17 @@ describe("the session of the console", () => {
   const page = () => ({ origin: origin(), "content-type": "application/json" });
 
   async function signIn(key = installation.managementKey): Promise<string> {
-    const { status, headers } = await ask("POST", "/session", page(), { management_key: key });
+    const { status, headers } = await sendRequest("POST", "/session", page(), { management_key: key });
     expect(status).toBe(201);
     return (headers.get("set-cookie") as string).split(";")[0] as string;
   }
 
   test("has a cookie hidden from scripts and unusable by other sites", async () => {
-    const { headers } = await ask("POST", "/session", page(), { management_key: installation.managementKey });
+    const { headers } = await sendRequest("POST", "/session", page(), { management_key: installation.managementKey });
     expect(headers.get("set-cookie")).toMatch(/^sluice_console=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     expect(headers.get("cache-control")).toBe("no-store");
     const behindTls = { ...page(), "x-forwarded-proto": "https" };
-    const secure = await ask("POST", "/session", behindTls, { management_key: installation.managementKey });
+    const secure = await sendRequest("POST", "/session", behindTls, { management_key: installation.managementKey });
     expect(secure.headers.get("set-cookie")).toMatch(
       /^__Host-sluice=\w{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
     );
@@ -119,7 +124,7 @@ describe("the session of the console", () => {
     const cookie = await signIn();
     const response = await fetch(`${installation.baseUrl}/keys`, { headers: { cookie } });
     expect(response.status).toBe(401);
-    expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
+    expect((await sendRequest("GET", "/keys", { cookie })).status).toBe(200);
   });
 
   test.each([
@@ -131,9 +136,9 @@ describe("the session of the console", () => {
     ["a sibling domain", { "sec-fetch-site": "same-site", "content-type": "application/json" }, 403],
   ])("changes nothing for %s", async (_, headers, status) => {
     const cookie = await signIn();
-    const answer = await ask("POST", "/keys", { ...headers, cookie }, { name: "forged" });
+    const answer = await sendRequest("POST", "/keys", { ...headers, cookie }, { name: "forged" });
     expect(answer.status).toBe(status);
-    const { body } = await ask("GET", "/keys?include_disabled=true", { cookie });
+    const { body } = await sendRequest("GET", "/keys?include_disabled=true", { cookie });
     expect(JSON.stringify(body)).not.toContain("forged");
   });
 
@@ -141,30 +146,32 @@ describe("the session of the console", () => {
     const { stdout } = await installation.admin("keys", "create", "--management", "--name", "short-lived", "--json");
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const cookie = await signIn(key);
-    expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
+    expect((await sendRequest("GET", "/keys", { cookie })).status).toBe(200);
     await installation.admin("keys", "revoke", "short-lived");
     const at = performance.now();
-    for (let status = 200; status !== 401; ) ({ status } = await ask("GET", "/keys", { cookie }));
+    for (let status = 200; status !== 401; ) ({ status } = await sendRequest("GET", "/keys", { cookie }));
     expect(performance.now() - at).toBeLessThan(1_000);
   });
 
   test("ends with its own sign-out, or with all of its key", async () => {
     const cookies = [await signIn(), await signIn(), await signIn()] as const;
-    expect((await ask("DELETE", "/session", { ...page(), cookie: cookies[0] })).status).toBe(204);
-    expect((await ask("GET", "/keys", { cookie: cookies[0] })).status).toBe(401);
-    expect((await ask("GET", "/keys", { cookie: cookies[1] })).status).toBe(200);
-    expect((await ask("DELETE", "/sessions", { ...page(), cookie: cookies[1] })).status).toBe(204);
-    expect((await ask("GET", "/keys", { cookie: cookies[2] })).status).toBe(401);
+    expect((await sendRequest("DELETE", "/session", { ...page(), cookie: cookies[0] })).status).toBe(204);
+    expect((await sendRequest("GET", "/keys", { cookie: cookies[0] })).status).toBe(401);
+    expect((await sendRequest("GET", "/keys", { cookie: cookies[1] })).status).toBe(200);
+    expect((await sendRequest("DELETE", "/sessions", { ...page(), cookie: cookies[1] })).status).toBe(204);
+    expect((await sendRequest("GET", "/keys", { cookie: cookies[2] })).status).toBe(401);
     const { stdout } = await installation.admin("audit", "list", "--json");
     for (const action of ["sessions.open", "sessions.end", "sessions.end-all"]) expect(stdout).toContain(`"${action}"`);
   });
 
   test("is not opened by guessing", async () => {
-    const guess = () => ask("POST", "/session", page(), { management_key: `mk-sl-${"a".repeat(49)}` });
+    const guess = () => sendRequest("POST", "/session", page(), { management_key: `mk-sl-${"a".repeat(49)}` });
     const answers = await Promise.all(Array.from({ length: 200 }, guess));
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
     expect(answers.filter(({ status }) => status !== 401 && status !== 429)).toEqual([]);
     expect((await guess()).headers.get("retry-after")).toMatch(/^\d+$/);
-    expect((await ask("POST", "/session", page(), { management_key: installation.managementKey })).status).toBe(201);
+    expect((await sendRequest("POST", "/session", page(), { management_key: installation.managementKey })).status).toBe(
+      201,
+    );
   });
 });

@@ -44,7 +44,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     return secret as string;
   }
 
-  async function ask(key: string, input: string): Promise<number> {
+  async function sendRequest(key: string, input: string): Promise<number> {
     const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -72,8 +72,8 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     await page.getByRole("checkbox", { name: /^guarded/ }).check();
     await page.getByRole("button", { name: "Apply to 1 key" }).click();
     await page.getByText("In force: 1 key").waitFor();
-    expect(await ask(key, "Hello")).toBe(200);
-    expect(await ask(key, "Tell me about Project Falcon.")).toBe(403);
+    expect(await sendRequest(key, "Hello")).toBe(200);
+    expect(await sendRequest(key, "Tell me about Project Falcon.")).toBe(403);
 
     await page.goto("/console/calls");
     await expectWithin(page, "403 refused");
@@ -149,7 +149,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
 
   test("a spreadsheet runs no formula from an exported usage file", async () => {
     const { page, complaints } = await signedIn();
-    await ask(await makeKey(page, '=HYPERLINK("x"),1'), "Hello");
+    await sendRequest(await makeKey(page, '=HYPERLINK("x"),1'), "Hello");
     await page.goto("/console/calls");
     await expectWithin(page, '=HYPERLINK("x"),1');
     await page.goto("/console/usage");

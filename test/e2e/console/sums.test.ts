@@ -54,15 +54,15 @@ models:
     await acme?.stop();
   });
 
-  const ask = (body: object, key = installation.apiKey) =>
+  const sendRequest = (body: object, key = installation.apiKey) =>
     fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "acme/large", input: "Hello", user: "ada", ...body }),
     });
 
-  const status = async (...args: Parameters<typeof ask>): Promise<number> => {
-    const answer = await ask(...args);
+  const status = async (...args: Parameters<typeof sendRequest>): Promise<number> => {
+    const answer = await sendRequest(...args);
     await answer.text();
     return answer.status;
   };
@@ -79,7 +79,7 @@ models:
   /** A stream with its process killed in the middle. */
   async function loseCall(): Promise<void> {
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "begun!" })] }], hang: true }]);
-    const reader = (await ask({ stream: true })).body?.getReader();
+    const reader = (await sendRequest({ stream: true })).body?.getReader();
     for (let text = ""; !text.includes("begun!"); ) {
       text += Buffer.from((await reader?.read())?.value ?? []).toString();
     }

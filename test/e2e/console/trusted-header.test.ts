@@ -41,7 +41,7 @@ interface Answer {
 type Headers = Readonly<Record<string, string | string[]>>;
 
 /** Sends a request from a chosen address of this machine. */
-const ask = (from: string, method: string, path: string, headers: Headers, body?: object): Promise<Answer> =>
+const sendRequest = (from: string, method: string, path: string, headers: Headers, body?: object): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const json = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
     const { hostname, port } = new URL(installation.baseUrl);
@@ -68,26 +68,31 @@ describe("a person of the proxy", () => {
       false,
     ],
   ])("has a role %s", async (_, headers, person, role, account) => {
-    const { status, body } = await ask(proxy, "GET", session, headers);
+    const { status, body } = await sendRequest(proxy, "GET", session, headers);
     expect(status).toBe(200);
     expect(body.data).toMatchObject({ person, role, account, sign_out_url: "/oauth2/sign_out" });
   });
 
   test("is in the workspace of the rule, and sees nothing of another", async () => {
     const eve = { "x-forwarded-email": "eve@partner.example" };
-    const { body } = await ask(proxy, "GET", session, eve);
+    const { body } = await sendRequest(proxy, "GET", session, eve);
     expect(body.data).toMatchObject({ workspace: { name: "partners" } });
-    expect((await ask(proxy, "GET", "/console/api/keys", eve)).body).toMatchObject({ data: [] });
-    expect((await ask(proxy, "GET", "/console/api/workspaces", eve)).body).toMatchObject({ total_count: 1 });
-    expect((await ask(proxy, "GET", "/console/api/workspaces", ada)).body).toMatchObject({ total_count: 2 });
+    expect((await sendRequest(proxy, "GET", "/console/api/keys", eve)).body).toMatchObject({ data: [] });
+    expect((await sendRequest(proxy, "GET", "/console/api/workspaces", eve)).body).toMatchObject({ total_count: 1 });
+    expect((await sendRequest(proxy, "GET", "/console/api/workspaces", ada)).body).toMatchObject({ total_count: 2 });
   });
 
   test("may do what the role permits, and is named in the audit log", async () => {
     const eve = { "x-forwarded-email": "eve@partner.example" };
-    const refused = await ask(proxy, "POST", "/console/api/keys", eve, { name: "refused" });
+    const refused = await sendRequest(proxy, "POST", "/console/api/keys", eve, { name: "refused" });
     expect(refused.body.error?.message).toBe("POST /keys needs the role operator; yours is viewer");
-    expect((await ask(proxy, "POST", "/console/api/keys", ada, { name: "of ada" })).status).toBe(201);
-    const { body } = await ask(proxy, "GET", "/console/api/audit?actor=ada@example.com&action=keys.create", ada);
+    expect((await sendRequest(proxy, "POST", "/console/api/keys", ada, { name: "of ada" })).status).toBe(201);
+    const { body } = await sendRequest(
+      proxy,
+      "GET",
+      "/console/api/audit?actor=ada@example.com&action=keys.create",
+      ada,
+    );
     expect(JSON.stringify(body.data)).toContain("of ada");
   });
 
@@ -101,26 +106,26 @@ describe("a person of the proxy", () => {
     ["it is empty", { "x-forwarded-email": "" }, /no e-mail address$/],
     ["groups come alone", { "x-forwarded-groups": "on-call" }, /without x-forwarded-email$/],
   ])("is refused when %s", async (_, headers, message) => {
-    const { status, body } = await ask(proxy, "GET", session, headers);
+    const { status, body } = await sendRequest(proxy, "GET", session, headers);
     expect([status, body.error?.message]).toEqual([403, expect.stringMatching(message)]);
   });
 
   test("is accepted only from pages of the same origin, like every session", async () => {
     const headers = { ...ada, "sec-fetch-site": "cross-site" };
-    const { status } = await ask(proxy, "POST", "/console/api/keys", headers, { name: "forged" });
+    const { status } = await sendRequest(proxy, "POST", "/console/api/keys", headers, { name: "forged" });
     expect(status).toBe(403);
   });
 
   test("is signed in only in the console", async () => {
-    expect((await ask(proxy, "GET", "/api/v1/keys", ada)).status).toBe(401);
+    expect((await sendRequest(proxy, "GET", "/api/v1/keys", ada)).status).toBe(401);
   });
 
   test("takes precedence over the session of a cookie", async () => {
     const body = { management_key: installation.managementKey };
-    const { status } = await ask(proxy, "POST", session, {}, body);
+    const { status } = await sendRequest(proxy, "POST", session, {}, body);
     expect(status).toBe(201);
     const eve = { "x-forwarded-email": "eve@partner.example", cookie: await cookieOfKey() };
-    expect((await ask(proxy, "GET", session, eve)).body.data).toMatchObject({ role: "viewer" });
+    expect((await sendRequest(proxy, "GET", session, eve)).body.data).toMatchObject({ role: "viewer" });
   });
 });
 
@@ -141,7 +146,7 @@ describe("a stranger", () => {
     ["on a page", "/console/keys", ada],
     ["on an operation", "/console/api/keys", ada],
   ])("is refused %s", async (_, path, headers) => {
-    const { status, body } = await ask(stranger, "GET", path, headers);
+    const { status, body } = await sendRequest(stranger, "GET", path, headers);
     expect(status).toBe(403);
     expect(body.error?.message).toMatch(
       /^The header x-forwarded-(?:email|groups) counts only in requests from the addresses of console\.trusted_header\.from$/,
@@ -150,20 +155,20 @@ describe("a stranger", () => {
 
   test("is refused even with a session of a key", async () => {
     const cookie = await cookieOfKey();
-    expect((await ask(stranger, "GET", "/console/api/keys", { cookie })).status).toBe(200);
-    expect((await ask(stranger, "GET", "/console/api/keys", { cookie, ...ada })).status).toBe(403);
+    expect((await sendRequest(stranger, "GET", "/console/api/keys", { cookie })).status).toBe(200);
+    expect((await sendRequest(stranger, "GET", "/console/api/keys", { cookie, ...ada })).status).toBe(403);
   });
 });
 
 test("removing a rule signs out its people, including watchers of live pages", async () => {
   const bob = { "x-forwarded-email": "bob@example.com", "x-forwarded-groups": "on-call" };
-  const watching = ask(proxy, "GET", "/console/api/live", bob);
+  const watching = sendRequest(proxy, "GET", "/console/api/live", bob);
   writeFileSync(
     join(installation.dataDir, "sluice.yaml"),
     configuration("      - {user: ada@example.com, role: viewer}"),
   );
-  await eventually(async () => (await ask(proxy, "GET", session, bob)).status === 403);
-  expect((await ask(proxy, "GET", session, ada)).body.data).toMatchObject({ role: "viewer", account: false });
+  await eventually(async () => (await sendRequest(proxy, "GET", session, bob)).status === 403);
+  expect((await sendRequest(proxy, "GET", session, ada)).body.data).toMatchObject({ role: "viewer", account: false });
   // The stream ended without an administrator.
   expect((await watching).status).toBe(200);
 });

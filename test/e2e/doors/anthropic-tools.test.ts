@@ -39,7 +39,7 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-async function ask(body: object): Promise<string> {
+async function sendRequest(body: object): Promise<string> {
   const response = await fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
@@ -91,7 +91,7 @@ const shown = [
 describe("pages at Anthropic", () => {
   test("the tool is sent unchanged, and the page comes back whole", async () => {
     upstream.script([claudeMessage([call, page, said])]);
-    expect(JSON.parse(await ask({}))).toMatchObject({ content: shown });
+    expect(JSON.parse(await sendRequest({}))).toMatchObject({ content: shown });
     expect(lastSent()["tools"]).toEqual([tool]);
   });
 
@@ -99,20 +99,20 @@ describe("pages at Anthropic", () => {
     const input = { type: "input_json_delta", partial_json: JSON.stringify(call.input) };
     const words = { type: "text_delta", text: said.text };
     upstream.script([claudeStream([[{ ...call, input: {} }, input], [page], [{ type: "text", text: "" }, words]])]);
-    expect(readStreamedMessage(await ask({ stream: true }))).toMatchObject(shown);
+    expect(readStreamedMessage(await sendRequest({ stream: true }))).toMatchObject(shown);
   });
 
   test("an unreadable page is an error in its block", async () => {
     upstream.script([claudeMessage([call, failed, said])]);
     const content = [shown[0], { content: { type: "web_fetch_tool_result_error" } }, said];
-    expect(JSON.parse(await ask({}))).toMatchObject({ content });
+    expect(JSON.parse(await sendRequest({}))).toMatchObject({ content });
   });
 
   test("a page of an earlier answer is text in the next turn", async () => {
     upstream.script([claudeMessage([call, page, said])]);
-    const { content } = JSON.parse(await ask({})) as { content: unknown };
+    const { content } = JSON.parse(await sendRequest({})) as { content: unknown };
     upstream.script([claudeMessage([said])]);
-    await ask({ messages: [...messages, { role: "assistant", content }, { role: "user", content: "Sure?" }] });
+    await sendRequest({ messages: [...messages, { role: "assistant", content }, { role: "user", content: "Sure?" }] });
     const { messages: sent } = lastSent() as { messages: object[] };
     expect(sent[1]).toMatchObject({ role: "assistant", content: shown });
   });
@@ -120,7 +120,7 @@ describe("pages at Anthropic", () => {
 
 test("elsewhere the tool is a function, and Sluice fetches", async () => {
   upstream.script([claudeMessage([said])]);
-  await ask({ model: "t/other" });
+  await sendRequest({ model: "t/other" });
   expect(lastSent()["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
 });
 
@@ -153,13 +153,13 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
 
   test("are sent unchanged, also in the next turn, together with the earlier search", async () => {
     upstream.script([claudeMessage([search, found, use], "tool_use")]);
-    const answer = JSON.parse(await ask({ tools })) as { content: { id?: string }[] };
+    const answer = JSON.parse(await sendRequest({ tools })) as { content: { id?: string }[] };
     expect(answer).toMatchObject({ content: seen, stop_reason: "tool_use" });
     expect(lastSent()["tools"]).toEqual(tools);
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "rain" };
     const history = [...messages, { role: "assistant", content: answer.content }, { role: "user", content: [result] }];
     upstream.script([claudeMessage([said])]);
-    await ask({ tools, messages: history });
+    await sendRequest({ tools, messages: history });
     const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: object[] };
     expect(sent).toEqual(tools);
     expect(turns[1]).toMatchObject({ role: "assistant", content: seen });
@@ -168,12 +168,12 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
   test("come back in a stream", async () => {
     const json = { type: "input_json_delta", partial_json: JSON.stringify(input) };
     upstream.script([claudeStream([[{ ...search, input: {} }, json], [found], [use]], "tool_use")]);
-    expect(readStreamedMessage(await ask({ tools, stream: true }))).toMatchObject(seen);
+    expect(readStreamedMessage(await sendRequest({ tools, stream: true }))).toMatchObject(seen);
   });
 
   test("are searched by Sluice elsewhere, including the tools found before by Anthropic", async () => {
     upstream.script([claudeMessage([said])]);
-    await ask({ model: "t/other", tools });
+    await sendRequest({ model: "t/other", tools });
     const names = () => (lastSent()["tools"] as { name: string }[]).map(({ name }) => name).sort();
     expect(names()).toEqual(["say", "service_tool_search"]);
     const before = [
@@ -182,7 +182,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
       { role: "user", content: "And?" },
     ];
     upstream.script([claudeMessage([said])]);
-    await ask({ model: "t/other", tools, messages: before });
+    await sendRequest({ model: "t/other", tools, messages: before });
     expect(names()).toEqual(["get_weather", "say", "service_tool_search"]);
   });
 });
@@ -203,7 +203,7 @@ describe("deferred tools searched by the client itself", () => {
 
   test("are sent unchanged to Anthropic, with references to its known tools", async () => {
     upstream.script([claudeMessage([{ type: "tool_use", id: "toolu_8", name: "fx_rates", input: {} }], "tool_use")]);
-    const answer = JSON.parse(await ask({ tools, messages: searched() })) as { content: object[] };
+    const answer = JSON.parse(await sendRequest({ tools, messages: searched() })) as { content: object[] };
     const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
     expect(sent).toEqual(found);
     const [weatherFound, ratesFound] = references;
@@ -214,21 +214,21 @@ describe("deferred tools searched by the client itself", () => {
   test("may be required at Anthropic", async () => {
     upstream.script([claudeMessage([said])]);
     for (const choice of [{ type: "any" }, { type: "tool", name: "get_weather" }]) {
-      await ask({ tools, messages: searched(), tool_choice: choice });
+      await sendRequest({ tools, messages: searched(), tool_choice: choice });
       expect(lastSent()).toMatchObject({ tools: found, tool_choice: choice });
     }
   });
 
   test("are hidden from Anthropic until the client has found them", async () => {
     upstream.script([claudeMessage([said])]);
-    await ask({ tools });
+    await sendRequest({ tools });
     expect(lastSent()["tools"]).toEqual(tools.slice(0, 1));
   });
 
   test("are ordinary tools at Anthropic if their name is too long for a reference", async () => {
     const long = { name: "n".repeat(65), input_schema: schema, defer_loading: true };
     upstream.script([claudeMessage([said])]);
-    await ask({
+    await sendRequest({
       tools: [...tools, long],
       messages: searched([...references.slice(0, 1), { type: "tool_reference", tool_name: long.name }]),
     });
@@ -244,7 +244,7 @@ describe("deferred tools searched by the client itself", () => {
 
   test("are ordinary tools elsewhere, and the result names them", async () => {
     upstream.script([claudeMessage([said])]);
-    await ask({ model: "t/other", tools, messages: searched() });
+    await sendRequest({ model: "t/other", tools, messages: searched() });
     const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };
     expect(sent).toEqual(known.map(plainly));
     const texts = ["get_weather", "fx_rates", "gone"].map((name) => ({ type: "text", text: words(name) }));
@@ -257,7 +257,7 @@ describe("deferred tools searched by the client itself", () => {
     ["google", toolDialects.gemini.say("B.", false), ["get_weather", "fx.rates"]],
   ])("are ordinary tools at %s, and the result names them", async (model, reply, names) => {
     upstream.script([reply]);
-    await ask({ model: `t/${model}`, tools, messages: searched() });
+    await sendRequest({ model: `t/${model}`, tools, messages: searched() });
     const body = JSON.stringify(lastSent());
     expect(body).not.toMatch(/defer_loading|tool_reference|get_stock/);
     for (const name of names) {

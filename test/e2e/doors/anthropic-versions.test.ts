@@ -12,7 +12,7 @@ import { chatAnswer, chatChunk } from "../../support/providers/upstream.ts";
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]) });
 const stage = clientStage();
 
-const ask = (content: Anthropic.MessageParam["content"], model = "sluice/echo") => ({
+const sendRequest = (content: Anthropic.MessageParam["content"], model = "sluice/echo") => ({
   model,
   max_tokens: 256,
   messages: [{ role: "user" as const, content }],
@@ -29,7 +29,7 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
 
   return {
     text: async () => {
-      const asked = clientOf().messages.create(ask("Name a moon."));
+      const asked = clientOf().messages.create(sendRequest("Name a moon."));
       const { data: message, request_id: requestId } = await asked.withResponse();
       expect(message).toMatchObject({
         type: "message",
@@ -40,7 +40,7 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
       expect(requestId).toMatch(/^req_/);
     },
     stream: async () => {
-      const stream = clientOf().messages.stream(ask("Count to three."));
+      const stream = clientOf().messages.stream(sendRequest("Count to three."));
       let text = "";
       stream.on("text", (delta) => (text += delta));
       const message = await stream.finalMessage();
@@ -56,14 +56,21 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
           inputSchema: z.object({ town: z.string() }),
           run: () => Promise.resolve("clear sky"),
         });
-        const runner = clientOf().beta.messages.toolRunner({ ...ask("Weather in Oslo?"), tools: [weather], stream });
+        const runner = clientOf().beta.messages.toolRunner({
+          ...sendRequest("Weather in Oslo?"),
+          tools: [weather],
+          stream,
+        });
         const message = await runner.runUntilDone();
         expect(message.content).toMatchObject([{ type: "text", text: expect.stringContaining("clear sky") }]);
       }
     },
     "structured output": async () => {
       const format = zodOutputFormat(Moon);
-      const { parsed_output: moon } = await clientOf().messages.parse({ ...ask("A moon?"), output_config: { format } });
+      const { parsed_output: moon } = await clientOf().messages.parse({
+        ...sendRequest("A moon?"),
+        output_config: { format },
+      });
       expect(moon).toMatchObject({ planet: "Mars" });
     },
     images: async () => {
@@ -74,7 +81,7 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
         { type: "image", source: { type: "url", url: "https://a.example/a.png" } },
         { type: "text", text: "What is it?" },
       ];
-      const message = await clientOf().messages.create(ask(content, "far/model"));
+      const message = await clientOf().messages.create(sendRequest(content, "far/model"));
       expect(message.content).toMatchObject([{ type: "text", text: "A dot." }]);
       expect(stage.upstream.requests.at(-1)?.json).toMatchObject({
         messages: [
@@ -89,26 +96,26 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
       });
     },
     errors: async () => {
-      await expect(clientOf({ apiKey: "sk-none" }).messages.create(ask("x"))).rejects.toMatchObject({
+      await expect(clientOf({ apiKey: "sk-none" }).messages.create(sendRequest("x"))).rejects.toMatchObject({
         status: 401,
         requestID: expect.stringMatching(/^req_/),
       });
-      await expect(clientOf().messages.create(ask("x", "nobody/nothing"))).rejects.toMatchObject({
+      await expect(clientOf().messages.create(sendRequest("x", "nobody/nothing"))).rejects.toMatchObject({
         status: 404,
         error: { error: { type: "not_found_error" } },
       });
-      await expect(clientOf().messages.create({ ...ask("x"), stop_sequences: [""] })).rejects.toMatchObject({
+      await expect(clientOf().messages.create({ ...sendRequest("x"), stop_sequences: [""] })).rejects.toMatchObject({
         status: 400,
         error: { error: { type: "invalid_request_error", message: expect.stringContaining("stop_sequences.0") } },
       });
       stage.upstream.script([{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], cut: true }]);
-      await expect(clientOf().messages.stream(ask("x", "far/model")).finalMessage()).rejects.toMatchObject({
+      await expect(clientOf().messages.stream(sendRequest("x", "far/model")).finalMessage()).rejects.toMatchObject({
         error: { error: { type: "api_error" } },
       });
     },
     abort: async () => {
       const left = stage.hang();
-      const stream = clientOf().messages.stream(ask("x", "far/model"));
+      const stream = clientOf().messages.stream(sendRequest("x", "far/model"));
       stream.on("text", () => stream.abort());
       await expect(stream.finalMessage()).rejects.toThrow(/abort/i);
       await left;
@@ -116,11 +123,11 @@ const turnTests = (make: (options: ClientOptions) => Anthropic) => {
     retries: async () => {
       const busy = { status: 429, headers: { "retry-after": "1" } };
       stage.upstream.script([busy, chatAnswer({ role: "assistant", content: "Now." })]);
-      const message = await clientOf({ maxRetries: 1 }).messages.create(ask("x", "far/model"));
+      const message = await clientOf({ maxRetries: 1 }).messages.create(sendRequest("x", "far/model"));
       expect(message.content).toMatchObject([{ type: "text", text: "Now." }]);
       const from = stage.upstream.requests.length;
       stage.upstream.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
-      await expect(clientOf({ maxRetries: 3 }).messages.create(ask("x", "far/model"))).rejects.toMatchObject({
+      await expect(clientOf({ maxRetries: 3 }).messages.create(sendRequest("x", "far/model"))).rejects.toMatchObject({
         status: 400,
       });
       expect(stage.upstream.requests).toHaveLength(from + 1);

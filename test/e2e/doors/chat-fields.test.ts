@@ -203,7 +203,7 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
-  async function ask(dialect: Dialect, fields: object, model: string = dialect): Promise<Asked> {
+  async function sendRequest(dialect: Dialect, fields: object, model: string = dialect): Promise<Asked> {
     const before = upstreams[dialect].requests.length;
     const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
       method: "POST",
@@ -230,14 +230,14 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
   const inner = nested.flatMap((each) => dialects.map((dialect) => [each[0], dialect, each] as const));
 
   test.each(inner)("%s at a provider of %s is never lost in silence", async (path, dialect, [, fields, without]) => {
-    const { status, sent, notes } = await ask(dialect, fields);
+    const { status, sent, notes } = await sendRequest(dialect, fields);
     expect(status).toBe(200);
-    const plain = await ask(dialect, without);
+    const plain = await sendRequest(dialect, without);
     if (sent === plain.sent) expect(notes).toContain(`"${path}`);
   });
 
   test("cache marks of messages and tools reach a server with support for them", async () => {
-    const { sent = "{}", notes } = await ask(
+    const { sent = "{}", notes } = await sendRequest(
       "chat",
       { tools: [{ ...functionTool, ...mark }], messages: [{ ...asked, ...mark }, { ...said, ...mark }, asked] },
       "marked",
@@ -258,14 +258,14 @@ ${dialects.map((id) => `  - {id: far/${id}, endpoints: [{provider: ${id}}]}`).jo
   );
 
   test.each(cases)("%s as %s at a provider of %s is never lost in silence", async (name, _, dialect, each) => {
-    const { status, error, sent, notes } = await ask(dialect, each.fields);
+    const { status, error, sent, notes } = await sendRequest(dialect, each.fields);
     if (each.refused !== undefined)
       return expect([status, error]).toEqual([400, expect.stringContaining(each.refused)]);
     if (status !== 200) return expect([status, error]).toEqual([400, expect.stringContaining(name)]);
     expect(notes).not.toContain("include.");
     if (each.effect === "gateway") return expect(notes).toBe("[[],[]]");
     const others = Object.fromEntries(Object.entries(each.fields).filter(([field]) => field !== name));
-    const plain = await ask(dialect, others);
+    const plain = await sendRequest(dialect, others);
     if (sent === plain.sent) expect(notes).toContain(`"${name}`);
   });
 });

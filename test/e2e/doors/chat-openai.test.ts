@@ -104,7 +104,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
 
   test("unrequested usage is left out for the SDK for Go, so its accumulator keeps the finish reason", async () => {
     const asGo = clientOf({ defaultHeaders: { "x-stainless-lang": "go" } });
-    const ask = async (options: { include_usage: boolean } | null) => {
+    const sendRequest = async (options: { include_usage: boolean } | null) => {
       const request = {
         model: "sluice/echo",
         messages: question("Hi"),
@@ -115,9 +115,9 @@ describe("openai's chat completions with only base URL and key changed", () => {
       for await (const chunk of await asGo.chat.completions.create(request)) chunks.push(chunk);
       return chunks;
     };
-    const plain = await ask(null);
+    const plain = await sendRequest(null);
     expect([plain.some(({ usage }) => usage), plain.at(-1)?.choices[0]?.finish_reason]).toEqual([false, "stop"]);
-    expect((await ask({ include_usage: true })).at(-1)).toMatchObject({ choices: [], usage: {} });
+    expect((await sendRequest({ include_usage: true })).at(-1)).toMatchObject({ choices: [], usage: {} });
   });
 
   test.each([false, true])("a tool loop (stream: %s)", async (streamed) => {
@@ -216,19 +216,19 @@ describe("openai's chat completions with only base URL and key changed", () => {
   });
 
   test("wrong fields, an unknown model and a wrong key are errors of their classes", async () => {
-    const ask = (fields: object, options: ClientOptions = {}) =>
+    const sendRequest = (fields: object, options: ClientOptions = {}) =>
       clientOf(options).chat.completions.create({ model: "sluice/echo", messages: question("x"), ...fields });
-    await expect(ask({ temperature: 3 })).rejects.toMatchObject({
+    await expect(sendRequest({ temperature: 3 })).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining("temperature"),
     });
-    await expect(ask({ n: 2 })).rejects.toThrow("n: must be 1");
-    await expect(ask({ audio: { voice: "a", format: "mp3" } })).rejects.toThrow("audio: sound");
-    await expect(ask({ messages: [{ role: "tool", tool_call_id: "x", content: "y" }] })).rejects.toThrow(
+    await expect(sendRequest({ n: 2 })).rejects.toThrow("n: must be 1");
+    await expect(sendRequest({ audio: { voice: "a", format: "mp3" } })).rejects.toThrow("audio: sound");
+    await expect(sendRequest({ messages: [{ role: "tool", tool_call_id: "x", content: "y" }] })).rejects.toThrow(
       "messages.0.tool_call_id",
     );
-    await expect(ask({ model: "nobody/nothing" })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
-    await expect(ask({}, { apiKey: "sk-unknown" })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
+    await expect(sendRequest({ model: "nobody/nothing" })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(sendRequest({}, { apiKey: "sk-unknown" })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
   test("a failure before the first chunk has its status, and is retried by the client's own rules", async () => {

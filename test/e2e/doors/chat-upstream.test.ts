@@ -97,7 +97,8 @@ models:
     if (answer.status !== 200) throw new Error(`${answer.status} ${text}`);
     return text;
   }
-  const ask = async (body: object, headers?: Record<string, string>) => JSON.parse(await post(body, headers)) as Answer;
+  const sendRequest = async (body: object, headers?: Record<string, string>) =>
+    JSON.parse(await post(body, headers)) as Answer;
   async function stream(body: object): Promise<Answer[]> {
     const events = (await post({ ...body, stream: true })).split("\n\n").filter((event) => event.startsWith("data: "));
     expect(events.pop()).toBe("data: [DONE]");
@@ -105,7 +106,7 @@ models:
   }
 
   test("fields of the format reach a provider of the same format", async () => {
-    await ask({
+    await sendRequest({
       model: "far/open",
       messages: [
         { role: "system", content: "Be short." },
@@ -146,7 +147,7 @@ models:
 
   test("an answer with an image, whole and streamed, and back", async () => {
     const request = { model: "far/open", messages: [{ role: "user", content: "Draw" }], modalities: ["text", "image"] };
-    const { choices } = await ask(request);
+    const { choices } = await sendRequest(request);
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` }, index: 0 };
     expect(choices[0]?.message).toMatchObject({ content: "Hi", images: [image] });
     const chunks = await stream(request);
@@ -156,7 +157,7 @@ models:
       { role: "assistant", ...choices[0]?.message },
       { role: "user", content: "Again" },
     ];
-    await ask({ ...request, messages: again });
+    await sendRequest({ ...request, messages: again });
   });
 
   test("probabilities of tokens", async () => {
@@ -182,7 +183,7 @@ models:
       },
       chatReply,
     ]);
-    const { choices } = await ask({
+    const { choices } = await sendRequest({
       model: "far/open",
       messages: [{ role: "user", content: "x" }],
       logprobs: true,
@@ -192,7 +193,7 @@ models:
   });
 
   test("the receipt names unsent fields, and a name not allowed in the format", async () => {
-    const { service_metadata: receipt } = await ask(
+    const { service_metadata: receipt } = await sendRequest(
       { model: "far/thinker", messages: [{ role: "user", name: "ann", content: "x" }], seed: 1 },
       { "x-service-metadata": "enabled" },
     );
@@ -212,13 +213,13 @@ models:
 
     const sentBack = async (answer: Delta): Promise<unknown> => {
       const next = [question, { role: "assistant", ...answer }, { role: "user", content: "Sure?" }];
-      await ask({ ...request, messages: next });
+      await sendRequest({ ...request, messages: next });
       const sent = messages.requests.at(-1)?.json as { messages: { role: string; content: unknown }[] };
       return sent.messages.find(({ role }) => role === "assistant")?.content;
     };
 
     test("of a whole answer", async () => {
-      const { choices } = await ask(request);
+      const { choices } = await sendRequest(request);
       expect(choices[0]?.message).toMatchObject({ content: "No: 7 x 13.", reasoning: "Is it prime?" });
       expect(await sentBack(choices[0]!.message)).toMatchObject(thoughts);
     });
@@ -231,7 +232,7 @@ models:
     });
 
     test("and is hidden if the request excludes it", async () => {
-      const { choices } = await ask({ ...request, reasoning: { max_tokens: 2_000, exclude: true } });
+      const { choices } = await sendRequest({ ...request, reasoning: { max_tokens: 2_000, exclude: true } });
       expect(Object.keys(choices[0]!.message)).toEqual(["role", "content", "refusal"]);
     });
   });

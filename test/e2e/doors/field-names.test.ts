@@ -49,7 +49,7 @@ const text = (words: string) => ({ type: "text", text: words });
 const pdf = { type: "file", file_id: "file_1" };
 
 describe("a failure at the door of messages", () => {
-  const ask = (body: object) => failureOf("/messages", { model: "t/chat", max_tokens: 64, ...body });
+  const sendRequest = (body: object) => failureOf("/messages", { model: "t/chat", max_tokens: 64, ...body });
   const use = (id: string) => ({ type: "tool_use", id, name: "a", input: {} });
   const result = (id: string, content: unknown = "1") => ({ type: "tool_result", tool_use_id: id, content });
   const tools = [{ name: "a", input_schema: { type: "object" } }];
@@ -89,14 +89,14 @@ describe("a failure at the door of messages", () => {
       "tool_choice.name",
     ],
   ])("%s", async (_, body, path) => {
-    const { status, message, metadata } = await ask(body);
+    const { status, message, metadata } = await sendRequest(body);
     expect([status, metadata.param, metadata.issues?.[0]?.path ?? path]).toEqual([400, path, path]);
     expect(message).toMatch(new RegExp(`^${path.replaceAll(".", "\\.")}[: ]`));
   });
 
   test("in a stream has the client's field names", async () => {
     const messages = [{ role: "user", content: [text("See"), imageFile] }];
-    const { metadata } = await ask({ stream: true, messages });
+    const { metadata } = await sendRequest({ stream: true, messages });
     expect(metadata.param).toBe("messages.0.content.1");
   });
 
@@ -117,7 +117,7 @@ describe("a failure at the door of messages", () => {
 });
 
 describe("a failure at the door of chat completions", () => {
-  const ask = (body: object) => failureOf("/chat/completions", { model: "t/chat", ...body });
+  const sendRequest = (body: object) => failureOf("/chat/completions", { model: "t/chat", ...body });
   const file = { type: "file", file: { file_id: "file_1" } };
   const call = (id: string) => ({ id, type: "function", function: { name: "a", arguments: "{}" } });
   const tool = { type: "function", function: { name: "a", parameters: { type: "object" } } };
@@ -126,7 +126,7 @@ describe("a failure at the door of chat completions", () => {
     ["a file", { messages: [{ role: "user", content: [file] }], model: "t/text" }, "messages.0.content.0"],
     ["two tools of a name", { messages: [hi], tools: [tool, tool] }, "tools.1.function.name"],
   ])("%s", async (_, body, path) => {
-    const { status, message, metadata } = await ask(body);
+    const { status, message, metadata } = await sendRequest(body);
     expect(message).toMatch(new RegExp(`^${path.replaceAll(".", "\\.")}[: ]`));
     expect([status, metadata.param]).toEqual([400, path]);
   });
@@ -140,13 +140,13 @@ describe("a failure at the door of chat completions", () => {
       { role: "tool", tool_call_id: "2", content: "2" },
       { role: "user", content: [text("Hear"), sound] },
     ];
-    const { message } = await ask({ model: "t/claude", messages });
+    const { message } = await sendRequest({ model: "t/claude", messages });
     expect(message).toContain("(messages.4.content.1)");
   });
 });
 
 describe("keys and models", () => {
-  const ask = (path: string, headers: Record<string, string>) =>
+  const sendRequest = (path: string, headers: Record<string, string>) =>
     fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
@@ -160,7 +160,7 @@ describe("keys and models", () => {
     ["/messages/count_tokens", {}],
     ["/messages/count_tokens?beta=true", { "x-api-key": "sk-none" }],
   ])("%s with %j is refused in Anthropic's form", async (path, headers) => {
-    const response = await ask(path, headers);
+    const response = await sendRequest(path, headers);
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([401, "false"]);
     const id = response.headers.get("request-id");
     expect(await response.json()).toEqual({
@@ -185,7 +185,7 @@ describe("keys and models", () => {
     ["an operation of Anthropic's that Sluice has not", "/files", { "anthropic-version": "2023-06-01" }, "/files"],
     ["a path below the door", "/messages/batches", {}, "/messages/batches"],
   ])("%s is 404 in Anthropic's form", async (_, path, headers, hint) => {
-    const response = await ask(path, { authorization: `Bearer ${installation.apiKey}`, ...headers });
+    const response = await sendRequest(path, { authorization: `Bearer ${installation.apiKey}`, ...headers });
     expect(response.status).toBe(404);
     const id = response.headers.get("request-id");
     expect(await response.json()).toMatchObject({
@@ -196,7 +196,7 @@ describe("keys and models", () => {
   });
 
   test("a path of no format is 404 in the form of /responses", async () => {
-    const response = await ask("/files", { authorization: `Bearer ${installation.apiKey}` });
+    const response = await sendRequest("/files", { authorization: `Bearer ${installation.apiKey}` });
     expect(await response.json()).toMatchObject({ error: { code: 404, type: "invalid_request_error" } });
   });
 });

@@ -37,7 +37,7 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-const ask = (body: object, headers: Record<string, string> = {}) =>
+const sendRequest = (body: object, headers: Record<string, string> = {}) =>
   fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: {
@@ -61,7 +61,7 @@ interface Answer {
 
 async function expectFate(body: object, fate: FieldFate): Promise<void> {
   const from = upstream.requests.length;
-  const response = await ask({ max_tokens: 2_048, messages: [{ role: "user", content: "Hi" }], ...body });
+  const response = await sendRequest({ max_tokens: 2_048, messages: [{ role: "user", content: "Hi" }], ...body });
   const answer = (await response.json()) as Answer;
   if ("refused" in fate) {
     expect([response.status, answer.error?.message]).toEqual([400, expect.stringContaining(fate.refused)]);
@@ -87,10 +87,10 @@ test.each(rows)("%s, elsewhere", async (_, body, fate, elsewhere = fate) => {
 
 test("beta names reach a provider with support for them, and are noted elsewhere", async () => {
   const betas = "context-1m-2025-08-07,later-2027-01-01";
-  await ask({ model: "t/claude", max_tokens: 9, ...userMessage(textBlock("Hi")) }, { "anthropic-beta": betas });
+  await sendRequest({ model: "t/claude", max_tokens: 9, ...userMessage(textBlock("Hi")) }, { "anthropic-beta": betas });
   expect(upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas);
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-  const response = await ask(
+  const response = await sendRequest(
     { model: "t/chat", max_tokens: 9, ...userMessage(textBlock("Hi")) },
     { "anthropic-beta": betas },
   );

@@ -26,7 +26,7 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-const ask = (body: object) =>
+const sendRequest = (body: object) =>
   fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
@@ -39,11 +39,11 @@ interface Answer {
 }
 
 async function answerOf(body: object): Promise<Answer> {
-  return (await (await ask(body)).json()) as Answer;
+  return (await (await sendRequest(body)).json()) as Answer;
 }
 
 async function lastDelta(body: object): Promise<unknown> {
-  const { events } = parseSse(await (await ask({ ...body, stream: true })).text());
+  const { events } = parseSse(await (await sendRequest({ ...body, stream: true })).text());
   return events.find(({ type }) => type === "message_delta")?.["delta"];
 }
 

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 beforeEach(() => upstream.script([claudeMessage([{ type: "text", text: "Hello" }])]));
 
-const ask = (body: object) =>
+const sendRequest = (body: object) =>
   fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: { "x-api-key": installation.apiKey, "content-type": "application/json", "x-service-metadata": "enabled" },
@@ -52,7 +52,7 @@ interface Answer {
 }
 
 async function answerOf(body: object): Promise<Answer> {
-  const response = await ask(body);
+  const response = await sendRequest(body);
   const json = (await response.json()) as Answer;
   expect([response.status, json]).toEqual([200, expect.any(Object)]);
   return json;
@@ -92,7 +92,7 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
 
   test.each(cases)("%j, as a stream", async (tool, name, args, kind) => {
     upstream.script([callReplyStream("", { name, args }), chatStream("I could not.")]);
-    const { events } = parseSse(await (await ask({ model: "t/chat", tools: [tool], stream: true })).text());
+    const { events } = parseSse(await (await sendRequest({ model: "t/chat", tools: [tool], stream: true })).text());
     const blocks = events.flatMap((event) => ("content_block" in event ? [event["content_block"]] : []));
     expect(blocks).toMatchObject([
       { type: "server_tool_use", name: kind },
@@ -210,7 +210,7 @@ describe("cache marks", () => {
   test("more than four, tools among them, are refused by name", async () => {
     const parts = [1, 2, 3, 4].map((number) => text(String(number), mark));
     const messages = [{ role: "user", content: parts }];
-    const response = await ask({ model: "t/claude", tools: [tool("a", mark)], messages });
+    const response = await sendRequest({ model: "t/claude", tools: [tool("a", mark)], messages });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringMatching(/^messages\.0\.content\.3\.cache_control/) },

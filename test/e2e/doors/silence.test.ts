@@ -84,11 +84,11 @@ const asked = new Map<string, Promise<Outcome>>();
 function askOnce(door: string, kind: string, body: object): Promise<Outcome> {
   const key = `${door} ${kind} ${JSON.stringify(body)}`;
   let outcome = asked.get(key);
-  if (!outcome) asked.set(key, (outcome = ask(door, kind, body)));
+  if (!outcome) asked.set(key, (outcome = sendRequest(door, kind, body)));
   return outcome;
 }
 
-async function ask(door: string, kind: string, body: object): Promise<Outcome> {
+async function sendRequest(door: string, kind: string, body: object): Promise<Outcome> {
   const { requests } = upstreams[kind]!;
   const before = requests.length;
   const answer = await fetch(`${installation.baseUrl}${door}`, {

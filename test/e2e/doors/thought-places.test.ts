@@ -64,7 +64,7 @@ afterAll(async () => {
 const tools = [{ type: "function", function: { name: "find", parameters: { type: "object" } } }];
 const question = { role: "user", content: "Find it." };
 
-async function ask(messages: readonly object[], stream: boolean): Promise<string> {
+async function sendRequest(messages: readonly object[], stream: boolean): Promise<string> {
   const answer = await fetch(`${installation.baseUrl}/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -78,7 +78,7 @@ const cases = answers.flatMap(([name, blocks]) => [true, false].map((stream) => 
 
 test.each(cases)("reasoning %s passes through chat completions, stream: %s", async (_name, stream, blocks) => {
   upstream.script([stream ? claudeStream(blocks.map(streamed), "tool_use") : claudeMessage(blocks, "tool_use")]);
-  const told = await ask([question], stream);
+  const told = await sendRequest([question], stream);
   const message = stream
     ? readStreamedCompletion(told)
     : (JSON.parse(told) as { choices: [{ message: object }] }).choices[0].message;
@@ -86,14 +86,14 @@ test.each(cases)("reasoning %s passes through chat completions, stream: %s", asy
     type === "tool_use" ? [{ role: "tool", tool_call_id: id, content: "Found." }] : [],
   );
   upstream.script([claudeMessage([text])]);
-  await ask([question, message, ...results], false);
+  await sendRequest([question, message, ...results], false);
   const body = JSON.parse(upstream.requests.at(-1)?.body ?? "{}") as { messages: { content: Block[] }[] };
   expect(body.messages[1]?.content).toEqual(blocks);
 });
 
 test("every delta of reasoning_details has its format", async () => {
   upstream.script([claudeStream([thought(1), text].map(streamed))]);
-  const told = await ask([question], true);
+  const told = await sendRequest([question], true);
   const details = [...told.matchAll(/"reasoning_details":\[(\{.*?\})\]/g)].map(
     ([, json]) => JSON.parse(json!) as object,
   );

@@ -34,7 +34,7 @@ interface Refused {
   readonly error: { readonly type: string; readonly message: string; readonly metadata: object };
 }
 
-async function ask(model: string, more: object = {}): Promise<Refused & { readonly status: number }> {
+async function sendRequest(model: string, more: object = {}): Promise<Refused & { readonly status: number }> {
   const answer = await fetch(`${installation.baseUrl}/messages`, {
     method: "POST",
     headers: { "x-api-key": installation.apiKey, "content-type": "application/json" },
@@ -63,7 +63,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     ["t/chat", words("Your input exceeds the context window of this model."), "90001 tokens > 90000"],
   ] as const)("%s has the figures of %j", async (model, reply, figures) => {
     upstream.script([reply]);
-    expect(await ask(model, more)).toMatchObject({
+    expect(await sendRequest(model, more)).toMatchObject({
       status: 400,
       error: { type: "invalid_request_error", message: `prompt is too long: ${figures} maximum` },
     });
@@ -74,11 +74,11 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again",
   ])("Anthropic's own words come as they are: %s", async (message) => {
     upstream.script([words(message)]);
-    expect((await ask("t/messages", more)).error.message).toBe(message);
+    expect((await sendRequest("t/messages", more)).error.message).toBe(message);
   });
 
   test("Sluice's own refusal of an incompressible prompt has the figures, too", async () => {
-    const { status, error } = await ask("t/small", { system: "word ".repeat(4_000), ...more });
+    const { status, error } = await sendRequest("t/small", { system: "word ".repeat(4_000), ...more });
     expect(status).toBe(400);
     const [, requested, maximum] = /^prompt is too long: (\d+) tokens > (\d+) maximum$/.exec(error.message) ?? [];
     expect(Number(requested)).toBeGreaterThan(Number(maximum));
@@ -87,6 +87,6 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
 
 test("the provider's message is shown together with the format's", async () => {
   upstream.script([words(openAi)]);
-  const { error } = await ask("t/chat");
+  const { error } = await sendRequest("t/chat");
   expect(error.metadata).toMatchObject({ provider_message: openAi, context_length: { requested: 20, maximum: 10 } });
 });

@@ -91,10 +91,10 @@ describe("the fault matrix", () => {
       }),
     });
     const left = [...cases];
-    const ask = async () => {
+    const sendRequest = async () => {
       for (let one = left.pop(); one !== undefined; one = left.pop()) found.set(one.id, await outcome(one));
     };
-    await Promise.all(Array.from({ length: atOnce }, ask));
+    await Promise.all(Array.from({ length: atOnce }, sendRequest));
   }, 300_000);
 
   afterAll(async () => {

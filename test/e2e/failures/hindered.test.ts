@@ -91,11 +91,11 @@ class Clients {
   readonly embedding = () => this.post("/embeddings", { model: "acme/embed", input: "Hi" });
 
   /** @returns how many of the requests were not answered with 200 */
-  async failures(count: number, atOnce: number, ask = this.turn): Promise<number> {
+  async failures(count: number, atOnce: number, sendRequest = this.turn): Promise<number> {
     let left = count;
     let failed = 0;
     const client = async () => {
-      while (left-- > 0) if ((await ask()) !== 200) failed++;
+      while (left-- > 0) if ((await sendRequest()) !== 200) failed++;
     };
     await Promise.all(Array.from({ length: atOnce }, client));
     return failed;

@@ -12,7 +12,7 @@ describe("an unresponsive admin-svc", () => {
 
   beforeAll(async () => {
     installation = await startInstallation({});
-    await ask(installation.apiKey);
+    await sendRequest(installation.apiKey);
     stopped = installation.pids()["admin-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     await new Promise((resolve) => setTimeout(resolve, silenceMs));
@@ -22,7 +22,7 @@ describe("an unresponsive admin-svc", () => {
     await installation?.stop();
   });
 
-  async function ask(key: string): Promise<{ status: number; headers: Headers; tookMs: number }> {
+  async function sendRequest(key: string): Promise<{ status: number; headers: Headers; tookMs: number }> {
     const at = performance.now();
     const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
@@ -35,14 +35,14 @@ describe("an unresponsive admin-svc", () => {
 
   test("a known key keeps working, and only the first request waits for the missing answer", async () => {
     const answers = [];
-    for (let n = 0; n < 10; n++) answers.push(await ask(installation.apiKey));
+    for (let n = 0; n < 10; n++) answers.push(await sendRequest(installation.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
     // Gateway and inference-svc each wait once, for two seconds; afterwards they know. A slow machine may delay some more, but not most.
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
   });
 
   test("an unknown key is 503 and not 401, because its state is unknown", async () => {
-    const { status, headers } = await ask(mintKey(KeyKind.INFERENCE));
+    const { status, headers } = await sendRequest(mintKey(KeyKind.INFERENCE));
     expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
   });
 
@@ -68,8 +68,8 @@ describe("an unresponsive admin-svc", () => {
 
   test("after its return, unknown keys are 401 again", async () => {
     process.kill(stopped, "SIGCONT");
-    await eventually(async () => (await ask(mintKey(KeyKind.INFERENCE))).status === 401);
-    expect((await ask(installation.apiKey)).status).toBe(200);
+    await eventually(async () => (await sendRequest(mintKey(KeyKind.INFERENCE))).status === 401);
+    expect((await sendRequest(installation.apiKey)).status).toBe(200);
   });
 });
 
@@ -86,7 +86,7 @@ describe("an inference process paused during a policy change", () => {
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-  const ask = () => send("/responses", installation.apiKey, { model: "sluice/echo", input: "a secret" });
+  const sendRequest = () => send("/responses", installation.apiKey, { model: "sluice/echo", input: "a secret" });
   const lastChange = async () =>
     JSON.parse((await installation.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
 
@@ -94,7 +94,7 @@ describe("an inference process paused during a policy change", () => {
     const filters = [{ pattern: "secret", action: "block" }];
     const made = await send("/guardrails", installation.managementKey, { name: "words", content_filters: filters });
     const { data } = (await made.json()) as { data: { id: string } };
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     const stopped = installation.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     try {
@@ -106,7 +106,7 @@ describe("an inference process paused during a policy change", () => {
         { action: "policy.late", after: { processes: [expect.stringMatching(/^inference-svc\//)] } },
       ]);
       // Both find it asleep: in whichever order it reads turn and change, the turn carries the policy generation seen by its gateway.
-      const asked = ask();
+      const asked = sendRequest();
       process.kill(stopped, "SIGCONT");
       expect((await asked).status).toBe(403);
     } finally {

@@ -64,7 +64,7 @@ afterAll(async () => {
   for (const server of servers) server.close();
 });
 
-const ask = (id: string, stream: boolean): Promise<Response> =>
+const sendRequest = (id: string, stream: boolean): Promise<Response> =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
@@ -83,7 +83,7 @@ test.each([
   ["silent", "timeout_first_event", 524],
   ["paging", "bad_answer", 502],
 ])("a request to a %s provider reports %s", async (id, error, status) => {
-  const response = await ask(id, false);
+  const response = await sendRequest(id, false);
   const text = await response.text();
   const body = JSON.parse(text);
   expect(response.status).toBe(status);
@@ -110,7 +110,7 @@ test.each([
   ["limiting", "http_429", "tokens_per_minute"],
   ["locked", "http_401", "invalid_api_key"],
 ])("the record of a stream from a %s provider has %s", async (id, error, code) => {
-  const response = await ask(id, true);
+  const response = await sendRequest(id, true);
   await response.text();
   const generationId = response.headers.get("x-generation-id") ?? "";
   const read = (path: string) =>

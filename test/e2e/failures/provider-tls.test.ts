@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const ask = (model: string, stream: boolean) =>
+const sendRequest = (model: string, stream: boolean) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -54,11 +54,11 @@ test("whole answers and streams arriving byte by byte are read, on one connectio
   const text = sse(chatChunk({ content: "grüße " }), chatChunk({ content: "東京" }), chatChunk({}, "stop"), "[DONE]");
   const bytes = Array.from(Buffer.from(text), (byte) => ({ bytes: Uint8Array.of(byte) }));
   upstreams[0]?.script([whole, { chunks: bytes }, whole]);
-  expect(await (await ask("good", false)).text()).toContain("grüße 東京");
-  const stream = await (await ask("good", true)).text();
+  expect(await (await sendRequest("good", false)).text()).toContain("grüße 東京");
+  const stream = await (await sendRequest("good", true)).text();
   expect(stream).toContain('"text":"grüße 東京"');
   expect(stream).toContain("response.completed");
-  expect(await (await ask("good", false)).text()).toContain("grüße 東京");
+  expect(await (await sendRequest("good", false)).text()).toContain("grüße 東京");
   expect(upstreams[0]?.openSockets).toBe(1);
 });
 
@@ -66,7 +66,7 @@ test.each([
   ["expired", "CERT_HAS_EXPIRED", "not valid now"],
   ["elsewhere", "ERR_TLS_CERT_ALTNAME_INVALID", "names other hosts"],
 ])("an %s certificate is named in the answer, in the log and by test-provider", async (name, code, advice) => {
-  const response = await ask(name, false);
+  const response = await sendRequest(name, false);
   expect([response.status, await response.json()]).toMatchObject([
     502,
     { error: { metadata: { provider_error: "tls", provider_name: name } } },

@@ -64,7 +64,7 @@ ${more}
   });
 
   const headers = () => ({ authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" });
-  const ask = (model: string, settings: object = {}) =>
+  const sendRequest = (model: string, settings: object = {}) =>
     fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: headers(),
@@ -99,7 +99,7 @@ ${more}
     swap(configuration(["acme/one", "acme/two"]));
     await serves("acme/one", "acme/two");
     upstream.script([chatStream("Hello")]);
-    expect((await ask("acme/two", { stream: true })).status).toBe(200);
+    expect((await sendRequest("acme/two", { stream: true })).status).toBe(200);
     expect(await reloads(installation.ports.inference_health, "success")).toBe(before + 1);
     expect(await metric(installation.ports.inference_health, "sluice_config_last_reload_successful")).toBe(1);
     await installation.logged("inference-svc", /"msg":"[^"]*the changed configuration file is in force/);
@@ -126,7 +126,7 @@ ${more}
   test("is in force in the gateway, too", async () => {
     const temperature = async () => {
       upstream.script([chatStream("Hello")]);
-      const { events } = parseSse(await (await ask("acme/one", { stream: true })).text());
+      const { events } = parseSse(await (await sendRequest("acme/one", { stream: true })).text());
       const last = events.at(-1) as { response: { temperature: unknown } } | undefined;
       return last?.response.temperature;
     };
@@ -142,14 +142,14 @@ ${more}
     );
     await eventually(async () => (await allowed()) === "https://page.example");
     expect(await temperature()).toBe(1);
-    expect((await ask("acme/one", { instructions: "x".repeat(100) })).status).toBe(413);
+    expect((await sendRequest("acme/one", { instructions: "x".repeat(100) })).status).toBe(413);
     expect(await reloads(installation.ports.gateway_health, "success")).toBeGreaterThan(0);
   });
 
   test("sends a newly mounted key", async () => {
     const sent = async () => {
       upstream.script([chatStream("Hello")]);
-      await (await ask("acme/one", { stream: true })).text();
+      await (await sendRequest("acme/one", { stream: true })).text();
       return upstream.requests.at(-1)?.headers.authorization;
     };
     expect(await sent()).toBe("Bearer first-key");
@@ -170,10 +170,10 @@ ${more}
         ],
       },
     ]);
-    const running = await ask("acme/one", { stream: true });
+    const running = await sendRequest("acme/one", { stream: true });
     swap("providers: [{id: other, dialect: echo}]\nmodels: [{id: other/echo, endpoints: [{provider: other}]}]");
     await serves("other/echo");
-    expect((await ask("acme/one")).status).toBe(404);
+    expect((await sendRequest("acme/one")).status).toBe(404);
     go();
     const { events } = parseSse(await running.text());
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });
@@ -206,7 +206,7 @@ ${more}
       "sluice_config_last_reload_success_timestamp_seconds",
     );
     upstream.script([chatStream("Hello")]);
-    expect((await ask("acme/one", { stream: true })).status).toBe(200);
+    expect((await sendRequest("acme/one", { stream: true })).status).toBe(200);
 
     swap(configuration(["acme/one", "acme/mended"]));
     await serves("acme/one", "acme/mended");

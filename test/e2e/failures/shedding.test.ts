@@ -26,15 +26,15 @@ models: [{id: sluice/echo, endpoints: [{provider: built-in}]}]
 limits: {streams_per_key: 1000}
 `,
     });
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     stopped = installation.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
-    accepted = Promise.all(Array.from({ length: waiting }, () => ask()));
+    accepted = Promise.all(Array.from({ length: waiting }, () => sendRequest()));
     // The first refused turn. Earlier turns wait with the others.
     await eventually(async () => {
       const leaving = new AbortController();
       setTimeout(() => leaving.abort(), 1_000);
-      return ask("Hi", leaving.signal).then(
+      return sendRequest("Hi", leaving.signal).then(
         ({ status }) => status === 503,
         () => false,
       );
@@ -45,7 +45,7 @@ limits: {streams_per_key: 1000}
     await installation?.stop();
   });
 
-  const ask = (input = "Hi", signal: AbortSignal | null = null) =>
+  const sendRequest = (input = "Hi", signal: AbortSignal | null = null) =>
     fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -60,7 +60,7 @@ limits: {streams_per_key: 1000}
     ["a short one", "Hi"],
     ["one that is longer than what is read over", "x".repeat(200_000)],
   ])("%s is refused, with a retry hint", async (_, input) => {
-    const response = await ask(input);
+    const response = await sendRequest(input);
     const hint = Number(response.headers.get("retry-after"));
     expect([response.status, hint >= 1, hint <= 5, response.headers.get("x-should-retry")]).toEqual([
       503,
@@ -109,6 +109,6 @@ limits: {streams_per_key: 1000}
   test("accepted turns are served when the process goes on, and new turns are accepted", async () => {
     process.kill(stopped, "SIGCONT");
     expect((await accepted).map(({ status }) => status)).toEqual(Array.from({ length: waiting }, () => 200));
-    await eventually(async () => (await ask()).status === 200);
+    await eventually(async () => (await sendRequest()).status === 200);
   });
 });

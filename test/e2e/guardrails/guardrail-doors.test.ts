@@ -158,8 +158,8 @@ describe.each(["redact", "block"])("%s", (action) => {
         output?: unknown[];
         error?: { message: string; metadata: Record<string, unknown> };
       };
-      for (const [name, ask] of Object.entries(doors)) {
-        const [{ items, fault }, text] = await ask(key, turnRequest(model, "Say it", { stream }));
+      for (const [name, sendRequest] of Object.entries(doors)) {
+        const [{ items, fault }, text] = await sendRequest(key, turnRequest(model, "Say it", { stream }));
         expect([name, findForbiddenPart(text)]).toEqual([name, undefined]);
         if (action === "redact") expect([name, items]).toEqual([name, output?.map(masked)]);
         // In a stream some output may have been sent by then.

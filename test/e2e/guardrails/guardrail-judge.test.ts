@@ -70,7 +70,7 @@ async function guarded(rules: readonly object[], settings: object = {}): Promise
   return { key: made.key, id: guardrail.data.id };
 }
 
-const ask = (key: string, body: object = {}, path = "/responses") =>
+const sendRequest = (key: string, body: object = {}, path = "/responses") =>
   fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
@@ -104,7 +104,7 @@ describe("a judged request", () => {
     const { key, id } = await guarded([{ rule, action: "block", label: "refunds", threshold: 0.8 }], settings);
     const asked = acme.requests.length;
     judge.script([says(0.8)]);
-    const response = await ask(key);
+    const response = await sendRequest(key);
     const body = (await response.json()) as Metadata;
     expect([response.status, validateError(403, body)]).toEqual([403, []]);
     expect(body).toMatchObject({
@@ -118,7 +118,7 @@ describe("a judged request", () => {
     });
     expect(acme.requests).toHaveLength(asked);
     judge.script([says(0.79)]);
-    expect((await ask(key)).status).toBe(200);
+    expect((await sendRequest(key)).status).toBe(200);
   });
 
   test("passes if a rule only reports, or its guardrail does", async () => {
@@ -126,7 +126,7 @@ describe("a judged request", () => {
     const flagged = await guarded([{ rule, action: "flag" }]);
     const audited = await guarded([{ rule, action: "block" }], { mode: "audit" });
     const [first, second] = await Promise.all(
-      [flagged, audited].map(async ({ key }) => (await (await ask(key)).json()) as Metadata),
+      [flagged, audited].map(async ({ key }) => (await (await sendRequest(key)).json()) as Metadata),
     );
     expect(validateResponse(first)).toEqual([]);
     expect(first?.service_metadata.pipeline).toEqual([stage(flagged.id, "flagged")]);
@@ -136,12 +136,12 @@ describe("a judged request", () => {
   test("is refused without a verdict, or passes with a note if the guardrail allows it", async () => {
     judge.script([chatAnswer({ content: "I would rather not say." })]);
     const closed = await guarded([{ rule, action: "block" }]);
-    const refused = await ask(closed.key);
+    const refused = await sendRequest(closed.key);
     const body = (await refused.json()) as Metadata;
     expect([refused.status, validateError(503, body)]).toEqual([503, []]);
     expect(body.service_metadata.pipeline).toEqual([stage(closed.id, "error", { fail_mode: "closed" })]);
     const open = await guarded([{ rule, action: "block" }], { on_error: "open" });
-    const passed = await ask(open.key);
+    const passed = await sendRequest(open.key);
     expect(passed.status).toBe(200);
     expect(((await passed.json()) as Metadata).service_metadata.pipeline).toEqual([
       stage(open.id, "error", { fail_mode: "open" }),
@@ -151,7 +151,7 @@ describe("a judged request", () => {
   test("is not judged in a dry run, and the receipt has a note", async () => {
     const { key, id } = await guarded([{ rule, action: "block" }]);
     const asked = judge.requests.length;
-    const response = await ask(key, {}, "/responses/dry-run");
+    const response = await sendRequest(key, {}, "/responses/dry-run");
     expect(response.status).toBe(200);
     expect(((await response.json()) as Metadata).service_metadata.pipeline).toEqual([stage(id, "not_run")]);
     expect(judge.requests).toHaveLength(asked);
@@ -159,7 +159,7 @@ describe("a judged request", () => {
 
   test("costs the key nothing, and is in the ledger", async () => {
     const { key } = await guarded([{ rule, action: "flag" }]);
-    const response = await ask(key);
+    const response = await sendRequest(key);
     const { usage } = (await response.json()) as { usage: { cost: number } };
     expect(usage.cost).toBeLessThan(0.0001);
     expect(await fetchGeneration(installation, response, { key })).toMatchObject({
@@ -183,7 +183,7 @@ describe("a judged answer", () => {
       },
     ]);
     const closed = acme.nextClose();
-    const response = await ask(key, { stream: true });
+    const response = await sendRequest(key, { stream: true });
     const text = await response.text();
     expect(response.status).toBe(200);
     expect(text).not.toContain("refund.");
@@ -208,7 +208,7 @@ describe("a judged answer", () => {
     acme.script([{ chunks: [{ sse: said }], hang: true }]);
     const begunAt = performance.now();
     const closed = acme.nextClose();
-    const { events } = parseSse(await (await ask(key, { stream: true })).text());
+    const { events } = parseSse(await (await sendRequest(key, { stream: true })).text());
     expect(events.at(-1)).toMatchObject({ type: "response.incomplete" });
     // A minute of silence would end the stream, too.
     expect((await closed) - begunAt).toBeLessThan(30_000);
@@ -218,7 +218,7 @@ describe("a judged answer", () => {
     const { key } = await guarded(block, output);
     judge.script([says(0.9)]);
     for (const stream of [true, false]) {
-      const response = await ask(key, { stream });
+      const response = await sendRequest(key, { stream });
       const body = await response.text();
       expect([response.status, body.includes("Hello")]).toEqual([403, false]);
       expect(JSON.parse(body)).toMatchObject({ error: { message: "Response blocked by guardrail rule: refunds" } });
@@ -227,7 +227,7 @@ describe("a judged answer", () => {
 
   test("is whole if every sentence keeps the rules", async () => {
     const { key } = await guarded(block, output);
-    const { events } = parseSse(await (await ask(key, { stream: true })).text());
+    const { events } = parseSse(await (await sendRequest(key, { stream: true })).text());
     expect(validateEvents(events)).toEqual([]);
     const deltas = events.flatMap((event) =>
       event.type === "response.output_text.delta" ? [(event as unknown as { delta: string }).delta] : [],
@@ -243,7 +243,7 @@ describe("a judged answer", () => {
   test("does not wait if rules only report, and the receipt lists all violations", async () => {
     const { key, id } = await guarded([{ rule, action: "flag" }], { applies_to: "both" });
     judge.script([says(0.1), says(0.1), says(0.9), says(0.1)]);
-    const { events } = parseSse(await (await ask(key, { stream: true })).text());
+    const { events } = parseSse(await (await sendRequest(key, { stream: true })).text());
     expect(events.at(-1)).toMatchObject({
       type: "response.completed",
       response: { service_metadata: { pipeline: [stage(id, "flagged")] } },
@@ -253,7 +253,7 @@ describe("a judged answer", () => {
   test("fails in the middle without a verdict", async () => {
     const { key } = await guarded(block, output);
     judge.script([says(0.1), chatAnswer({ content: "no" })]);
-    const { events, done } = parseSse(await (await ask(key, { stream: true })).text()) as never as {
+    const { events, done } = parseSse(await (await sendRequest(key, { stream: true })).text()) as never as {
       events: { type: string }[];
       done: boolean;
     };

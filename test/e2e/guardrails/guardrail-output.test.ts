@@ -52,7 +52,7 @@ async function guardedKey(...rules: readonly string[]): Promise<string> {
   return key;
 }
 
-const ask = (key: string | undefined, model: string, stream: boolean, more: object = {}) =>
+const sendRequest = (key: string | undefined, model: string, stream: boolean, more: object = {}) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: {
@@ -68,13 +68,13 @@ describe.each([true, false])("stream: %s", (stream) => {
     "the channel $channel of $dialect shows no forbidden word",
     async ({ dialect, streamed, whole }) => {
       upstream.script([stream ? streamed : whole]);
-      const redacted = await ask(keys["redact"], `${dialect}/model`, stream);
+      const redacted = await sendRequest(keys["redact"], `${dialect}/model`, stream);
       const shown = await redacted.text();
       expect([redacted.status, shown]).toEqual([200, expect.stringContaining("<metal>")]);
       expect(findForbiddenPart(shown)).toBeUndefined();
       if (stream) checkLadder(parseSse(shown), false);
       upstream.script([stream ? streamed : whole]);
-      const blocked = await ask(keys["block"], `${dialect}/model`, stream);
+      const blocked = await sendRequest(keys["block"], `${dialect}/model`, stream);
       const refusal = await blocked.text();
       expect(findForbiddenPart(refusal)).toBeUndefined();
       // In a stream some output may have been sent by then.
@@ -85,7 +85,7 @@ describe.each([true, false])("stream: %s", (stream) => {
 
   test("the built-in model", async () => {
     const key = await guardedKey("--block", "built-in mod", "--label", "model", "--applies-to", "output");
-    const answer = await ask(key, "sluice/echo", stream);
+    const answer = await sendRequest(key, "sluice/echo", stream);
     const text = await answer.text();
     expect(text).not.toContain("built-in mod");
     expect(answer.status).toBe(stream ? 200 : 403);
@@ -106,7 +106,7 @@ test("a block in the middle ends the stream after its permitted part, and stops 
     },
   ]);
   const closed = upstream.nextClose();
-  const answer = await ask(keys["block"], "chat/model", true);
+  const answer = await sendRequest(keys["block"], "chat/model", true);
   let text = "";
   for await (const bytes of answer.body as unknown as AsyncIterable<Uint8Array>) {
     text += Buffer.from(bytes).toString();
@@ -131,7 +131,7 @@ test("in audit mode a match is delivered, and the receipt names the would-be act
   const key = await guardedKey("--block", forbiddenWord, "--applies-to", "output", "--mode", "audit");
   const said = answersWithForbiddenWord.find(({ dialect, channel }) => dialect === "chat" && channel === "text");
   upstream.script([said?.whole ?? {}]);
-  const answer = (await (await ask(key, "chat/model", false)).json()) as Record<string, unknown>;
+  const answer = (await (await sendRequest(key, "chat/model", false)).json()) as Record<string, unknown>;
   expect(answer).toMatchObject({
     status: "completed",
     output: [{ content: [{ text: `It is ${forbiddenWord} now` }] }],

@@ -36,17 +36,17 @@ describe("a blocking guardrail", () => {
       key_hashes: [hashKey(installation.apiKey)],
     });
 
-  const ask = (stream: boolean, headers: Record<string, string> = {}) =>
+  const sendRequest = (stream: boolean, headers: Record<string, string> = {}) =>
     post("/responses", installation.apiKey, { model: "sluice/echo", input: "this is code red", stream }, headers);
 
   test("the very next request of the key is refused, and after the removal served again, twenty times over", async () => {
     for (let round = 0; round < 20; round++) {
       expect(await (await assign("")).json()).toEqual({ assigned_count: 1 });
-      const refused = await ask(round % 2 === 0);
+      const refused = await sendRequest(round % 2 === 0);
       expect(refused.status).toBe(403);
       await refused.text();
       expect(await (await assign("/remove")).json()).toEqual({ unassigned_count: 1 });
-      const served = await ask(round % 2 === 0);
+      const served = await sendRequest(round % 2 === 0);
       expect(served.status).toBe(200);
       await served.text();
     }
@@ -62,7 +62,7 @@ describe("a blocking guardrail", () => {
       });
     const words = "Codes are secret here. Ask security@acme.example.";
     expect(await (await change(words)).json()).toMatchObject({ data: { blocked_message: words } });
-    expect(await (await ask(true)).json()).toEqual({
+    expect(await (await sendRequest(true)).json()).toEqual({
       error: { code: 403, message: words, type: "permission_error", metadata: { patterns: ["codes"] } },
     });
     expect((await change("x".repeat(501))).status).toBe(400);
@@ -71,14 +71,14 @@ describe("a blocking guardrail", () => {
     await installation.admin("guardrails", "update", guardrail, "--no-blocked-message");
     // The CLI writes to the database and the running services notice it later; only HTTP and gRPC changes hold for the next request.
     await eventually(async () => {
-      const { error } = (await (await ask(false)).json()) as { error: { message: string } };
+      const { error } = (await (await sendRequest(false)).json()) as { error: { message: string } };
       return error.message === "Request blocked by content filter: codes";
     });
   });
 
   test.each([true, false])("403 names the pattern; the receipt comes on request only (stream: %s)", async (stream) => {
     await assign("");
-    const plain = await ask(stream);
+    const plain = await sendRequest(stream);
     expect([plain.status, plain.headers.get("x-should-retry")]).toEqual([403, "false"]);
     expect(await plain.json()).toEqual({
       error: {
@@ -88,7 +88,7 @@ describe("a blocking guardrail", () => {
         metadata: { patterns: ["codes"] },
       },
     });
-    const explained = await ask(stream, { "X-Service-Metadata": "enabled" });
+    const explained = await sendRequest(stream, { "X-Service-Metadata": "enabled" });
     expect(explained.status).toBe(403);
     expect(await explained.json()).toMatchObject({
       error: { code: 403, metadata: { patterns: ["codes"] } },

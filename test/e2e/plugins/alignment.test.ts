@@ -60,7 +60,7 @@ const answer = (content: string, prompt = 12, completion = 3): Reply =>
 
 const rules = ["Never offer a discount."];
 
-const ask = (body: object = {}, path = "/responses") =>
+const sendRequest = (body: object = {}, path = "/responses") =>
   fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
@@ -155,7 +155,7 @@ describe("a stream", () => {
   test("of an allowed answer is whole, with the verdicts in its last event", async () => {
     acme.script([chatStream("Ten off."), chatStream("Prices ", "are fixed.")]);
     judge.script([says(0.9), says(0.1)]);
-    const response = await ask({ stream: true, debug: { echo_upstream_body: true } });
+    const response = await sendRequest({ stream: true, debug: { echo_upstream_body: true } });
     const { events, done } = parseSse(await response.text());
     expect([response.status, validateEvents(events), done]).toEqual([200, [], true]);
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual([
@@ -187,7 +187,7 @@ describe("a stream", () => {
     const [, verdicts, error_type, message, outcome] = row;
     acme.script([chatStream("Ten off.")]);
     judge.script(verdicts);
-    const response = await ask({ stream: true, plugins: [{ id: "alignment", rules, max_retries: 0 }] });
+    const response = await sendRequest({ stream: true, plugins: [{ id: "alignment", rules, max_retries: 0 }] });
     const { events, done } = parseSse(await response.text());
     expect([response.status, done, validateEvents(events)]).toEqual([200, true, []]);
     expect(events.map(({ type }) => type)).toEqual(["response.created", "response.in_progress", "response.failed"]);
@@ -208,7 +208,7 @@ describe("a stream", () => {
   test("in audit mode is delivered in every case", async () => {
     acme.script([chatStream("Ten ", "off.")]);
     judge.script([says(0.9)]);
-    const response = await ask({ stream: true, plugins: [{ id: "alignment", rules, mode: "audit" }] });
+    const response = await sendRequest({ stream: true, plugins: [{ id: "alignment", rules, mode: "audit" }] });
     const { events } = parseSse(await response.text());
     expect(validateEvents(events)).toEqual([]);
     expect(events.at(-1)).toMatchObject({
@@ -224,7 +224,7 @@ describe("a stream", () => {
 describe("an answer as one object", () => {
   test("is 503 and not retryable if it cannot be evaluated", async () => {
     judge.script([{ status: 500, chunks: [{ json: { error: { message: "down" } } }] }]);
-    const response = await ask();
+    const response = await sendRequest();
     const body = (await response.json()) as object;
     expect([response.status, response.headers.get("x-should-retry"), response.headers.get("retry-after")]).toEqual([
       503,
@@ -245,7 +245,7 @@ describe("an answer as one object", () => {
   test("sums the cost of all calls except the judge's, and all of them are in the ledger", async () => {
     acme.script([answer("Ten off."), answer("No.")]);
     judge.script([says(0.9), says(0.1)]);
-    const response = await ask();
+    const response = await sendRequest();
     const body = (await response.json()) as { usage: { cost: number } };
     expect(validateResponse(body)).toEqual([]);
     expect(body.usage).toMatchObject({ input_tokens: 24, output_tokens: 6, cost: 0.000036 });
@@ -256,7 +256,7 @@ describe("an answer as one object", () => {
   test("is refused before any call if the request does not fit the plugin", async () => {
     const before = acme.requests.length;
     const refusal = async (plugin: object) => {
-      const response = await ask({ plugins: [{ id: "alignment", rules, ...plugin }] });
+      const response = await sendRequest({ plugins: [{ id: "alignment", rules, ...plugin }] });
       const { error } = (await response.json()) as { error: { metadata: { issues: { path: string }[] } } };
       return [response.status, error.metadata.issues.map(({ path }) => path)];
     };
@@ -274,7 +274,7 @@ describe("an answer as one object", () => {
 
   test("has a dry run without calls", async () => {
     const before = [acme.requests.length, judge.requests.length];
-    const response = await ask({}, "/responses/dry-run");
+    const response = await sendRequest({}, "/responses/dry-run");
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       blocked: false,

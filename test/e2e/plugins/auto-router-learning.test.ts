@@ -41,7 +41,7 @@ interface Told {
   readonly model: string;
   readonly service_metadata: { readonly pipeline: readonly { readonly data: Readonly<Record<string, unknown>> }[] };
 }
-async function ask(body: object, path = ""): Promise<Told> {
+async function sendRequest(body: object, path = ""): Promise<Told> {
   upstream.script([chatAnswer({ role: "assistant", content: "Done" }, "stop", { usage })]);
   const answer = await fetch(`${installation.baseUrl}/responses${path}`, {
     method: "POST",
@@ -56,7 +56,7 @@ async function ask(body: object, path = ""): Promise<Told> {
 }
 const best = { plugins: [{ id: "auto-router", cost_tier: "low" }] };
 async function ranked(input: string): Promise<readonly unknown[]> {
-  const { service_metadata } = await ask({ input, ...best }, "/dry-run");
+  const { service_metadata } = await sendRequest({ input, ...best }, "/dry-run");
   const { task_type, ranking, candidates } = service_metadata.pipeline[0]?.data ?? {};
   return [task_type, ranking, (candidates as string[])[0]];
 }
@@ -73,8 +73,8 @@ let reloads = 0;
 const reload = () => writeFileSync(join(installation.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
 test("the records of requests with a named model have a task, and no text; those of routers have no task", async () => {
-  await ask({ model: "b/favourite", input: code });
-  await ask({ input: code, ...best });
+  await sendRequest({ model: "b/favourite", input: code });
+  await sendRequest({ input: code, ...best });
   const found = await rows(2);
   expect(found.map(({ model: slug, task }) => [slug, task])).toEqual([
     ["b/favourite", "code"],

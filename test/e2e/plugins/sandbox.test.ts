@@ -32,7 +32,7 @@ afterAll(async () => {
 const printed = { stdout: "one", stderr: "", outcome: { type: "exit", exit_code: 0 } };
 beforeEach(() => adapter.script([{ chunks: [{ json: { output: [printed] } }] }]));
 
-const ask = (body: object) =>
+const sendRequest = (body: object) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -61,7 +61,7 @@ const kinds: readonly (readonly [tool: { type: string }, name: string, args: obj
 
 test.each(kinds)("%j: one object", async (tool, name, args, items) => {
   acme.script([callReply({ name, args }), textReply("Done.")]);
-  const response = await ask({ tools: [tool] });
+  const response = await sendRequest({ tools: [tool] });
   const body = (await response.json()) as { output: { type: string }[] };
   expect([response.status, validateResponse(body)]).toEqual([200, []]);
   expect(body.output.map(({ type }) => type)).toEqual([...items, "message"]);
@@ -72,7 +72,7 @@ test.each(kinds)("%j: one object", async (tool, name, args, items) => {
 
 test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
   acme.script([callReplyStream("", { name, args }), chatStream("Done.")]);
-  const answer = parseSse(await (await ask({ tools: [tool], stream: true })).text());
+  const answer = parseSse(await (await sendRequest({ tools: [tool], stream: true })).text());
   expect(validateEvents(answer.events)).toEqual([]);
   expect(checkLadder(answer, true).output.map(({ type }) => type)).toEqual([...items, "message"]);
   if (tool.type !== "code_interpreter") return;
@@ -84,7 +84,7 @@ test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
 
 test("an unexecuted call has valid items, too", async () => {
   acme.script([callReply({ name: "shell", args: { commands: [] } }), textReply("Done.")]);
-  const body = (await (await ask({ tools: [{ type: "shell", environment }] })).json()) as { output: object[] };
+  const body = (await (await sendRequest({ tools: [{ type: "shell", environment }] })).json()) as { output: object[] };
   expect(validateResponse(body)).toEqual([]);
   expect(body.output.slice(0, 2)).toMatchObject([
     { type: "shell_call", status: "incomplete" },
@@ -100,6 +100,6 @@ test("runs are counted by their outcome", async () => {
   const before = await runs("failed");
   acme.script([callReply({ name: "service_bash", args: { command: "ls" } }), textReply("Done.")]);
   adapter.script([{ status: 429 }]);
-  await (await ask({ tools: [{ type: "service:bash" }] })).text();
+  await (await sendRequest({ tools: [{ type: "service:bash" }] })).text();
   expect([await runs("failed"), (await runs("answered")) > 0]).toEqual([before + 1, true]);
 });

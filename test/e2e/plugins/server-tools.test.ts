@@ -43,7 +43,7 @@ afterAll(async () => {
 const datetime = { type: "service:datetime", parameters: { timezone: "Europe/Oslo" } };
 const weather = { type: "function", name: "weather", parameters: { type: "object", properties: {} } };
 
-const ask = (body: object = {}, path = "/responses", signal?: AbortSignal) =>
+const sendRequest = (body: object = {}, path = "/responses", signal?: AbortSignal) =>
   fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: {
@@ -96,7 +96,7 @@ const ofBoth = [
 describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
   test("answers with one object", async () => {
     upstream().script(whole);
-    const response = await ask({ model });
+    const response = await sendRequest({ model });
     const body: unknown = await response.json();
     expect([response.status, validateResponse(body)]).toEqual([200, []]);
     expect(body).toMatchObject({
@@ -126,7 +126,7 @@ describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
 
   test("a stream", async () => {
     upstream().script(stream);
-    const response = await ask({ model, stream: true });
+    const response = await sendRequest({ model, stream: true });
     const answer = parseSse(await response.text());
     expect([response.status, validateEvents(answer.events)]).toEqual([200, []]);
     expect(checkLadder(answer, true).output.map(({ type }) => type)).toEqual(["service:datetime", "message"]);
@@ -151,7 +151,7 @@ describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
 
 test("all answers are billed, and each of them is in the ledger", async () => {
   acme.script(ofBoth[0].whole);
-  const response = await ask();
+  const response = await sendRequest();
   const body = (await response.json()) as { usage: object };
   expect(body.usage).toMatchObject({ input_tokens: 24, output_tokens: 6, cost: 0.000036 });
   const generation = await fetchGeneration(installation, response, { isWhole: (calls) => calls.length > 1 });
@@ -182,7 +182,7 @@ test("the openai client goes through a conversation of both kinds of tools", asy
 
 test("the items are spelled as the request spells the tool", async () => {
   acme.script(ofBoth[0].whole);
-  const response = await ask({ tools: [{ type: "vendor:datetime" }] });
+  const response = await sendRequest({ tools: [{ type: "vendor:datetime" }] });
   expect(await response.json()).toMatchObject({ output: [{ type: "vendor:datetime" }, {}] });
 });
 
@@ -198,7 +198,7 @@ describe("a request refused before any call", () => {
     [{ stop_server_tools_when: [{ type: "step_count_is", step_count: 0 }] }, "stop_server_tools_when.0.step_count"],
   ])("the wrong field of %j is named", async (body, param) => {
     const before = acme.requests.length;
-    const response = await ask(body);
+    const response = await sendRequest(body);
     const error: unknown = await response.json();
     expect([response.status, validateError(400, error)]).toEqual([400, []]);
     expect(error).toMatchObject({ error: { metadata: { param } } });
@@ -212,7 +212,7 @@ test.each([
   [{ stop_server_tools_when: [{ type: "max_cost", max_cost_in_dollars: 0.00003 }] }, "max_cost"],
 ])("%j stops the tools, and one more answer follows", async (body, reason) => {
   acme.script([callReply({}), textReply("It is Friday.")]);
-  const response = await ask(body);
+  const response = await sendRequest(body);
   expect(await response.json()).toMatchObject({
     status: "completed",
     output: [{ type: "service:datetime" }, { type: "message" }],
@@ -224,7 +224,7 @@ test.each([
 test("an unreached cost limit stops nothing", async () => {
   acme.script([callReply({}), callReply({ args: { timezone: "Asia/Tokyo" } }), textReply("It is Friday.")]);
   const stop = { type: "max_cost", max_cost_in_dollars: 1 };
-  const response = await ask({ stop_server_tools_when: stop });
+  const response = await sendRequest({ stop_server_tools_when: stop });
   expect(await response.json()).toMatchObject({
     service_metadata: { pipeline: [{ data: { steps: 2, stop_reason: "answer" } }] },
   });
@@ -232,7 +232,7 @@ test("an unreached cost limit stops nothing", async () => {
 
 test("a stream with a provider failing after a tool run ends in response.failed, with the finished items", async () => {
   acme.script([callReplyStream("", {}), { status: 503 }]);
-  const response = await ask({ stream: true });
+  const response = await sendRequest({ stream: true });
   const { events, done } = parseSse(await response.text());
   expect([response.status, validateEvents(events), done]).toEqual([200, [], true]);
   expect(events.at(-1)).toMatchObject({
@@ -248,7 +248,7 @@ test("a stream with a provider failing after a tool run ends in response.failed,
 
 test("a dry run shows the first request to the model", async () => {
   const before = acme.requests.length;
-  const response = await ask({}, "/responses/dry-run");
+  const response = await sendRequest({}, "/responses/dry-run");
   expect([response.status, acme.requests.length]).toEqual([200, before]);
   expect(await response.json()).toMatchObject({
     blocked: false,
@@ -260,7 +260,7 @@ test("a client leaving during a later model call stops the call", async () => {
   acme.script([callReply({}), { hang: true }]);
   const leaving = new AbortController();
   const asked = acme.nextRequest().then(() => acme.nextRequest());
-  const left = expect(ask({}, "/responses", leaving.signal)).rejects.toThrow();
+  const left = expect(sendRequest({}, "/responses", leaving.signal)).rejects.toThrow();
   await asked;
   const closed = acme.nextClose();
   leaving.abort();

@@ -77,12 +77,12 @@ describe("workspaces", () => {
       "--json",
     );
     const { key } = JSON.parse(stdout) as { readonly key: string };
-    const ask = () => send("POST", "/responses", key, { model: "sluice/echo", input: "Hello" });
+    const sendRequest = () => send("POST", "/responses", key, { model: "sluice/echo", input: "Hello" });
     const path = `/workspaces/${foreign.workspace.id}`;
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     await send("PATCH", path, accountKey, { limit: null });
     expect((await send("GET", path)).body.data).toMatchObject({ limit: null, limit_remaining: null });
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     await send("PATCH", path, accountKey, { limit: 5 });
   });
 

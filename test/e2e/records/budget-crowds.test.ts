@@ -93,7 +93,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function ask(installation: Installation, key: string, body: object = {}): Promise<Answer> {
+async function sendRequest(installation: Installation, key: string, body: object = {}): Promise<Answer> {
   const answer = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -105,7 +105,7 @@ async function ask(installation: Installation, key: string, body: object = {}): 
 /** Sends the request until the answer is not retryable. */
 async function decided(installation: Installation, key: string, body: object = {}): Promise<Answer> {
   for (;;) {
-    const answer = await ask(installation, key, body);
+    const answer = await sendRequest(installation, key, body);
     if (answer.headers.get("x-should-retry") !== "true") return answer;
     expect([429, 503]).toContain(answer.status);
     expect(Number(answer.headers.get("retry-after-ms"))).toBeGreaterThan(0);
@@ -144,7 +144,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     async (stream) => {
       const { key, hash } = await newKey(installation, tenRequests);
       const statuses = [];
-      for (let n = 0; n < 11; n++) statuses.push((await ask(installation, key, { stream })).status);
+      for (let n = 0; n < 11; n++) statuses.push((await sendRequest(installation, key, { stream })).status);
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 402]);
       await eventually(async () => (await heldFor(hash)) === 0);
       expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
@@ -194,7 +194,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
        values (gen_random_uuid(), 1, $1, $2, 0.007, now() + interval '5 minutes')`,
       [hash, rows[0]?.workspace_id],
     );
-    const held = await ask(installation, key);
+    const held = await sendRequest(installation, key);
     expect(held.status).toBe(429);
     expect(Object.fromEntries(held.headers)).toMatchObject({
       "x-should-retry": "true",
@@ -215,7 +215,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
         },
       },
     });
-    const never = await ask(installation, key, { max_output_tokens: 200 });
+    const never = await sendRequest(installation, key, { max_output_tokens: 200 });
     expect([never.status, never.headers.get("x-should-retry")]).toEqual([402, "false"]);
     expect(JSON.parse(never.text)).toMatchObject({
       error: {
@@ -225,7 +225,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     });
     // An expired reservation becomes a charge; the budget is not granted a second time.
     await database.query("update budget_reservations set expires_at = now() where key_hash = $1", [hash]);
-    expect((await ask(installation, key)).status).toBe(402);
+    expect((await sendRequest(installation, key)).status).toBe(402);
   });
 
   // Each process keeps reservations for the rest of its running turns, and does not know those of others.

@@ -48,7 +48,7 @@ const newKey = async (settings: object) => {
   return { key, hash: data.hash };
 };
 
-const ask = (key: string, body: object = {}) =>
+const sendRequest = (key: string, body: object = {}) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -59,9 +59,9 @@ const shown = async (hash: string) => (await manage("GET", `/keys/${hash}`)).dat
 
 test("a spent budget is 402 with the figures", async () => {
   const { key, hash } = await newKey({ limit: 0.02, limit_reset: "monthly" });
-  expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 200]);
+  expect([(await sendRequest(key)).status, (await sendRequest(key)).status]).toEqual([200, 200]);
   for (const stream of [false, true]) {
-    const refused = await ask(key, { stream });
+    const refused = await sendRequest(key, { stream });
     expect(refused.status).toBe(402);
     expect(refused.headers.get("x-should-retry")).toBe("false");
     const body = (await refused.json()) as { error: { message: string; metadata: object } };
@@ -77,7 +77,7 @@ test("a spent budget is 402 with the figures", async () => {
     });
   }
   const before = acme.requests.length;
-  await ask(key);
+  await sendRequest(key);
   expect(acme.requests.length).toBe(before);
   await eventually(async () => (await shown(hash))["usage"] === 0.02);
   expect(await shown(hash)).toMatchObject({
@@ -88,19 +88,19 @@ test("a spent budget is 402 with the figures", async () => {
     usage_weekly: 0.02,
     usage_monthly: 0.02,
   });
-  expect((await (await ask(key)).json()) as object).toMatchObject({
+  expect((await (await sendRequest(key)).json()) as object).toMatchObject({
     error: { message: "Insufficient credits: the budget of this key, 0.02 USD, is spent" },
   });
 });
 
 test("a raised limit counts at once, and so does a removed limit", async () => {
   const { key, hash } = await newKey({ limit: 0 });
-  expect((await ask(key)).status).toBe(402);
+  expect((await sendRequest(key)).status).toBe(402);
   await manage("PATCH", `/keys/${hash}`, { limit: 0.01 });
-  expect((await ask(key)).status).toBe(200);
-  expect((await ask(key)).status).toBe(402);
+  expect((await sendRequest(key)).status).toBe(200);
+  expect((await sendRequest(key)).status).toBe(402);
   await manage("PATCH", `/keys/${hash}`, { limit: null });
-  expect((await ask(key)).status).toBe(200);
+  expect((await sendRequest(key)).status).toBe(200);
 });
 
 test("the possible cost of a request counts before, its real cost is charged after", async () => {
@@ -109,10 +109,10 @@ test("the possible cost of a request counts before, its real cost is charged aft
     usage: { prompt_tokens: 1, completion_tokens: 10 },
   });
   acme.script([answer]);
-  const refused = await ask(key, { model: "acme/metered", max_output_tokens: 1_001 });
+  const refused = await sendRequest(key, { model: "acme/metered", max_output_tokens: 1_001 });
   expect(refused.status).toBe(402);
   expect(((await refused.json()) as { error: { message: string } }).error.message).toMatch(/max_output_tokens/);
-  expect((await ask(key, { model: "acme/metered", max_output_tokens: 1_000 })).status).toBe(200);
+  expect((await sendRequest(key, { model: "acme/metered", max_output_tokens: 1_000 })).status).toBe(200);
   await eventually(async () => (await shown(hash))["usage"] === 0.001);
   expect(await shown(hash)).toMatchObject({ limit_remaining: 0.099 });
 });
@@ -120,8 +120,8 @@ test("the possible cost of a request counts before, its real cost is charged aft
 test("a budget of last month is none of this month", async () => {
   const { key, hash } = await newKey({ limit: 0.01, limit_reset: "daily" });
   await database.query("insert into key_days values ($1, (now() at time zone 'UTC')::date - 1, 5, 500)", [hash]);
-  expect((await ask(key)).status).toBe(200);
-  expect((await ask(key)).status).toBe(402);
+  expect((await sendRequest(key)).status).toBe(200);
+  expect((await sendRequest(key)).status).toBe(402);
   await eventually(async () => (await shown(hash))["usage_daily"] === 0.01);
   expect((await shown(hash))["usage"]).toBe(5.01);
 });
@@ -139,7 +139,7 @@ test("a guardrail's budget is separate for each key, and 403 when it is spent", 
   const [one, other] = [await newKey({}), await newKey({ limit: 0.05 })];
   const id = await limited({ limit_usd: 0.01, reset_interval: "daily" }, one.hash, other.hash);
   for (const { key } of [one, other]) {
-    expect((await ask(key)).status).toBe(200);
+    expect((await sendRequest(key)).status).toBe(200);
     const refused = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: {
@@ -161,9 +161,9 @@ test("a guardrail's budget is separate for each key, and 403 when it is spent", 
     ]);
   }
   await manage("PATCH", `/guardrails/${id}`, { limit_usd: null, reset_interval: null });
-  expect((await ask(one.key)).status).toBe(200);
+  expect((await sendRequest(one.key)).status).toBe(200);
   await manage("PATCH", `/guardrails/${id}`, { limit_usd: 0.001, reset_interval: "weekly", mode: "audit" });
-  expect((await ask(one.key)).status).toBe(200);
+  expect((await sendRequest(one.key)).status).toBe(200);
 });
 
 test("a guardrail's budget for the whole account is separate for each key, in every workspace", async () => {
@@ -174,7 +174,7 @@ test("a guardrail's budget for the whole account is separate for each key, in ev
   const id = (await installation.admin("guardrails", "create", "--name", "account", ...limit)).stdout.trim();
   for (const key of keys) {
     // The command line does not wait for processes, and earlier requests spend all the same.
-    await eventually(async () => (await ask(key)).status === 403);
+    await eventually(async () => (await sendRequest(key)).status === 403);
     const refused = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
@@ -186,15 +186,15 @@ test("a guardrail's budget for the whole account is separate for each key, in ev
     });
   }
   await installation.admin("guardrails", "delete", id);
-  for (const key of keys) await eventually(async () => (await ask(key)).status === 200);
+  for (const key of keys) await eventually(async () => (await sendRequest(key)).status === 200);
 });
 
 test("of a key's budget and its guardrail's, the lower remainder decides", async () => {
   const { key, hash } = await newKey({ limit: 0.01 });
   const id = await limited({ limit_usd: 0.02, reset_interval: "monthly" }, hash);
-  expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 402]);
+  expect([(await sendRequest(key)).status, (await sendRequest(key)).status]).toEqual([200, 402]);
   await manage("PATCH", `/keys/${hash}`, { limit: 1 });
-  expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 403]);
+  expect([(await sendRequest(key)).status, (await sendRequest(key)).status]).toEqual([200, 403]);
   expect(await manage("PATCH", `/guardrails/${id}`, { limit_usd: 1 })).toMatchObject({
     error: { code: 400, message: expect.stringContaining("reset_interval") },
   });
@@ -225,13 +225,13 @@ test("a workspace's budget is shared by its keys, and shown as credits", async (
   expect(await credits(installation.managementKey)).toMatchObject({ data: { total_credits: 1e9, unlimited: true } });
   expect(await credits(one)).toMatchObject({ error: { code: 403 } });
   const statuses = [];
-  for (const key of [one, other, one, other, one]) statuses.push((await ask(key)).status);
+  for (const key of [one, other, one, other, one]) statuses.push((await sendRequest(key)).status);
   expect(statuses).toEqual([200, 200, 200, 402, 402]);
-  const body = (await (await ask(other)).json()) as { error: { message: string } };
+  const body = (await (await sendRequest(other)).json()) as { error: { message: string } };
   expect(body.error.message).toBe("Insufficient credits: the budget of this workspace, 0.03 USD, is spent");
   await eventually(async () => (await credits(manager)).data.total_usage === 0.03);
   await installation.admin("workspaces", "update", "team", "--no-limit");
-  await eventually(async () => (await ask(other)).status === 200);
+  await eventually(async () => (await sendRequest(other)).status === 200);
   const list = JSON.parse((await installation.admin("workspaces", "list", "--json")).stdout) as { name: string }[];
   expect(list.find(({ name }) => name === "team")).toMatchObject({ limit_usd: null, limit_reset: "monthly" });
 });
@@ -242,16 +242,16 @@ test("a failed call gives back its reserved amount", async () => {
     { status: 400, chunks: [{ json: { error: { message: "no" } } }] },
     chatAnswer({ role: "assistant", content: "Hi" }),
   ]);
-  expect((await ask(key)).status).toBe(400);
+  expect((await sendRequest(key)).status).toBe(400);
   let last = 0;
-  await eventually(async () => (last = (await ask(key)).status) !== 402);
+  await eventually(async () => (last = (await sendRequest(key)).status) !== 402);
   expect(last).toBe(200);
 });
 
 describe("many at once", () => {
   async function decided(key: string): Promise<number> {
     for (;;) {
-      const answer = await ask(key);
+      const answer = await sendRequest(key);
       await answer.arrayBuffer();
       if (![429, 503].includes(answer.status)) return answer.status;
       await delay(Number(answer.headers.get("retry-after-ms")));

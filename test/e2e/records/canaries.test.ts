@@ -61,7 +61,7 @@ async function send(
   return response;
 }
 
-const ask = (body: object = {}, headers: Record<string, string> = {}) =>
+const sendRequest = (body: object = {}, headers: Record<string, string> = {}) =>
   send("POST", "/responses", { model: "acme/large", input: "Hi", ...body }, headers);
 
 /** Every text of an accepted request. */
@@ -111,19 +111,19 @@ const headers = () => ({
 
 /** Canaries possible only in malformed requests. */
 const malformed = (): (() => Promise<unknown>)[] => [
-  () => ask({ service_tier: canary("service-tier") }),
-  () => ask({ include: [canary("include")] }),
-  () => ask({ tool_choice: { type: "function", name: canary("tool-choice") } }),
-  () => ask({ provider: { order: [canary("provider-order")] } }),
-  () => ask({ provider: { [canary("provider-field")]: 1 } }),
-  () => ask({ [canary("field-name")]: canary("field-value") }),
-  () => ask({ input: [{ type: canary("item-type") }] }),
+  () => sendRequest({ service_tier: canary("service-tier") }),
+  () => sendRequest({ include: [canary("include")] }),
+  () => sendRequest({ tool_choice: { type: "function", name: canary("tool-choice") } }),
+  () => sendRequest({ provider: { order: [canary("provider-order")] } }),
+  () => sendRequest({ provider: { [canary("provider-field")]: 1 } }),
+  () => sendRequest({ [canary("field-name")]: canary("field-value") }),
+  () => sendRequest({ input: [{ type: canary("item-type") }] }),
   () => send("POST", "/responses", `{"input": "${canary("broken-body")}`),
   () => send("POST", `/responses?key=${canary("query")}`, {}),
-  () => ask({}, { authorization: `Bearer ${canary("bearer")}` }),
-  () => ask({}, { authorization: `Bearer sk-sl-${canary("key")}` }),
-  () => ask({}, { authorization: canary("authorization") }),
-  () => ask({}, { traceparent: canary("traceparent"), tracestate: canary("tracestate") }),
+  () => sendRequest({}, { authorization: `Bearer ${canary("bearer")}` }),
+  () => sendRequest({}, { authorization: `Bearer sk-sl-${canary("key")}` }),
+  () => sendRequest({}, { authorization: canary("authorization") }),
+  () => sendRequest({}, { traceparent: canary("traceparent"), tracestate: canary("tracestate") }),
 ];
 
 const administration = (): (() => Promise<unknown>)[] => [
@@ -168,7 +168,7 @@ const streamed = (): Reply[] => [
 
 test("no text, reasoning or secret is in a line of a log, in a metric or in a span", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-  expect((await ask(wellFormed(), headers())).status).toBe(200);
+  expect((await sendRequest(wellFormed(), headers())).status).toBe(200);
   for (const go of [...malformed(), ...administration()]) await go();
   for (const [stream, said] of [
     [false, replies()],
@@ -176,13 +176,13 @@ test("no text, reasoning or secret is in a line of a log, in a metric or in a sp
   ] as const) {
     for (const reply of said) {
       upstream.script([reply]);
-      await ask({ stream });
+      await sendRequest({ stream });
     }
   }
   expect(planted.size).toBeGreaterThan(60);
 
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-  const last = await ask();
+  const last = await sendRequest();
   const id = last.headers.get("x-request-id") as string;
   const spans = () => Buffer.concat([...collector.bodies]).toString();
   await eventually(() => spans().split(id).length > 2);

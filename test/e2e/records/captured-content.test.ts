@@ -87,7 +87,10 @@ async function makeKey() {
   return { bearer, hash: data.hash };
 }
 
-async function ask(fields: object = {}, { path = "/responses", bearer = apiKey, headers = {} } = {}): Promise<Turn> {
+async function sendRequest(
+  fields: object = {},
+  { path = "/responses", bearer = apiKey, headers = {} } = {},
+): Promise<Turn> {
   const body = JSON.stringify({ model: "sluice/echo", input: secret, ...fields });
   const response = await fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
@@ -129,7 +132,7 @@ describe("content of a capturing key", () => {
       { input: undefined, messages: [{ role: "user", content: secret }], max_tokens: 64, stream: true },
     ],
   ])("is stored as it was sent and answered: %s", async (_, path, fields) => {
-    const turn = await ask(fields, { path });
+    const turn = await sendRequest(fields, { path });
     const content = await stored(turn);
     expect(content).toMatchObject({ id: turn.id, request: whole(turn.body), answer: whole(turn.answer) });
     expect(content.answer?.text).toContain(secret);
@@ -142,7 +145,7 @@ describe("content of a capturing key", () => {
 
   test("is stored once for requests sharing a turn", async () => {
     const headers = { "idempotency-key": "one" };
-    const [first, ...others] = await Promise.all([1, 2, 3].map(() => ask({}, { headers })));
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => sendRequest({}, { headers })));
     const { request, answer } = await stored(first as Turn);
     expect([request, answer?.text]).toEqual([whole((first as Turn).body), expect.stringContaining(secret)]);
     const shared = others.filter(({ id }) => id === first?.id);
@@ -151,7 +154,7 @@ describe("content of a capturing key", () => {
   });
 
   test("is stored for embeddings", async () => {
-    const turn = await ask({ model: "acme/embed" }, { path: "/embeddings" });
+    const turn = await sendRequest({ model: "acme/embed" }, { path: "/embeddings" });
     expect(await stored(turn)).toMatchObject({ request: whole(turn.body), answer: whole(turn.answer) });
   });
 
@@ -176,7 +179,7 @@ describe("content of a capturing key", () => {
   });
 
   test("is truncated at the limit, and never within a character", async () => {
-    const { id, body } = await ask({ input: `x${"é".repeat(maxBytes)}` });
+    const { id, body } = await sendRequest({ input: `x${"é".repeat(maxBytes)}` });
     const { request, answer } = await stored({ id });
     expect(request).toMatchObject({ bytes: Buffer.byteLength(body), is_truncated: true });
     expect([body.startsWith(request.text), request.text.includes("\uFFFD")]).toEqual([true, false]);
@@ -185,7 +188,7 @@ describe("content of a capturing key", () => {
   });
 
   test("has no answer if the client got an error", async () => {
-    const { id, body } = await ask({ model: "nobody/has-this" });
+    const { id, body } = await sendRequest({ model: "nobody/has-this" });
     expect(await stored({ id })).toMatchObject({ request: whole(body), answer: null });
   });
 });
@@ -193,10 +196,10 @@ describe("content of a capturing key", () => {
 describe("nothing is stored", () => {
   test("for other keys, and for requests with a prohibition", async () => {
     const forbidding = [{ provider: { zdr: true } }, { provider: { data_collection: "deny" } }, { store: false }];
-    const turns = await Promise.all(forbidding.map((fields) => ask(fields)));
-    turns.push(await ask({}, { bearer: installation.apiKey }));
+    const turns = await Promise.all(forbidding.map((fields) => sendRequest(fields)));
+    turns.push(await sendRequest({}, { bearer: installation.apiKey }));
     // Contents are delivered in their order, so one more turn proves that earlier ones were not captured.
-    await stored(await ask());
+    await stored(await sendRequest());
     for (const { id } of turns) {
       expect([id, await rowsOf(id)]).toEqual([id, 0]);
       expect((await read(`id=${id}`)).status).toBe(404);
@@ -204,7 +207,7 @@ describe("nothing is stored", () => {
   });
 
   test("in clear text: not in the table, the logs or the metrics", async () => {
-    const { id } = await ask();
+    const { id } = await sendRequest();
     await stored({ id });
     const { rows } = await database.query<{ row: string }>(
       `select to_jsonb(content)::text || encode(sealed, 'escape') as row from captured_contents as content`,
@@ -218,7 +221,7 @@ describe("nothing is stored", () => {
 
 describe("content is read", () => {
   test("only by management keys of the workspace, each time with an entry in the audit log", async () => {
-    const { id } = await ask();
+    const { id } = await sendRequest();
     await stored({ id });
     await installation.admin("workspaces", "create", "--name", "other");
     const theirsIn = ["--workspace", "other", "--name", "theirs", "--json"];
@@ -233,7 +236,7 @@ describe("content is read", () => {
   });
 
   test("on the command line at another Sluice", async () => {
-    const { id } = await ask();
+    const { id } = await sendRequest();
     await stored({ id });
     await eventually(async () => (await administer("GET", `/generation?id=${id}`)).status === 200);
     let out = "";
@@ -248,7 +251,7 @@ describe("content is read", () => {
   });
 
   test("never after a change or a move to another turn", async () => {
-    const [changed, moved] = [await ask(), await ask()];
+    const [changed, moved] = [await sendRequest(), await sendRequest()];
     await Promise.all([stored(changed), stored(moved)]);
     const otherBit = "set_byte(sealed, 40, get_byte(sealed, 40) # 1)";
     await database.query(`update captured_contents set sealed = ${otherBit} where generation_id = $1`, [changed.id]);
@@ -274,9 +277,9 @@ describeWithChromium(`the page of a request ${inChromium}`, () => {
       await page.getByRole("dialog").locator(".ranks li").first().waitFor();
     };
     const show = page.getByRole("button", { name: "Show what was sent" });
-    await open(await ask({}, { bearer: installation.apiKey }));
+    await open(await sendRequest({}, { bearer: installation.apiKey }));
     expect(await show.count()).toBe(0);
-    const turn = await ask();
+    const turn = await sendRequest();
     await stored(turn);
     await open(turn);
     expect(await page.getByRole("dialog").getByText(secret).count()).toBe(0);
@@ -290,7 +293,7 @@ describeWithChromium(`the page of a request ${inChromium}`, () => {
 
 describe("content is gone", () => {
   test("once it has expired", async () => {
-    const { id } = await ask();
+    const { id } = await sendRequest();
     const { expires_at: expiry } = await stored({ id });
     expect(new Date(expiry).getTime()).toBeGreaterThan(Date.now() + 6.9 * 86_400_000);
     await database.query("update captured_contents set expires_at = now() where generation_id = $1", [id]);
@@ -299,12 +302,12 @@ describe("content is gone", () => {
   });
 
   test("with its end user, and with its key", async () => {
-    const { id } = await ask({ user: "eve" });
+    const { id } = await sendRequest({ user: "eve" });
     await stored({ id });
     await installation.admin("end-users", "erase", "eve");
     expect(await rowsOf(id)).toBe(0);
     const { bearer, hash } = await makeKey();
-    const turn = await ask({}, { bearer });
+    const turn = await sendRequest({}, { bearer });
     await stored(turn);
     await administer("DELETE", `/keys/${hash}`);
     expect(await rowsOf(turn.id)).toBe(0);
@@ -315,12 +318,12 @@ describe("the key of the configuration file", () => {
   const configure = (text: string) => writeFileSync(join(installation.dataDir, "sluice.yaml"), text);
 
   test("may be replaced: content of an earlier key is read while the earlier key is configured", async () => {
-    const { id } = await ask();
+    const { id } = await sendRequest();
     await stored({ id });
     configure(capture(`key: "${nextKey}"`));
     await eventually(async () => (await read(`id=${id}`)).status === 422);
     expect((await read(`id=${id}`)).json.error?.message).toContain("capture.previous_keys");
-    await stored(await ask());
+    await stored(await sendRequest());
     configure(capture(`key: "${nextKey}", previous_keys: ["${key}"]`));
     await eventually(async () => (await read(`id=${id}`)).status === 200);
   });

@@ -41,7 +41,7 @@ end_users: {enforce: true}
   const manage = (method: string, path: string, body?: object) => send(method, path, body, installation.managementKey);
   const setActive = (user: string, isActive: boolean) =>
     manage("PATCH", `/end-users/${encodeURIComponent(user)}`, { is_active: isActive });
-  const ask = async (user: string | undefined, { key = installation.apiKey, path = "/responses" } = {}) => {
+  const sendRequest = async (user: string | undefined, { key = installation.apiKey, path = "/responses" } = {}) => {
     const body = { model: "sluice/echo", input: "Hello", ...(user !== undefined && { user }) };
     const answer = await send("POST", path, body, key);
     return [answer.status, answer.body.error?.message ?? undefined];
@@ -50,50 +50,51 @@ end_users: {enforce: true}
 
   test("the very next request of a deactivated end user is 403, and of a reactivated end user is served", async () => {
     await manage("POST", "/end-users", { user: "left" });
-    expect(await ask("left")).toEqual([200, undefined]);
+    expect(await sendRequest("left")).toEqual([200, undefined]);
     for (let round = 0; round < 3; round++) {
       expect((await setActive("left", false)).status).toBe(200);
-      expect(await ask("left")).toEqual([403, refusal]);
+      expect(await sendRequest("left")).toEqual([403, refusal]);
       expect((await setActive("left", true)).status).toBe(200);
-      expect(await ask("left")).toEqual([200, undefined]);
+      expect(await sendRequest("left")).toEqual([200, undefined]);
     }
   });
 
   test("dry runs and direct callers get the same refusal; other end users, and requests without an end user, are served", async () => {
     await manage("POST", "/end-users", { user: "gone" });
     await setActive("gone", false);
-    expect(await ask("gone", { path: "/responses/dry-run" })).toEqual([403, refusal]);
+    expect(await sendRequest("gone", { path: "/responses/dry-run" })).toEqual([403, refusal]);
     const direct = runTurn(client, installation.apiKey, turnRequest("sluice/echo", "Hello", { user: "gone" }));
     direct.begun.catch(() => {});
     expect(await faultOf(direct)).toMatchObject({ fault: { status: 403, message: refusal } });
-    for (const user of [undefined, "GONE", "never registered"]) expect(await ask(user)).toEqual([200, undefined]);
+    for (const user of [undefined, "GONE", "never registered"])
+      expect(await sendRequest(user)).toEqual([200, undefined]);
   });
 
   test("a key for an inactive end user is 403, until it is for another", async () => {
     await manage("POST", "/end-users", { user: "owner" });
     const made = (await manage("POST", "/keys", { name: "owned", external: { user: "owner" } })).body;
     const hash = hashKey(made.key);
-    expect(await ask(undefined, made)).toEqual([200, undefined]);
+    expect(await sendRequest(undefined, made)).toEqual([200, undefined]);
     await setActive("owner", false);
-    expect(await ask(undefined, made)).toEqual([403, "The end user that this API key is for is not active"]);
+    expect(await sendRequest(undefined, made)).toEqual([403, "The end user that this API key is for is not active"]);
     await manage("PATCH", `/keys/${hash}`, { external: null });
-    expect(await ask(undefined, made)).toEqual([200, undefined]);
+    expect(await sendRequest(undefined, made)).toEqual([200, undefined]);
   });
 
   test("a change on the command line is followed as well", async () => {
     await installation.admin("end-users", "create", "by-hand");
     await installation.admin("end-users", "deactivate", "by-hand");
-    await eventually(async () => (await ask("by-hand"))[0] === 403);
+    await eventually(async () => (await sendRequest("by-hand"))[0] === 403);
     await installation.admin("end-users", "activate", "by-hand");
-    await eventually(async () => (await ask("by-hand"))[0] === 200);
+    await eventually(async () => (await sendRequest("by-hand"))[0] === 200);
   });
 
   test("more inactive end users than fit on one page are all known", async () => {
     expect(await registerInactive(installation, 2_500)).toBe(2_500);
     await manage("POST", "/end-users", { user: "turns the page" });
     await setActive("turns the page", false);
-    for (const user of ["bulk 0001", "bulk 1250", "bulk 2500"]) expect(await ask(user)).toEqual([403, refusal]);
-    expect(await ask("bulk 2501")).toEqual([200, undefined]);
+    for (const user of ["bulk 0001", "bulk 1250", "bulk 2500"]) expect(await sendRequest(user)).toEqual([403, refusal]);
+    expect(await sendRequest("bulk 2501")).toEqual([200, undefined]);
   });
 });
 

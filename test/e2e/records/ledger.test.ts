@@ -40,7 +40,7 @@ afterAll(async () => {
   await second?.stop();
 });
 
-const ask = (body: object, signal?: AbortSignal) =>
+const sendRequest = (body: object, signal?: AbortSignal) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -73,7 +73,7 @@ const figures = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_de
 
 test("an answer is on record under its generation id", async () => {
   first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
-  const answer = await ask({ session_id: "whole", user: "u-1" });
+  const answer = await sendRequest({ session_id: "whole", user: "u-1" });
   expect(answer.status).toBe(200);
   const [record, ...others] = await recordsOf("whole", 1);
   expect(others).toEqual([]);
@@ -119,7 +119,7 @@ test("a turn over gRPC is on record, under any request id of the caller", async 
 test("a failure and the fallback's answer are on record, each", async () => {
   first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
   second.script([chatStream("Hello")]);
-  await (await ask({ session_id: "moved", stream: true })).text();
+  await (await sendRequest({ session_id: "moved", stream: true })).text();
   const records = await recordsOf("moved", 2);
   expect(records.map(({ attempt, provider, status, http_status: code }) => [attempt, provider, status, code])).toEqual([
     [1, "first", "failed", 529],
@@ -130,7 +130,7 @@ test("a failure and the fallback's answer are on record, each", async () => {
 
 test("a broken stream is on record, with an estimate of its delivered part", async () => {
   first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], cut: true }]);
-  await (await ask({ model: "acme/lone", provider: {}, session_id: "broken", stream: true })).text();
+  await (await sendRequest({ model: "acme/lone", provider: {}, session_id: "broken", stream: true })).text();
   const [record] = await recordsOf("broken", 1);
   expect(record).toMatchObject({ status: "failed", http_status: 502, is_estimated: true, output_tokens: "3" });
 });
@@ -145,7 +145,7 @@ describe("a leaving client", () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], hang: true }]);
     const sessionId = `left-${stream}`;
     const asked = first.nextRequest();
-    const answer = ask({ session_id: sessionId, stream }, leaving.signal).then((response) => response.text());
+    const answer = sendRequest({ session_id: sessionId, stream }, leaving.signal).then((response) => response.text());
     await asked;
     leaving.abort();
     await expect(answer).rejects.toThrow();
@@ -168,7 +168,7 @@ describe("the records of calls", () => {
   test("show the time of a response, by its generation id, and only to a key of its workspace", async () => {
     first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
     second.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
-    const answer = await ask({ session_id: "shown", user: "u-2" });
+    const answer = await sendRequest({ session_id: "shown", user: "u-2" });
     const id = answer.headers.get("x-generation-id");
     for (const key of [installation.apiKey, installation.managementKey]) {
       expect(await generation(answer, key)).toMatchObject({
@@ -200,7 +200,7 @@ describe("the records of calls", () => {
     const firstEvent = new Promise<void>((resolve) => (seen = resolve));
     const end = { sse: [chatChunk({}, "stop"), "[DONE]"], after: firstEvent, afterMs: 300 };
     first.script([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }, end] }]);
-    const answer = await ask({ session_id: "slow", stream: true });
+    const answer = await sendRequest({ session_id: "slow", stream: true });
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
     let text = "";
     while (!text.includes("output_text.delta")) text += Buffer.from((await reader.read()).value ?? []).toString();
@@ -217,19 +217,19 @@ describe("the records of calls", () => {
     ["content_filter", { role: "assistant", content: "Hi" }, "content_filter"],
   ])("show the end reason of an answer: %s", async (reason, message, said) => {
     first.script([chatAnswer(message, said, { usage: figures })]);
-    const answer = await ask({ tools: [{ type: "function", name: "look", parameters: { type: "object" } }] });
+    const answer = await sendRequest({ tools: [{ type: "function", name: "look", parameters: { type: "object" } }] });
     expect(await generation(answer, installation.apiKey)).toMatchObject({ finish_reason: reason });
   });
 
   test("show neither for a call without output", async () => {
     first.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
-    const answer = await ask({ model: "acme/lone" });
+    const answer = await sendRequest({ model: "acme/lone" });
     expect(await generation(answer, installation.apiKey)).toMatchObject({ latency: null, finish_reason: null });
   });
 
   test("show the usage, by day, model and provider", async () => {
     first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
-    await ask({ session_id: "summed" });
+    await sendRequest({ session_id: "summed" });
     await recordsOf("summed", 1);
     const today = new Date().toISOString().slice(0, 10);
     const answer = await get(`/activity?date=${today}`, installation.managementKey);
@@ -255,7 +255,7 @@ describe("the records of calls", () => {
   });
 
   test("show each operation apart on request", async () => {
-    await ask({ session_id: "operations" });
+    await sendRequest({ session_id: "operations" });
     await recordsOf("operations", 1);
     const answer = await get("/activity?group_by=operation", installation.managementKey);
     const body = (await answer.json()) as { data: Record<string, unknown>[] };

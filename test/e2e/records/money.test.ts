@@ -57,7 +57,7 @@ async function newKey(limit: number): Promise<{ readonly key: string; readonly h
   return { key, hash: data.hash };
 }
 
-const ask = (key: string, body: object, signal?: AbortSignal) =>
+const sendRequest = (key: string, body: object, signal?: AbortSignal) =>
   fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -126,17 +126,17 @@ describe("a request is refused if its worst case does not fit", () => {
   ])("%s", async (_, part, status) => {
     const { key } = await newKey(0.05);
     const before = acme.requests.length;
-    const answer = await ask(key, withPart(part));
+    const answer = await sendRequest(key, withPart(part));
     expect([answer.status, acme.requests.length - before]).toEqual([status, status === 200 ? 1 : 0]);
   });
 
   test("a provider gets the reserved maximum for a request without a limit", async () => {
     const { key } = await newKey(1);
-    await ask(key, {});
+    await sendRequest(key, {});
     expect(acme.requests.at(-1)?.json["max_tokens"]).toBe(4_096);
-    await ask(key, { max_output_tokens: 77 });
+    await sendRequest(key, { max_output_tokens: 77 });
     expect(acme.requests.at(-1)?.json["max_tokens"]).toBe(77);
-    await ask(installation.apiKey, {});
+    await sendRequest(installation.apiKey, {});
     expect(acme.requests.at(-1)?.json).not.toHaveProperty("max_tokens");
   });
 });
@@ -150,7 +150,7 @@ describe("a sent request is paid for", () => {
     for (let n = 0; n < 5; n++) {
       const leave = new AbortController();
       const sent = acme.nextRequest();
-      const answer = ask(key, { input: long, stream }, leave.signal).catch(() => {});
+      const answer = sendRequest(key, { input: long, stream }, leave.signal).catch(() => {});
       await sent;
       leave.abort();
       await answer;
@@ -177,7 +177,7 @@ describe("a sent request is paid for", () => {
         hang: true,
       },
     ]);
-    const answer = await ask(key, { input: long, stream: true });
+    const answer = await sendRequest(key, { input: long, stream: true });
     const reader = answer.body?.getReader();
     for (let text = ""; !text.includes("!"); ) {
       text += Buffer.from((await reader?.read())?.value ?? []).toString();
@@ -190,7 +190,7 @@ describe("a sent request is paid for", () => {
     expect(Number(row?.input_tokens)).toBeGreaterThan(900);
     expect(Number(row?.output_tokens)).toBeGreaterThanOrEqual(200);
     acme.script([counted("Hi", 10, 1)]);
-    await eventually(async () => (await ask(installation.apiKey, { model: "acme/flat" })).status === 200);
+    await eventually(async () => (await sendRequest(installation.apiKey, { model: "acme/flat" })).status === 200);
   });
 });
 
@@ -199,7 +199,8 @@ test("a provider counting far more than any rule explains exceeds a limit once, 
   // 0.006 USD for a request with a maximum cost of 0.0002.
   acme.script([counted("Hi", 6_000, 0)]);
   const statuses: number[] = [];
-  for (let n = 0; n < 12; n++) statuses.push((await ask(key, { model: "acme/cheap", max_output_tokens: 16 })).status);
+  for (let n = 0; n < 12; n++)
+    statuses.push((await sendRequest(key, { model: "acme/cheap", max_output_tokens: 16 })).status);
   expect(statuses).toEqual([200, 200, ...Array.from({ length: 10 }, () => 402)]);
   await eventually(async () => (await heldOf(hash)) === 0);
 });
@@ -209,7 +210,11 @@ test("rules beyond the operator's judge calls per request are paid by the key, a
   judge.script([chatAnswer({ content: JSON.stringify({ evidence: "x", verdict: "followed", probability: 0.1 }) })]);
   const before = judge.requests.length;
   const rules = Array.from({ length: 128 }, (_, n) => `Never say the number ${n} in any language.`);
-  const answer = await ask(key, { model: "acme/cheap", max_output_tokens: 16, plugins: [{ id: "alignment", rules }] });
+  const answer = await sendRequest(key, {
+    model: "acme/cheap",
+    max_output_tokens: 16,
+    plugins: [{ id: "alignment", rules }],
+  });
   expect(answer.status).toBe(402);
   await eventually(async () => (await heldOf(hash)) === 0);
   // 32 for the operator; 0.01 USD pay for ten at most.
@@ -226,7 +231,7 @@ test("rules beyond the operator's judge calls per request are paid by the key, a
 
 test("a budget's refusal is no failure of a provider in the log", async () => {
   const { key } = await newKey(0);
-  const answer = await ask(key, {});
+  const answer = await sendRequest(key, {});
   expect(answer.status).toBe(402);
   const id = answer.headers.get("x-request-id") as string;
   await installation.logged("inference-svc", id, '"msg":"turn"');

@@ -28,7 +28,7 @@ async function newKey(installation: Installation, settings: object): Promise<str
   return ((await answer.json()) as { key: string }).key;
 }
 
-const ask = (installation: Installation, key: string, body: object = {}, path = "/responses") =>
+const sendRequest = (installation: Installation, key: string, body: object = {}, path = "/responses") =>
   fetch(`${installation.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -52,12 +52,12 @@ describe("a key with limits", () => {
   test("gets its remainder with every answer, and is 429 at n + 1", async () => {
     const key = await newKey(installation, { requests_per_minute: 4, tokens_per_minute: 100_000 });
     const answers = [
-      await ask(installation, key),
-      await ask(installation, key, { stream: true }),
-      await ask(installation, key, { temperature: 9 }),
-      await ask(installation, key, {}, "/responses/dry-run"),
-      await ask(installation, key),
-      await ask(installation, key, { stream: true }),
+      await sendRequest(installation, key),
+      await sendRequest(installation, key, { stream: true }),
+      await sendRequest(installation, key, { temperature: 9 }),
+      await sendRequest(installation, key, {}, "/responses/dry-run"),
+      await sendRequest(installation, key),
+      await sendRequest(installation, key, { stream: true }),
     ];
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 400, 200, 429, 429]);
     const left = answers.map(({ headers }) => headers.get("x-ratelimit-remaining-requests"));
@@ -82,10 +82,10 @@ describe("a key with limits", () => {
   test("uses up its tokens, whether they stream or not", async () => {
     for (const stream of [false, true]) {
       const key = await newKey(installation, { tokens_per_minute: 3 });
-      const first = await ask(installation, key, { stream });
+      const first = await sendRequest(installation, key, { stream });
       await first.text();
       expect([first.status, first.headers.get("x-ratelimit-remaining-tokens")]).toEqual([200, "3"]);
-      const second = await ask(installation, key, { stream });
+      const second = await sendRequest(installation, key, { stream });
       expect([second.status, second.headers.get("x-ratelimit-remaining-tokens")]).toEqual([429, "0"]);
       expect(((await second.json()) as { error: { message: string } }).error.message).toContain("3 tokens a minute");
     }
@@ -96,7 +96,7 @@ describe("a key with limits", () => {
     async (path) => {
       const key = await newKey(installation, { requests_per_minute: 2 });
       const read = () => fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
-      const answers = [await read(), await read(), await read(), await ask(installation, key)];
+      const answers = [await read(), await read(), await read(), await sendRequest(installation, key)];
       expect(answers.map((answer) => answer.status)).toEqual([200, 200, 429, 429]);
       const left = answers.map(({ headers }) => headers.get("x-ratelimit-remaining-requests"));
       expect(left).toEqual(["1", "0", "0", "0"]);
@@ -105,10 +105,10 @@ describe("a key with limits", () => {
 
   test("may read without tokens, and a management key has no limit", async () => {
     const key = await newKey(installation, { requests_per_minute: 100, tokens_per_minute: 1 });
-    await (await ask(installation, key)).text();
+    await (await sendRequest(installation, key)).text();
     const list = (as: string) =>
       fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${as}` } });
-    expect([(await ask(installation, key)).status, (await list(key)).status]).toEqual([429, 200]);
+    expect([(await sendRequest(installation, key)).status, (await list(key)).status]).toEqual([429, 200]);
     const answer = await list(installation.managementKey);
     expect([answer.status, limitHeaders(answer)]).toEqual([200, []]);
   });
@@ -134,7 +134,7 @@ describe("a key with limits", () => {
     expect((await current.json()) as object).toMatchObject({
       data: { requests_per_minute: 1, tokens_per_minute: null },
     });
-    expect((await ask(installation, key)).status).toBe(429);
+    expect((await sendRequest(installation, key)).status).toBe(429);
     const listed = await fetch(`${installation.baseUrl}/keys?limit=100`, {
       headers: { authorization: `Bearer ${installation.managementKey}` },
     });
@@ -145,7 +145,7 @@ describe("a key with limits", () => {
       headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify({ requests_per_minute: null }),
     });
-    const free = await ask(installation, key);
+    const free = await sendRequest(installation, key);
     expect([free.status, limitHeaders(free)]).toEqual([200, []]);
   });
 
@@ -159,7 +159,7 @@ describe("a key with limits", () => {
       expect([fault.status, fault.message]).toEqual([429, "Rate limit exceeded: 2 requests a minute"]);
       expect(fault.retryAfterMs).toBeGreaterThan(0);
       // Gateway and inference-svc count separately if there is no Redis.
-      expect((await ask(installation, key)).headers.get("x-ratelimit-remaining-requests")).toBe("1");
+      expect((await sendRequest(installation, key)).headers.get("x-ratelimit-remaining-requests")).toBe("1");
     } finally {
       client.close();
     }
@@ -171,10 +171,10 @@ describe("an installation with default limits", () => {
     const installation = await startInstallation({ config: `${config}limits: {requests_per_minute: 2}\n` });
     try {
       const statuses = [];
-      for (let n = 0; n < 3; n++) statuses.push((await ask(installation, installation.apiKey)).status);
+      for (let n = 0; n < 3; n++) statuses.push((await sendRequest(installation, installation.apiKey)).status);
       expect(statuses).toEqual([200, 200, 429]);
       const own = await newKey(installation, { requests_per_minute: 5 });
-      expect((await ask(installation, own)).headers.get("x-ratelimit-limit-requests")).toBe("5");
+      expect((await sendRequest(installation, own)).headers.get("x-ratelimit-limit-requests")).toBe("5");
       expect(await figure(installation, "sluice_limits_shared")).toBeNaN();
     } finally {
       await installation.stop();
@@ -211,7 +211,7 @@ describeWithRedis("two gateways with one Redis", () => {
     let asked = 0;
     const one = async () => {
       while (asked < count) {
-        const answer = await ask(installations[asked++ % 2] as Installation, apiKey);
+        const answer = await sendRequest(installations[asked++ % 2] as Installation, apiKey);
         statuses.push(answer.status);
         await answer.text();
       }

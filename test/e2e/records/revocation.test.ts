@@ -57,13 +57,13 @@ limits: {status_gate_ms: 20}
     return ((await made.json()) as { key: string }).key;
   }
 
-  const ask = (key: string, body: object = {}) =>
+  const sendRequest = (key: string, body: object = {}) =>
     send("POST", "/responses", { model, input: "Count.", stream: true, ...body }, key);
 
   /** A stream with a started provider call; `ended` settles with all its events. */
   async function openStream(key: string, body: object = {}): Promise<{ readonly ended: Promise<SseEvent[]> }> {
     const asked = upstream.requests.length;
-    const response = await ask(key, body);
+    const response = await sendRequest(key, body);
     expect(response.status).toBe(200);
     await eventually(() => upstream.requests.length > asked);
     const ended = response.text().then((text) => {
@@ -99,7 +99,7 @@ limits: {status_gate_ms: 20}
           for (const { ended } of streams) expectEnded(await ended);
           await eventually(() => upstream.openSockets === 0);
         });
-        expect((await ask(key)).status).toBe(401);
+        expect((await sendRequest(key)).status).toBe(401);
         return tookMs;
       };
       expect(await findShortest(1_000, endedMs, 5)).toBeLessThan(1_000);
@@ -132,11 +132,11 @@ limits: {status_gate_ms: 20}
     upstream.script([silent]);
     const key = await makeKey();
     const asked = upstream.nextRequest();
-    const answer = ask(key, { stream: false });
+    const answer = sendRequest(key, { stream: false });
     await asked;
     await send("DELETE", `/keys/${hashKey(key)}`);
     const refused = await answer;
-    const afterwards = await ask(key, { stream: false });
+    const afterwards = await sendRequest(key, { stream: false });
     expect([refused.status, await refused.json()]).toEqual([401, await afterwards.json()]);
     await eventually(() => upstream.openSockets === 0);
   });
@@ -193,7 +193,7 @@ limits: {status_gate_ms: 20}
     await send("DELETE", `/keys/${hashKey(revoked)}`);
     expectEnded(await ended);
     // Holds for requests from now on. The request is no stream: the gate of a stream, 20 ms here, opens before a busy machine has finished the scan.
-    expect((await ask(changed, { stream: false })).status).toBe(403);
+    expect((await sendRequest(changed, { stream: false })).status).toBe(403);
     finish();
     for (const stream of streams) expect((await stream.ended).at(-1)?.type).toBe("response.completed");
   });

@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const ask = async () => {
+const sendRequest = async () => {
   const answer = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -69,7 +69,7 @@ const administer = async () => {
 async function failuresDuring(work: () => Promise<void>): Promise<readonly number[]> {
   const done = new AbortController();
   const statuses: number[] = [];
-  const clients = [ask, ask, administer].map(async (send) => {
+  const clients = [sendRequest, sendRequest, administer].map(async (send) => {
     while (!done.signal.aborted) statuses.push(await send());
   });
   try {
@@ -120,7 +120,7 @@ test("the service token is replaced in three steps and without a restart", async
 test("a malformed token file changes nothing, and the log never shows it", async () => {
   put(tokenFile, "short\n");
   await Promise.all(services.map((name) => installation.logged(name, "the service token cannot be read")));
-  expect([await ask(), await administer(), await accepts(fresh)]).toEqual([200, 200, true]);
+  expect([await sendRequest(), await administer(), await accepts(fresh)]).toEqual([200, 200, true]);
   await rotate(fresh);
   const logs = await installation.allLogged();
   for (const secret of [old, fresh, "short\\n"]) expect(logs).not.toContain(secret);
@@ -128,7 +128,7 @@ test("a malformed token file changes nothing, and the log never shows it", async
 
 test("a later connection uses the new token", async () => {
   process.kill(installation.pids()["inference-svc"] as number, "SIGKILL");
-  await eventually(async () => (await ask()) === 200);
+  await eventually(async () => (await sendRequest()) === 200);
 });
 
 test("the key of a provider is replaced without a failed request", async () => {

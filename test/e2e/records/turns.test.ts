@@ -64,7 +64,7 @@ async function blockTiger(): Promise<string> {
   return ((await answer.json()) as { data: { id: string } }).data.id;
 }
 
-const ask = (key: string, body: object = {}, path = "/responses") =>
+const sendRequest = (key: string, body: object = {}, path = "/responses") =>
   manage("POST", path, { model: "sluice/echo", input: "Hi", ...body }, key);
 
 async function list(query: Readonly<Record<string, string>>): Promise<Page> {
@@ -92,7 +92,7 @@ describe("a request", () => {
         usage: { prompt_tokens: 1_000, completion_tokens: 100 },
       }),
     ]);
-    const answer = await ask(key, { model: "acme/large", user: "u-1", session_id: "s-1" });
+    const answer = await sendRequest(key, { model: "acme/large", user: "u-1", session_id: "s-1" });
     expect(answer.status).toBe(200);
     const [turn, ...others] = await turnsOf(key, 1);
     expect(others).toEqual([]);
@@ -126,13 +126,13 @@ describe("a request", () => {
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${guardrailId}/assignments/keys`, { key_hashes: [hashKey(key)] });
     const refused = [
-      await ask(key, { temperature: 9 }),
-      await ask(key, { tools: [{ type: "function" }] }),
-      await ask(key, { model: "nobody/knows" }),
-      await ask(key, { input: "x".repeat(70_000) }),
-      await ask(key, { model: "acme/large" }),
-      await ask(key, { input: "Tiger" }),
-      await ask(key, { messages: [{ role: "user", content: "Tiger" }], input: undefined }, "/chat/completions"),
+      await sendRequest(key, { temperature: 9 }),
+      await sendRequest(key, { tools: [{ type: "function" }] }),
+      await sendRequest(key, { model: "nobody/knows" }),
+      await sendRequest(key, { input: "x".repeat(70_000) }),
+      await sendRequest(key, { model: "acme/large" }),
+      await sendRequest(key, { input: "Tiger" }),
+      await sendRequest(key, { messages: [{ role: "user", content: "Tiger" }], input: undefined }, "/chat/completions"),
     ];
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 404, 413, 402, 403, 403]);
     const turns = await turnsOf(key, refused.length);
@@ -170,15 +170,15 @@ describe("a request", () => {
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${await blockTiger()}/assignments/keys`, { key_hashes: [hashKey(key)] });
     const refused = [
-      await ask(key, { model: "nobody/knows" }),
-      await ask(key, { model: "acme/large" }),
-      await ask(key, { input: "Tiger" }),
+      await sendRequest(key, { model: "nobody/knows" }),
+      await sendRequest(key, { model: "acme/large" }),
+      await sendRequest(key, { input: "Tiger" }),
     ];
     const { gateway, "inference-svc": inference } = installation.pids();
     // The gateway refuses this one itself, and needs a tenth of a second more to hand it over: its own kill may lose it.
-    if (gateway !== inference) refused.push(await ask(key, { temperature: 9 }));
+    if (gateway !== inference) refused.push(await sendRequest(key, { temperature: 9 }));
     process.kill(inference as number, "SIGKILL");
-    await eventually(async () => (await ask(installation.apiKey).catch(() => undefined))?.status === 200);
+    await eventually(async () => (await sendRequest(installation.apiKey).catch(() => undefined))?.status === 200);
     expect(refused.map(({ status }) => status).slice(0, 3)).toEqual([404, 402, 403]);
     const ids = refused.map(({ headers }) => headers.get("x-request-id"));
     const turns = await turnsOf(key, refused.length);
@@ -187,7 +187,7 @@ describe("a request", () => {
 
   test("refused can be shown by its request id, only to its key", async () => {
     const key = await newKey();
-    const answer = await ask(key, { model: "nobody/knows" });
+    const answer = await sendRequest(key, { model: "nobody/knows" });
     const path = `/generation?request_id=${answer.headers.get("x-request-id")}`;
     let shown = new Response();
     await eventually(async () => (shown = await manage("GET", path, undefined, key)).status === 200);
@@ -216,13 +216,13 @@ describe("a request", () => {
 
   test("for embeddings is a turn when refused, too", async () => {
     const key = await newKey();
-    await ask(key, { model: "sluice/echo", encoding_format: "gif" }, "/embeddings");
+    await sendRequest(key, { model: "sluice/echo", encoding_format: "gif" }, "/embeddings");
     expect(await turnsOf(key, 1)).toMatchObject([{ status: 400, door: "embeddings", operation: "embed" }]);
   });
 
   test("without a key leaves nothing", async () => {
     const before = (await list({ status: "401" })).data;
-    expect((await ask("sk-sl-nobody")).status).toBe(401);
+    expect((await sendRequest("sk-sl-nobody")).status).toBe(401);
     expect([before, (await list({ status: "401" })).data]).toEqual([[], []]);
   });
 });
@@ -230,7 +230,7 @@ describe("a request", () => {
 test("refusals of a key beyond a rate are counted, and none is lost", async () => {
   const key = await newKey({ requests_per_minute: 1 });
   const asked = 400;
-  for (let left = asked; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, () => ask(key)));
+  for (let left = asked; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, () => sendRequest(key)));
   const turns = await turnsOf(key, asked);
   expect(turns.reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(asked);
   expect(turns.length).toBeLessThan(asked / 2);
@@ -242,7 +242,7 @@ test("refusals of a key beyond a rate are counted, and none is lost", async () =
 
 test("sums over time agree with the list", async () => {
   const key = await newKey();
-  for (const body of [{}, { temperature: 9 }, { stream: true }]) await (await ask(key, body)).text();
+  for (const body of [{}, { temperature: 9 }, { stream: true }]) await (await sendRequest(key, body)).text();
   await turnsOf(key, 3);
   const answer = await manage("GET", "/usage/series?by=key&step=hour&limit=100");
   const series = (await answer.json()) as { totals: readonly Turn[]; data: readonly Turn[] };
@@ -281,7 +281,7 @@ describe("alerts", () => {
     const { id } = ((await created.json()) as { data: { id: string } }).data;
     const key = await newKey();
     await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(key)] });
-    for (const input of ["A Lion", "An Otter", "A Heron", "Nothing"]) await ask(key, { input });
+    for (const input of ["A Lion", "An Otter", "A Heron", "Nothing"]) await sendRequest(key, { input });
     let hits: readonly Alert[] = [];
     const isHit = ({ data }: Alert) => data["guardrail_id"] === id;
     await eventually(async () => (hits = (await listAlerts()).filter(isHit)).length === 3);
@@ -300,7 +300,7 @@ describe("alerts", () => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     upstream.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })]);
     const key = await newKey({ name: "half", limit: 0.002 });
-    await ask(key, { model: "acme/large", max_output_tokens: 100 });
+    await sendRequest(key, { model: "acme/large", max_output_tokens: 100 });
     const isTold = () => sink.taken.some(({ body }) => body.includes('"key_name":"half"'));
     await eventually(isTold);
   });

@@ -86,7 +86,7 @@ const post = (body: object, key = installation.apiKey): Promise<Response> =>
     body: JSON.stringify({ model: "t/chat", input: [user], tools, include, ...body }),
   });
 
-async function ask(body: object, key?: string): Promise<Answer> {
+async function sendRequest(body: object, key?: string): Promise<Answer> {
   const response = await post(body, key);
   const answer = await response.text();
   expect([response.status, answer]).toEqual([200, expect.any(String)]);
@@ -136,18 +136,18 @@ describe("reasoning comes back to its model in its server's field", () => {
     ["t/chat", { reasoning_content: thought }],
     ["t/mistral", { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] }],
   ])("%s", async (model, fields) => {
-    const answer = await ask({ model });
+    const answer = await sendRequest({ model });
     expect(packedIn(answer)).toMatch(/^[\w:.-]+$/);
     upstream.script([textReply("Done.")]);
-    await ask({ model, input: keptBy(answer) });
+    await sendRequest({ model, input: keptBy(answer) });
     expect(messages()[1]).toMatchObject({ ...call, ...fields });
   });
 
   test("in a stream", async () => {
     upstream.script([thinkingStream(...thought.match(/.{1,4}/gsu)!)]);
-    const answer = await ask({ stream: true });
+    const answer = await sendRequest({ stream: true });
     upstream.script([textReply("Done.")]);
-    await ask({ input: keptBy(answer) });
+    await sendRequest({ input: keptBy(answer) });
     expect(messages()[1]).toMatchObject({ ...call, reasoning_content: thought });
   });
 
@@ -155,31 +155,31 @@ describe("reasoning comes back to its model in its server's field", () => {
     const content = [thought, "And then?"].map((text) => ({ type: "reasoning_text", text }));
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "find", arguments: "{}" };
     upstream.script([responsesAnswer({ type: "reasoning", id: "rs_1", summary: [], content }, called)]);
-    const answer = await ask({ model: "t/responses" });
+    const answer = await sendRequest({ model: "t/responses" });
     upstream.script([responsesAnswer({ type: "message", role: "assistant", content: [] })]);
-    await ask({ model: "t/responses", input: keptBy(answer) });
+    await sendRequest({ model: "t/responses", input: keptBy(answer) });
     const { input } = JSON.parse(lastSent()) as { input: readonly object[] };
     expect(input[1]).toEqual({ type: "reasoning", id: "rs_1", summary: [], content });
   });
 });
 
 test("reasoning is packed only on the client's request, and only up to a size", async () => {
-  expect(packedIn(await ask({ include: [] }))).toBeUndefined();
+  expect(packedIn(await sendRequest({ include: [] }))).toBeUndefined();
   upstream.script([thinking("x".repeat(520 * 1_024))]);
-  expect(packedIn(await ask({}))).toBeUndefined();
+  expect(packedIn(await sendRequest({}))).toBeUndefined();
   upstream.script([thinking("x".repeat(500 * 1_024))]);
-  const answer = await ask({});
+  const answer = await sendRequest({});
   upstream.script([textReply("Done.")]);
-  await ask({ input: keptBy(answer) });
+  await sendRequest({ input: keptBy(answer) });
   expect(messages()[1]).toMatchObject({ reasoning_content: "x".repeat(500 * 1_024) });
 });
 
 test("the client's content takes precedence over the packed reasoning", async () => {
-  const input = keptBy(await ask({})).map((item) =>
+  const input = keptBy(await sendRequest({})).map((item) =>
     "encrypted_content" in item ? { ...item, content: [{ type: "reasoning_text", text: "Otherwise." }] } : item,
   );
   upstream.script([textReply("Done.")]);
-  await ask({ input });
+  await sendRequest({ input });
   expect(messages()[1]).toMatchObject({ reasoning_content: "Otherwise." });
 });
 
@@ -187,11 +187,11 @@ test.each([
   ["cut", (packed: string) => packed.slice(0, -9)],
   ["of another kind", (packed: string) => `${packed.slice(0, packed.lastIndexOf(":") + 1)}bnVsbA`],
 ])("packed reasoning that is %s is left out, and the turn goes on without it", async (_how, change) => {
-  const input = keptBy(await ask({})).map((item) =>
+  const input = keptBy(await sendRequest({})).map((item) =>
     "encrypted_content" in item ? { ...item, encrypted_content: change(String(item.encrypted_content)) } : item,
   );
   upstream.script([textReply("Done.")]);
-  await ask({ input });
+  await sendRequest({ input });
   expect(messages()[1]).not.toHaveProperty("reasoning_content");
 });
 
@@ -200,25 +200,25 @@ describe("guardrails", () => {
 
   test("reasoning redacted in an answer is not packed", async () => {
     upstream.script([thinking(secret)]);
-    const answer = await ask({}, guarded);
+    const answer = await sendRequest({}, guarded);
     expect(packedIn(answer)).toBeUndefined();
     expect(JSON.stringify(answer)).not.toContain("codeword");
     upstream.script([thinkingStream("The code", "word is first.")]);
-    expect(packedIn(await ask({ stream: true }, guarded))).toBeUndefined();
+    expect(packedIn(await sendRequest({ stream: true }, guarded))).toBeUndefined();
   });
 
   test("a redacting guardrail reads packed reasoning in requests", async () => {
     upstream.script([thinking(secret)]);
-    const input = keptBy(await ask({}));
+    const input = keptBy(await sendRequest({}));
     upstream.script([textReply("Done.")]);
-    await ask({ input }, guarded);
+    await sendRequest({ input }, guarded);
     expect(messages()[1]).toMatchObject({ reasoning_content: "The [REDACTED] is first." });
     expect(lastSent()).not.toContain("codeword");
   });
 
   test("a refusing guardrail reads packed reasoning in requests", async () => {
     upstream.script([thinking(secret)]);
-    const input = keptBy(await ask({}));
+    const input = keptBy(await sendRequest({}));
     const { status } = await post({ input }, refused);
     expect(status).toBe(403);
   });
@@ -228,6 +228,6 @@ test("reasoning stays with its call over the steps of a tool run by Sluice", asy
   const datetime = toolCalls([{ name: "service_datetime" }]);
   const reply = { role: "assistant", content: null, reasoning_content: thought, tool_calls: datetime };
   upstream.script([chatAnswer(reply, "tool_calls"), textReply("Done.")]);
-  await ask({ tools: [{ type: "service:datetime" }] });
+  await sendRequest({ tools: [{ type: "service:datetime" }] });
   expect(messages()[1]).toMatchObject({ reasoning_content: thought });
 });

@@ -63,8 +63,8 @@ export class ToolInstallation {
     await Promise.all([this.outer.stop(), this.other.stop()]);
   }
 
-  run(fields: Partial<TurnRequest> & { text?: string }, asked = newScope()) {
-    return runTestTurn(this.engine.turn, testRequest({ models: ["acme/outer"], stream: false, ...fields }), asked);
+  run(fields: Partial<TurnRequest> & { text?: string }, testScope = newScope()) {
+    return runTestTurn(this.engine.turn, testRequest({ models: ["acme/outer"], stream: false, ...fields }), testScope);
   }
 
   sent(who: "outer" | "other", index = -1): SentRequest {
@@ -83,17 +83,17 @@ export const progressEvents = (events: readonly TurnEvent[]): readonly (readonly
 /** Fails unless a leaving client ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool calls the other model */
 export async function expectPromptEnd(
   testConfig: ToolInstallation,
-  turn: (asked: TestScope) => Promise<unknown>,
+  turn: (testScope: TestScope) => Promise<unknown>,
 ): Promise<void> {
   testConfig.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
-  const asked = newScope();
+  const testScope = newScope();
   const before = testConfig.engine.closed.length;
   const reached = testConfig.other.nextRequest();
-  const running = turn(asked);
+  const running = turn(testScope);
   await reached;
   const closed = testConfig.other.nextClose();
   const leftAt = performance.now();
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   expect((await closed) - leftAt).toBeLessThan(250);
   await running.catch(() => {});
   const ended = testConfig.engine.closed.slice(before).map(({ status }) => status);

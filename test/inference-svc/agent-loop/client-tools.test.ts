@@ -150,8 +150,8 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-const turn = (fields: Partial<TurnRequest>, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ models: ["chat"], stream: false, ...fields }), asked);
+const turn = (fields: Partial<TurnRequest>, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ models: ["chat"], stream: false, ...fields }), testScope);
 
 const sent = (index = -1) => upstream.requests.at(index)?.json as unknown as Body;
 const finished = (batch: Batch) => batch.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
@@ -401,9 +401,9 @@ describe("a wrong call", () => {
       ? (args: object) => callReplyStream("Let me see.", { name: "apply_patch", args })
       : (args: object) => callReply({ name: "apply_patch", args });
     upstream.script([calls(wrong), calls(operation)]);
-    const asked = newScope();
+    const testScope = newScope();
     const toolChoice = { type: "tool", tool: { type: "apply_patch" } } as const;
-    const { events: given, fault } = await turn({ tools: [tools.patch], stream, toolChoice }, asked);
+    const { events: given, fault } = await turn({ tools: [tools.patch], stream, toolChoice }, testScope);
     expect(fault).toBeUndefined();
     expect(finished(given).filter(({ type }) => type !== "message")).toMatchObject([
       { type: "apply_patch_call", operation },
@@ -419,7 +419,7 @@ describe("a wrong call", () => {
     });
     // No call was passed on yet, so the choice still applies.
     expect(body.tool_choice).toEqual({ type: "function", function: { name: "apply_patch" } });
-    expect(asked.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
+    expect(testScope.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
   });
 
   test.each([
@@ -456,12 +456,12 @@ describe("a wrong call", () => {
       callReply({ name: "shell", args: {} }),
       textReply("I cannot."),
     ]);
-    const asked = newScope();
-    const { events: given, fault } = await turn({ tools: [tools.shell], toolChoice: "required" }, asked);
+    const testScope = newScope();
+    const { events: given, fault } = await turn({ tools: [tools.shell], toolChoice: "required" }, testScope);
     expect(fault).toBeUndefined();
     expect(finished(given)).toMatchObject([{ type: "message" }]);
     expect(sent().tool_choice).toBe("none");
-    expect(asked.scope.trace.stages).toMatchObject([{ data: { stop_reason: "errors", rejected_calls: 2 } }]);
+    expect(testScope.scope.trace.stages).toMatchObject([{ data: { stop_reason: "errors", rejected_calls: 2 } }]);
   });
 
   test("is left out of the last answer, and of a truncated answer", async () => {
@@ -489,10 +489,10 @@ test("guardrails redact a patch before the client sees it", async () => {
 
 test("an answer without a call is as it was", async () => {
   upstream.script([chatStream("Hello.")]);
-  const asked = newScope();
-  const { events: given } = await turn({ tools: [tools.patch], stream: true }, asked);
+  const testScope = newScope();
+  const { events: given } = await turn({ tools: [tools.patch], stream: true }, testScope);
   expect(finished(given)).toMatchObject([{ type: "message" }]);
-  expect(asked.scope.trace.stages).toEqual([]);
+  expect(testScope.scope.trace.stages).toEqual([]);
 });
 
 test("a dry run shows the function", async () => {

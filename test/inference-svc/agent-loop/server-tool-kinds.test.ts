@@ -41,8 +41,8 @@ afterAll(async () => {
   await acme?.stop();
 });
 
-const turn = (fields: Partial<TurnRequest>, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ stream: false, ...fields }), asked);
+const turn = (fields: Partial<TurnRequest>, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ stream: false, ...fields }), testScope);
 
 type Message = { readonly role: string; readonly content: string };
 type Sent = { readonly messages: Message[]; readonly tools?: { function: { name: string; description: string } }[] };
@@ -88,9 +88,9 @@ describe("service:datetime", () => {
 });
 
 describe("service:search_models", () => {
-  const search = async (args: object, parameters: object = {}, asked = newScope()) => {
+  const search = async (args: object, parameters: object = {}, testScope = newScope()) => {
     acme.script([callReply({ name: "service_search_models", args }), textReply("Found.")]);
-    const { events } = await turn({ tools: [hosted("service:search_models", parameters)] }, asked);
+    const { events } = await turn({ tools: [hosted("service:search_models", parameters)] }, testScope);
     const { models, ...rest } = output() as { models?: { id: string }[] };
     return { ids: models?.map(({ id }) => id), rest, item: events[1] };
   };
@@ -138,8 +138,8 @@ describe("service:search_models", () => {
 
   test("returns no model forbidden for the key", async () => {
     const routingPolicy = create(RoutingPolicySchema, { ignoredModels: ["acme/small"] });
-    const asked = newScope({ guardrail: create(GuardrailSchema, { id: "g", routingPolicy }) });
-    expect((await search({}, {}, asked)).ids).toEqual(["acme/large-2", "acme/painter"]);
+    const testScope = newScope({ guardrail: create(GuardrailSchema, { id: "g", routingPolicy }) });
+    expect((await search({}, {}, testScope)).ids).toEqual(["acme/large-2", "acme/painter"]);
   });
 
   test.each([
@@ -209,8 +209,8 @@ describe("service:tool_search", () => {
 
   test("the model gets found tools, but no deferred tools", async () => {
     acme.script([searching("refund"), callReply({ name: "crm_refund", id: "call_9" })]);
-    const asked = newScope();
-    const { events } = await turn({ tools }, asked);
+    const testScope = newScope();
+    const { events } = await turn({ tools }, testScope);
     expect(namesSent(-2)).toEqual(["service_tool_search", "weather", "mail__list"]);
     expect(sent(-2).tools?.[0]?.function.description).toContain("Searches 4 more tools");
     expect(namesSent(-1)).toEqual(["service_tool_search", "weather", "mail__list", "crm_refund"]);
@@ -220,8 +220,8 @@ describe("service:tool_search", () => {
       { item: { type: "function_call", name: "crm_refund", call_id: "call_9" } },
       { outcome: { status: "completed" } },
     ]);
-    expect(asked.scope.trace.droppedFields).toEqual([]);
-    expect(asked.scope.trace.stages.at(-1)?.data).toMatchObject({ stop_reason: "client_calls" });
+    expect(testScope.scope.trace.droppedFields).toEqual([]);
+    expect(testScope.scope.trace.stages.at(-1)?.data).toMatchObject({ stop_reason: "client_calls" });
   });
 
   test.each([

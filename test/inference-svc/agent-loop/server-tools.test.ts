@@ -30,8 +30,8 @@ afterAll(async () => {
   await acme?.stop();
 });
 
-const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ tools: [datetime()], stream: false, ...fields }), asked);
+const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ tools: [datetime()], stream: false, ...fields }), testScope);
 
 const sent = (index: number) =>
   acme.requests.at(index)?.json as { messages: unknown[]; tools: unknown[]; tool_choice?: unknown };
@@ -39,8 +39,8 @@ const sent = (index: number) =>
 describe("an answer without a stream", () => {
   test("runs a tool and answers", async () => {
     acme.script([callReply({ args: { timezone: "Europe/Oslo" } }), textReply("It is Friday.")]);
-    const asked = newScope();
-    const { events, fault } = await turn({}, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn({}, testScope);
     expect(fault).toBeUndefined();
     expect(events).toMatchObject([
       { type: "start", model: "acme/large-2" },
@@ -53,12 +53,12 @@ describe("an answer without a stream", () => {
       { role: "assistant", tool_calls: [{ id: "call_0", function: { name: "service_datetime" } }] },
       { role: "tool", tool_call_id: "call_0", content: expect.stringMatching(/"timezone":"Europe\/Oslo"/) },
     ]);
-    expect(asked.scope.trace.usage).toMatchObject({
+    expect(testScope.scope.trace.usage).toMatchObject({
       inputTokens: 24,
       outputTokens: 6,
       serverToolUse: { toolCallsRequested: 1, toolCallsExecuted: 1 },
     });
-    expect(asked.scope.trace.stages).toEqual([
+    expect(testScope.scope.trace.stages).toEqual([
       {
         type: "server_tools",
         name: "server-tools",
@@ -131,11 +131,15 @@ describe("several calls", () => {
   test("the same call is run twice, not three times", async () => {
     const first = { timezone: "Europe/Oslo" };
     acme.script([callReply({ args: first }, { args: first }), callReply({ args: first }), textReply("Enough.")]);
-    const asked = newScope();
-    await turn({}, asked);
+    const testScope = newScope();
+    await turn({}, testScope);
     expect(sent(-1).messages.at(-1)).toMatchObject({ content: expect.stringMatching(/^{"error":"repeated/) });
-    expect(asked.scope.trace.toolCalls?.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "refused"]);
-    expect(asked.scope.trace.usage?.serverToolUse).toEqual({ toolCallsRequested: 3, toolCallsExecuted: 2 });
+    expect(testScope.scope.trace.toolCalls?.map(({ outcome }) => outcome)).toEqual([
+      "completed",
+      "completed",
+      "refused",
+    ]);
+    expect(testScope.scope.trace.usage?.serverToolUse).toEqual({ toolCallsRequested: 3, toolCallsExecuted: 2 });
   });
 });
 
@@ -163,20 +167,20 @@ describe("the end", () => {
     ],
   ] as const)("%s, then one last answer without tools", async (reason, fields, steps) => {
     acme.script([...zones.slice(0, steps).map(endless), textReply("All I know.")]);
-    const asked = newScope();
-    const { events, fault } = await turn(fields, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn(fields, testScope);
     expect(fault).toBeUndefined();
     expect(events.filter((event) => event.type === "item.end")).toHaveLength(steps + 1);
     expect(sent(-1)).toMatchObject({ tool_choice: "none", tools: [{ function: { name: "service_datetime" } }] });
     expect(sent(-1).messages.at(-1)).toMatchObject({ role: "user", content: expect.stringMatching(/^No more tools/) });
-    expect(stopOf(asked)).toMatchObject({ steps, stop_reason: reason });
+    expect(stopOf(testScope)).toMatchObject({ steps, stop_reason: reason });
   });
 
   test("calls beyond the limit are not run, and further calls are ignored", async () => {
     acme.script([callReply(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
-    const asked = newScope();
-    const { events } = await turn({ maxToolCalls: 2 }, asked);
-    expect(asked.scope.trace.toolCalls?.map(({ outcome }) => outcome).toSorted()).toEqual([
+    const testScope = newScope();
+    const { events } = await turn({ maxToolCalls: 2 }, testScope);
+    expect(testScope.scope.trace.toolCalls?.map(({ outcome }) => outcome).toSorted()).toEqual([
       "completed",
       "completed",
       "refused",
@@ -193,26 +197,26 @@ describe("the end", () => {
     [100, [{ type: "step_count_is", step_count: 1_000 }] as const],
   ])("comes after at most %i without a fulfilled condition", async (most, conditions) => {
     acme.script([...zones.slice(0, most).map(endless), textReply("Never reached, or the last.")]);
-    const asked = newScope();
+    const testScope = newScope();
     const before = acme.requests.length;
-    await turn(conditions ? { stopServerToolsWhen: conditions } : {}, asked);
+    await turn(conditions ? { stopServerToolsWhen: conditions } : {}, testScope);
     const turns = conditions ? most : most + 1;
     expect(acme.requests.length - before).toBe(turns);
-    expect(stopOf(asked)).toMatchObject({ stop_reason: conditions ? "max_turns" : "max_tool_calls" });
+    expect(stopOf(testScope)).toMatchObject({ stop_reason: conditions ? "max_turns" : "max_tool_calls" });
   });
 
   test("comes after two turns of only errors", async () => {
     acme.script([callReply({ args: "{" }), callReply({ args: "[" }), textReply("I cannot.")]);
-    const asked = newScope();
-    await turn({}, asked);
-    expect(stopOf(asked)).toMatchObject({ steps: 2, stop_reason: "errors" });
+    const testScope = newScope();
+    await turn({}, testScope);
+    expect(stopOf(testScope)).toMatchObject({ steps: 2, stop_reason: "errors" });
   });
 
   test("comes before a near deadline", async () => {
     acme.script([callReply({}), textReply("In short.")]);
-    const asked = newScope();
-    await turn({}, { ...asked, scope: asked.scope.with({ deadline: performance.now() + 9_000 }) });
-    expect(stopOf(asked)).toMatchObject({ steps: 1, stop_reason: "deadline" });
+    const testScope = newScope();
+    await turn({}, { ...testScope, scope: testScope.scope.with({ deadline: performance.now() + 9_000 }) });
+    expect(stopOf(testScope)).toMatchObject({ steps: 1, stop_reason: "deadline" });
   });
 
   test("a forced choice holds for the first answer", async () => {
@@ -224,10 +228,10 @@ describe("the end", () => {
 
   test("of a truncated answer runs nothing", async () => {
     acme.script([chatAnswer({ role: "assistant", content: "So", tool_calls: toolCalls([{}]) }, "length")]);
-    const asked = newScope();
-    const { events } = await turn({}, asked);
+    const testScope = newScope();
+    const { events } = await turn({}, testScope);
     expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "max_output_tokens" } });
-    expect(asked.scope.trace.toolCalls).toBeUndefined();
+    expect(testScope.scope.trace.toolCalls).toBeUndefined();
   });
 });
 
@@ -240,8 +244,8 @@ describe("an earlier run", () => {
       { type: "message", role: "user", content: "What day is it?" },
       { ...past, datetime: "2026-11-20T20:30:00+01:00", timezone: "Europe/Oslo" },
     ];
-    const asked = newScope();
-    await turn({ input, tools }, asked);
+    const testScope = newScope();
+    await turn({ input, tools }, testScope);
     expect(sent(-1).messages.slice(1)).toMatchObject([
       {
         role: "assistant",
@@ -253,7 +257,7 @@ describe("an earlier run", () => {
         content: '{"datetime":"2026-11-20T20:30:00+01:00","timezone":"Europe/Oslo"}',
       },
     ]);
-    expect(asked.scope.trace.droppedFields).toEqual([]);
+    expect(testScope.scope.trace.droppedFields).toEqual([]);
   });
 });
 
@@ -269,10 +273,10 @@ describe("guardrails of the key", () => {
   const guarded = async (filters: readonly Filter[], appliesTo: AppliesTo, fields: Partial<TurnRequest> = {}) => {
     const { turn: guardedTurn, upstreams } = openEngine(testConfig({ url: acme.url, models }));
     const tools = [hosted("service:search_models"), datetime({ timezone: "Europe/Oslo" })];
-    const asked = newScope({ guardrail: guardrailOf(filters, { appliesTo }) });
-    const ending = await runTestTurn(guardedTurn, testRequest({ tools, stream: false, ...fields }), asked);
+    const testScope = newScope({ guardrail: guardrailOf(filters, { appliesTo }) });
+    const ending = await runTestTurn(guardedTurn, testRequest({ tools, stream: false, ...fields }), testScope);
     await upstreams.close();
-    return { ...ending, stages: asked.scope.trace.stages };
+    return { ...ending, stages: testScope.scope.trace.stages };
   };
   const searching = callReply({ name: "service_search_models", args: { query: "large" } });
 
@@ -331,10 +335,10 @@ describe("tools under the alignment plugin", () => {
       textReply("It is Friday."),
       textReply("It is a weekday."),
     ]);
-    const asked = newScope();
-    const { events, fault } = await under(false, asked);
+    const testScope = newScope();
+    const { events, fault } = await under(false, testScope);
     expect(fault).toBeUndefined();
-    expect(asked.scope.trace.toolCalls).toHaveLength(1);
+    expect(testScope.scope.trace.toolCalls).toHaveLength(1);
     const shown = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect(shown).toMatchObject([{ type: "service:datetime" }, { content: [{ text: "It is a weekday." }] }]);
     expect(events.at(-1)).toMatchObject({
@@ -345,7 +349,7 @@ describe("tools under the alignment plugin", () => {
       },
     });
     // Each answer has separate retries.
-    expect(asked.scope.trace.attempts).toHaveLength(4);
+    expect(testScope.scope.trace.attempts).toHaveLength(4);
     const roles = (sent(-1).messages as { role: string }[]).map(({ role }) => role);
     expect(roles).toEqual(["system", "user", "assistant", "tool", "user"]);
   });
@@ -380,10 +384,10 @@ describe("a failing provider", () => {
     const backup = await startUpstream([textReply("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
     acme.script([callReply({}), { status: 503 }]);
-    const asked = newScope();
-    const { events, fault } = await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), asked);
+    const testScope = newScope();
+    const { events, fault } = await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), testScope);
     expect(fault).toBeUndefined();
-    expect(asked.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
+    expect(testScope.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
       ["acme", 200],
       ["acme", 503],
       ["backup", 200],
@@ -397,9 +401,9 @@ describe("a failing provider", () => {
     const backup = await startUpstream([callReply({}), textReply("From the other.")]);
     const { turn: twice, upstreams } = openEngine(both(backup));
     acme.script([{ status: 503 }]);
-    const asked = newScope();
-    await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), asked);
-    expect(asked.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["acme", "backup", "backup"]);
+    const testScope = newScope();
+    await runTestTurn(twice, testRequest({ tools: [datetime()], stream: false }), testScope);
+    expect(testScope.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["acme", "backup", "backup"]);
     await upstreams.close();
     await backup.stop();
   });
@@ -434,12 +438,12 @@ test("the spelling and the names of the client are kept apart", async () => {
 test("a client leaving during a later model call stops the call", async () => {
   const never = new Promise<void>(() => {});
   acme.script([callReply({}), { chunks: [{ bytes: " ", after: never }] }]);
-  const asked = newScope();
-  const running = turn({}, asked);
+  const testScope = newScope();
+  const running = turn({}, testScope);
   await acme.nextRequest();
   await acme.nextRequest();
   const closed = acme.nextClose();
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   await closed;
   expect((await running).fault).toBeDefined();
 });

@@ -69,26 +69,26 @@ describe("a replaced configuration file", () => {
     await upstream.stop();
   });
 
-  async function ask(model = "acme/large-2"): Promise<void> {
+  async function runRequest(model = "acme/large-2"): Promise<void> {
     const { fault } = await runTestTurn(runtime.turn, testRequest({ models: [model] }));
     expect(fault).toBeUndefined();
   }
 
   test("keeps the connections of a provider with unchanged settings", async () => {
-    await ask();
+    await runRequest();
     await eventually(() => upstream.openSockets === 1);
     runtime.replace(file({ second: true, prompt: "2" }));
-    await ask("acme/more");
+    await runRequest("acme/more");
     expect(upstream.openSockets).toBe(1);
     expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k1");
   });
 
   test("closes those of a changed provider, and sends its new key", async () => {
-    await ask();
+    await runRequest();
     await eventually(() => upstream.openSockets === 1);
     runtime.replace(file({ apiKey: "k2" }));
     await eventually(() => upstream.openSockets === 0);
-    await ask();
+    await runRequest();
     expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k2");
   });
 

@@ -66,8 +66,8 @@ const entity = (start: number, end: number, type = "PERSON", score = 0.85) => ({
   score,
 });
 
-async function found(asked: Detector, texts: readonly string[], { scope }: TestScope = newScope()) {
-  const marks = await asked.find(texts, scope);
+async function found(testScope: Detector, texts: readonly string[], { scope }: TestScope = newScope()) {
+  const marks = await testScope.find(texts, scope);
   return texts.map((text) =>
     (marks.get(text) ?? []).map((mark: Detection) => [mark.category, text.slice(mark.start, mark.end), mark.score]),
   );

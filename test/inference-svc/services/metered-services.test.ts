@@ -27,11 +27,11 @@ import { mcpTool } from "../features/mcp/mcp-tools.ts";
 let model: Upstream;
 let service: Upstream;
 let engine: Engine;
-let asked: TestScope;
+let testScope: TestScope;
 
 beforeEach(async () => {
   [model, service] = await Promise.all([startUpstream(), startUpstream()]);
-  asked = newScope();
+  testScope = newScope();
   engine = open();
 });
 afterEach(async () => {
@@ -117,7 +117,7 @@ const stories: Readonly<Record<string, Story>> = {
 
 const start = ({ tool, call }: Story): Promise<TurnResult> => {
   model.script([callReply(call), textReply("Well.")]);
-  return runTestTurn(engine.turn, testRequest({ tools: [tool], stream: false }), asked);
+  return runTestTurn(engine.turn, testRequest({ tools: [tool], stream: false }), testScope);
 };
 
 /** The ledger row of the call: rows end in the order of their beginning, since the model waits for the service. */
@@ -127,12 +127,12 @@ const row = () => {
 };
 
 const ledgerSum = () => engine.closed.reduce((sum, { costUsd = "0" }) => sum + parsePico(costUsd), 0n);
-const cost = () => asked.scope.trace.usage?.cost;
+const cost = () => testScope.scope.trace.usage?.cost;
 const total = () => {
   const { input = 0n, output = 0n, serverTools = 0n } = cost() ?? {};
   return input + output + serverTools;
 };
-const stage = (name: unknown) => asked.scope.trace.stages.findLast((each) => each.name === name);
+const stage = (name: unknown) => testScope.scope.trace.stages.findLast((each) => each.name === name);
 
 describe.each(Object.entries(stories))("%s", (_, story) => {
   const { operation } = story.row as { operation: string };
@@ -149,8 +149,8 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
       costUsd: price,
       isEstimated: false,
     });
-    expect(row()?.generationId).toBe(asked.scope.generationId);
-    expect(row()?.turnId).not.toBe(asked.scope.turnId);
+    expect(row()?.generationId).toBe(testScope.scope.generationId);
+    expect(row()?.turnId).not.toBe(testScope.scope.turnId);
     expect([cost()?.serverTools, total()]).toEqual([7n, ledgerSum()]);
     expect(stage(operation)).toMatchObject({ type: "server_tools", cost_usd: 7e-12, data: { outcome: "answered" } });
   });
@@ -168,7 +168,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     service.script([...story.before, { hang: true }]);
     const ending = start(story);
     for (let left = story.before.length; left >= 0; left--) await service.nextRequest();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     expect((await ending).fault).toBeDefined();
     expect(row()).toMatchObject({
       ...story.row,
@@ -187,7 +187,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
       amount === 7n ? Promise.reject(refused) : Promise.resolve(unlimitedBudget);
     await engine.upstreams.close();
     engine = open({ reserve });
-    asked = newScope({ hasBudget: true });
+    testScope = newScope({ hasBudget: true });
     service.script([...story.before, story.answer]);
     expect((await start(story)).fault).toBeUndefined();
     expect(service.requests.length).toBe(story.before.length);
@@ -222,10 +222,10 @@ test("a run without an answer in time is paid for, as an estimate", async () => 
   const parts = { version: "0", watch: () => () => {}, meter: openUnlimitedMeter(), now: () => performance.now(), log };
   const sandbox = new Sandbox(settings, parts);
   const container = { tenant: "t", id: "c", networkPolicy: undefined, memoryLimit: undefined, sleepAfterSeconds: 1 };
-  const caller = { scope: asked.scope, signal: asked.scope.signal };
+  const caller = { scope: testScope.scope, signal: testScope.scope.signal };
   const running = sandbox.run(container, { language: "shell", commands: ["ls"], timeoutMs: 1 }, caller);
   await expect(running).rejects.toThrow("the sandbox does not answer");
-  expect(asked.scope.trace.usage).toMatchObject({ estimated: true, cost: { serverTools: 7n } });
+  expect(testScope.scope.trace.usage).toMatchObject({ estimated: true, cost: { serverTools: 7n } });
   await sandbox.close();
 });
 
@@ -241,11 +241,11 @@ test("an MCP call without an answer in time is paid for, as an estimate", async 
   const address = servers.find("crm");
   if (address === undefined) throw new Error("not found");
   const session = servers.open(address);
-  const { signal } = asked.scope;
-  const call = servers.call(address, { scope: asked.scope, signal }, (onSent) =>
+  const { signal } = testScope.scope;
+  const call = servers.call(address, { scope: testScope.scope, signal }, (onSent) =>
     session.request("tools/call", { name: '"echo"' }, { signal, limitMs: 1_000, onSent }),
   );
   await expect(call).rejects.toThrow("no answer in 1 s");
-  expect(asked.scope.trace.usage).toMatchObject({ estimated: true, cost: { serverTools: 7n } });
+  expect(testScope.scope.trace.usage).toMatchObject({ estimated: true, cost: { serverTools: 7n } });
   session.close();
 });

@@ -87,11 +87,11 @@ export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>):
 }
 
 /** A string or another shape, distinguished by the value's type, so that errors fit the client's intention. */
-export const stringOr = (text: Shape, other: Shape, says: string): Shape => ({
+export const stringOr = (text: Shape, other: Shape, message: string): Shape => ({
   check: (value, path, problems) => {
     if (typeof value === "string") text.check(value, path, problems);
     else if (typeof value === "object" && value !== null) other.check(value, path, problems);
-    else problems.add(path, says);
+    else problems.add(path, message);
   },
   schema: (components) => ({ anyOf: [text.schema(components), other.schema(components)] }),
 });

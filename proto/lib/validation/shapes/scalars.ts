@@ -8,7 +8,7 @@ export interface StringLimits {
   readonly min?: number;
   readonly max?: number;
   /** A pattern for the text, and its description in errors. */
-  readonly pattern?: { readonly form: RegExp; readonly says: string };
+  readonly pattern?: { readonly form: RegExp; readonly message: string };
   /** Whether the text is stored, searched or compared, so that NUL and lone surrogates are refused. */
   readonly identifier?: boolean;
 }
@@ -19,7 +19,7 @@ export function string({ min = 0, max, pattern, identifier = false }: StringLimi
       if (typeof value !== "string") return problems.add(path, `must be a string${or}`);
       if (min > 0 && value.length < min) problems.add(path, `at least ${min} character${min === 1 ? "" : "s"}`);
       if (max !== undefined && isLongerThan(value, max)) problems.add(path, `at most ${max} characters`);
-      if (pattern && !pattern.form.test(value)) problems.add(path, pattern.says);
+      if (pattern && !pattern.form.test(value)) problems.add(path, pattern.message);
       if (!identifier) return;
       if (hasNul(value)) problems.add(path, "must not contain NUL");
       if (!isWellFormed(value)) problems.add(path, "must be well-formed Unicode");
@@ -107,10 +107,10 @@ export const integer = (range: Range = {}): Shape<number> => ({
 /** A constant value. @param says the error for any other value */
 export const constant = <const Only extends number | boolean | null>(
   only: Only,
-  says = `must be ${only}`,
+  message = `must be ${only}`,
 ): Shape<Only> => ({
   check: (value, path, problems) => {
-    if (value !== only) problems.add(path, says);
+    if (value !== only) problems.add(path, message);
   },
   schema: () => ({ type: only === null ? "null" : typeof only, const: only }),
 });

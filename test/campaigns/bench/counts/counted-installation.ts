@@ -11,7 +11,7 @@ import { type CountCommand, type CountReply, type CountResult, type CountedQuant
 
 export const countedServices = ["gateway", "inference-svc"] as const;
 export type CountedService = (typeof countedServices)[number];
-export type ByService = Readonly<Record<CountedService, CountResult>>;
+export type CountsByService = Readonly<Record<CountedService, CountResult>>;
 
 class CountedProcess {
   readonly #socket: Socket;
@@ -46,7 +46,7 @@ export interface CountedInstallation {
   /** All processes by name, also uncounted ones. */
   readonly pids: Readonly<Record<string, number>>;
   /** Counts in both processes while `work` runs. @param places how many of the largest to name, 0 for none */
-  count(quantity: CountedQuantity, places: number, work: () => Promise<void>): Promise<ByService>;
+  count(quantity: CountedQuantity, places: number, work: () => Promise<void>): Promise<CountsByService>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function startCountedInstallation(
     const installation = await startInstallation({ ...options, environment });
     const pids = installation.pids();
     const processes = countedServices.map((name) => new CountedProcess(socketOf(folder, pids[name] as number)));
-    const askAll = async (command: CountCommand): Promise<ByService> => {
+    const askAll = async (command: CountCommand): Promise<CountsByService> => {
       const [gateway, inference] = await Promise.all(processes.map((process) => process.ask(command)));
       return { gateway: gateway as CountResult, "inference-svc": inference as CountResult };
     };

@@ -6,7 +6,7 @@ import type { LoadCommands } from "../roles/load.ts";
 import type { MockCommands } from "../roles/mock.ts";
 import { Role } from "../roles/role.ts";
 import { type Script, modelOf } from "../script.ts";
-import { type ByService, type CountedInstallation, startCountedInstallation } from "./counted-installation.ts";
+import { type CountsByService, type CountedInstallation, startCountedInstallation } from "./counted-installation.ts";
 import type { CountedQuantity } from "./channel.ts";
 
 export interface CountedLoad {
@@ -118,10 +118,10 @@ export const countedLoads = {
 export type CountedLoadId = keyof typeof countedLoads;
 
 export interface LoadCounts {
-  readonly promises: ByService;
-  readonly bytes: ByService;
+  readonly promises: CountsByService;
+  readonly bytes: CountsByService;
   /** Places in the code that make them, counted in a separate run since that slows the processes; empty when not requested. */
-  readonly places: Readonly<Record<"bytes" | "promises", ByService>>;
+  readonly places: Readonly<Record<"bytes" | "promises", CountsByService>>;
   /** Number of requests or events; divides the amounts. */
   readonly units: number;
 }
@@ -194,17 +194,17 @@ export class CountBench {
   }
 
   /** Microseconds of both processes by kind of code while the load runs, as Node's own profiler sees them. */
-  kinds(load: CountedLoad): Promise<ByService> {
+  kinds(load: CountedLoad): Promise<CountsByService> {
     return this.warm(load, (run) => this.#installation.count("kinds", 100, run));
   }
 
   /** The functions that both processes enter while the load runs, with the calls of each. */
-  functions(load: CountedLoad): Promise<ByService> {
+  functions(load: CountedLoad): Promise<CountsByService> {
     return this.warm(load, (run) => this.#installation.count("functions", Number.MAX_SAFE_INTEGER, run));
   }
 
   /** The same while they are idle. */
-  functionsWhileIdle(ms: number): Promise<ByService> {
+  functionsWhileIdle(ms: number): Promise<CountsByService> {
     return this.#installation.count("functions", Number.MAX_SAFE_INTEGER, () => delay(ms));
   }
 

@@ -1,5 +1,5 @@
 /** The counts as a Markdown table, and on request their places. */
-import { type ByService, countedServices } from "./counted-installation.ts";
+import { type CountsByService, countedServices } from "./counted-installation.ts";
 import type { LoadCounts } from "./measure.ts";
 
 export interface CountedBuild {
@@ -12,7 +12,7 @@ const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
 const columns = ["per", "build", "promises: gateway", "inference-svc", "both", "KB: gateway", "inference-svc", "both"];
 
 /** @returns amounts per unit of gateway, inference-svc and both */
-export function amountsPerUnit(counts: ByService, units: number): readonly [number, number, number] {
+export function amountsPerUnit(counts: CountsByService, units: number): readonly [number, number, number] {
   const gateway = counts.gateway.amount / units;
   const inference = counts["inference-svc"].amount / units;
   return [gateway, inference, gateway + inference];

@@ -4,7 +4,7 @@
  */
 import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { busyNs, familyOf, nsSince, machineClockMs, threadsNs } from "../../../support/machine.ts";
+import { busyNs, familyOf, nsSince, machineClockMs, threadCpuNs } from "../../../support/machine.ts";
 
 export interface WindowOptions {
   readonly windowMs: number;
@@ -29,8 +29,8 @@ interface Snapshot {
 }
 
 function snapshot({ watched, root }: WindowOptions): Snapshot {
-  const own = new Map(familyOf(root).map((pid) => [pid, threadsNs(pid)]));
-  return { own, busyNs: busyNs(), watched: watched.map(threadsNs), atMs: machineClockMs() };
+  const own = new Map(familyOf(root).map((pid) => [pid, threadCpuNs(pid)]));
+  return { own, busyNs: busyNs(), watched: watched.map(threadCpuNs), atMs: machineClockMs() };
 }
 
 /** @param boundary called at the very beginning and at the very end */

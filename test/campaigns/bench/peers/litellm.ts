@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bareEnvironment } from "../../../support/processes.ts";
 import { peerFolder, runInstaller } from "./cache.ts";
-import type { Peer, ServerPlace } from "./peer.ts";
+import type { Peer, ServerAddress } from "./peer.ts";
 import { gatewayVersions } from "./versions.ts";
 
 const key = "sk-bench";
@@ -45,7 +45,7 @@ export const litellm: Peer = {
 };
 
 /** JSON is YAML. */
-const configuration = ({ upstreamPort, models }: ServerPlace) => ({
+const configuration = ({ upstreamPort, models }: ServerAddress) => ({
   model_list: models.map((model) => ({
     model_name: model,
     litellm_params: { model: `openai/${model}`, api_base: `http://127.0.0.1:${upstreamPort}/v1`, api_key: "none" },

@@ -2,7 +2,7 @@
 import type { ServerProgram } from "../running.ts";
 
 /** Writable folder of a server, and the models it is to serve. */
-export interface ServerPlace {
+export interface ServerAddress {
   readonly folder: string;
   readonly port: number;
   readonly upstreamPort: number;
@@ -21,7 +21,7 @@ export interface ProxyProgram extends ServerProgram {
 
 export interface Proxy {
   /** @throws with how to install it where it is not installed */
-  program(place: ServerPlace): ProxyProgram;
+  program(place: ServerAddress): ProxyProgram;
 }
 
 /** Features that cost a gateway time on each request. */

@@ -9,7 +9,7 @@ import { BenchProcess } from "../running.ts";
 import type { LoadSubject } from "../subject.ts";
 import { requireInstalled } from "./cache.ts";
 import { nginx } from "./nginx.ts";
-import type { ServerPlace, Proxy, ProxyProgram } from "./peer.ts";
+import type { ServerAddress, Proxy, ProxyProgram } from "./peer.ts";
 import { type PeerId, peerIds, peers } from "./peers.ts";
 
 export type ReferenceId = PeerId | "nginx";
@@ -19,7 +19,7 @@ export interface ReferenceProxy extends LoadSubject {
   stop(): Promise<void>;
 }
 
-export interface ReferenceSetting extends Pick<ServerPlace, "upstreamPort" | "models"> {
+export interface ReferenceSetting extends Pick<ServerAddress, "upstreamPort" | "models"> {
   readonly cpu: number;
 }
 

@@ -34,7 +34,7 @@ async function fill({ databaseUrl }: Installation): Promise<void> {
   }
 }
 
-const ask = async (installation: Installation, path: string, key: string, body?: object) => {
+const sendRequest = async (installation: Installation, path: string, key: string, body?: object) => {
   const began = performance.now();
   const response = await fetch(`${installation.baseUrl}/${path}`, {
     ...(body && { method: "POST", body: JSON.stringify(body) }),
@@ -47,7 +47,7 @@ const ask = async (installation: Installation, path: string, key: string, body?:
 async function reload(installation: Installation, path: string, stop: AbortSignal): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   while (!stop.aborted) {
-    const { status } = await ask(installation, path, installation.managementKey);
+    const { status } = await sendRequest(installation, path, installation.managementKey);
     statuses[status] = (statuses[status] ?? 0) + 1;
   }
   return statuses;
@@ -57,10 +57,13 @@ async function useNewKeys(installation: Installation): Promise<void> {
   const took: number[] = [];
   const refused: string[] = [];
   for (let n = 0; n < newKeys; n++) {
-    const made = await ask(installation, "keys", installation.managementKey, { name: `new ${n}` });
+    const made = await sendRequest(installation, "keys", installation.managementKey, { name: `new ${n}` });
     const { key } = JSON.parse(made.answer) as { key?: string };
     if (key === undefined) throw new Error(made.answer);
-    const { status, answer, ms } = await ask(installation, "responses", key, { model: "sluice/echo", input: "Hi" });
+    const { status, answer, ms } = await sendRequest(installation, "responses", key, {
+      model: "sluice/echo",
+      input: "Hi",
+    });
     took.push(ms);
     if (status !== 200) refused.push(`${status}: ${answer.slice(0, 200)}`);
   }
@@ -77,7 +80,7 @@ try {
   say(`filling ${turns.toLocaleString("en")} turns`);
   await fill(installation);
   for (const path of reports) {
-    const { status, ms } = await ask(installation, path, installation.managementKey);
+    const { status, ms } = await sendRequest(installation, path, installation.managementKey);
     say(`${path}: ${status} in ${Math.round(ms)} ms`);
   }
   const stop = new AbortController();

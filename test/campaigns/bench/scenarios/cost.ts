@@ -115,9 +115,10 @@ export async function findProblem(
   { script, form }: SubjectLoad,
   { target }: LoadSubject,
 ): Promise<string | undefined> {
-  const ask = () => load.call("exchangeAll", { target, script, ...(form && { form }), connections: 1, count: 1 });
+  const sendRequest = () =>
+    load.call("exchangeAll", { target, script, ...(form && { form }), connections: 1, count: 1 });
   try {
-    await ask().catch(ask);
+    await sendRequest().catch(sendRequest);
     return undefined;
   } catch (error) {
     return (error as Error).message.split("\n", 1)[0];

@@ -120,8 +120,12 @@ const streams: readonly Row[] = [
   }),
 ];
 
-const whole = (name: string, says: ModelAnswer, back: object, ask: Readonly<Record<string, unknown>> = {}): Row =>
-  row(`2.4 ${name}`, { ask, says: [says], back });
+const whole = (
+  name: string,
+  says: ModelAnswer,
+  back: object,
+  sendRequest: Readonly<Record<string, unknown>> = {},
+): Row => row(`2.4 ${name}`, { ask: sendRequest, says: [says], back });
 
 const answers: readonly Row[] = [
   whole(

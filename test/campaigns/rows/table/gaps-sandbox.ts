@@ -7,22 +7,24 @@ const functionsOnly = ["chat", "messages", "gemini", "converse"];
 /** A tool with calls in the sandbox, for every model that does not run it itself. */
 const sandboxed = (
   type: string,
-  ask: NonNullable<RowCase["ask"]>,
+  sendRequest: NonNullable<RowCase["ask"]>,
   [name, args]: readonly [name: string, args: object],
   { run, items, on = rowDialects }: { run: object; items: readonly object[]; on?: readonly string[] },
 ): Row => ({
   name: `2.5 tool ${type}`,
   cases: [
     {
-      ask,
+      ask: sendRequest,
       on,
       says: calls(name, args),
       to: { sandbox: run },
       sent: /Ran in the sandbox/,
       back: output(...items, { type: "message" }),
     },
-    ...(on === rowDialects ? [] : [{ ask, on: ["responses"], sent: { tools: [{ type: type.split(",", 1)[0] }] } }]),
-    { ask, on: ["chat"], bare: true, refused: [400, /sandbox\.base_url/] as const },
+    ...(on === rowDialects
+      ? []
+      : [{ ask: sendRequest, on: ["responses"], sent: { tools: [{ type: type.split(",", 1)[0] }] } }]),
+    { ask: sendRequest, on: ["chat"], bare: true, refused: [400, /sandbox\.base_url/] as const },
   ],
 });
 const command = ["service_bash", { command: "ls" }] as const;

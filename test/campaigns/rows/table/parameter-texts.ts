@@ -4,9 +4,9 @@ import { exampleFunction, greeting, textPart, user } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
-const echoed = (name: string, ask: Readonly<Record<string, unknown>>, back: object = ask): Row => ({
+const echoed = (name: string, sendRequest: Readonly<Record<string, unknown>>, back: object = sendRequest): Row => ({
   name: `2.4 ${name} is echoed`,
-  cases: [{ ask, back }],
+  cases: [{ ask: sendRequest, back }],
 });
 
 export const textRows: readonly Row[] = [

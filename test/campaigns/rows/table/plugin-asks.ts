@@ -18,8 +18,8 @@ export function pluginLimits(
   refused: readonly unknown[],
   more: { readonly on?: string; readonly settings?: object; readonly ask?: object } = {},
 ): Row {
-  const { on = "chat", settings = {}, ask = {} } = more;
-  const given = (value: unknown) => ({ ...ask, ...plugin(id, { ...settings, [field]: value }) });
+  const { on = "chat", settings = {}, ask: sendRequest = {} } = more;
+  const given = (value: unknown) => ({ ...sendRequest, ...plugin(id, { ...settings, [field]: value }) });
   return pluginRow(
     id,
     `${field}: limits`,

@@ -14,14 +14,18 @@ function limits(
   more: object = {},
 ): Row {
   const isService = type.startsWith("service:");
-  const ask = (value: unknown) => {
+  const sendRequest = (value: unknown) => {
     const settings = { ...more, [field]: value };
     return tool(type, isService ? { parameters: settings } : settings);
   };
   return row(
     `${type}: ${field}`,
-    ...accepted.map((value) => ({ ask: ask(value), on: ["responses"], back: { status: "completed" } })),
-    ...refused.map((value) => ({ ask: ask(value), on: ["responses"], refused: [400, new RegExp(field)] as const })),
+    ...accepted.map((value) => ({ ask: sendRequest(value), on: ["responses"], back: { status: "completed" } })),
+    ...refused.map((value) => ({
+      ask: sendRequest(value),
+      on: ["responses"],
+      refused: [400, new RegExp(field)] as const,
+    })),
   );
 }
 

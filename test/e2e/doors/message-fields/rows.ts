@@ -42,7 +42,7 @@ export const format = { type: "json_schema", schema };
 export type FieldFate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
 export type FieldRow = readonly [field: string, body: object, atClaude: FieldFate, elsewhere?: FieldFate];
 
-export const carried = (words: string): FieldFate => ({ carried: words });
-export const noted = (path: string): FieldFate => ({ noted: path });
-export const refused = (path: string): FieldFate => ({ refused: path });
+export const sentAs = (words: string): FieldFate => ({ carried: words });
+export const namedAsNotSent = (path: string): FieldFate => ({ noted: path });
+export const refusedWith = (path: string): FieldFate => ({ refused: path });
 export const innerJson = (value: unknown): string => JSON.stringify(value).slice(1, -1);

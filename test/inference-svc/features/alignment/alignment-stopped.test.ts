@@ -25,13 +25,13 @@ describe("an answer stopped over sockets", () => {
 
   test("cancels and charges the call, and the model is called again", async () => {
     installation.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
-    const asked = newScope();
+    const testScope = newScope();
     const closed = installation.acme.nextClose();
     const ending = await runAlignedTurn(
       installation,
       ["At most 9 words.", "No exclamation marks"],
       { stream: true },
-      asked,
+      testScope,
     );
     await closed;
     expect(itemsOf(ending.events)).toMatchObject([{ content: [{ text: "Prices are fixed." }] }]);
@@ -66,19 +66,19 @@ describe("an answer stopped over sockets", () => {
     ["a call", "Never call refund", call("refund"), { type: "function_call", name: "refund", arguments: "" }],
   ])("%s, still blocked, is 403 with its received part", async (_, rule, reply, item) => {
     installation.acme.script([reply]);
-    const asked = newScope();
+    const testScope = newScope();
     const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
-    const { fault, events } = await runAlignedTurn(installation, [rule], fields, asked);
+    const { fault, events } = await runAlignedTurn(installation, [rule], fields, testScope);
     expect([fault?.status, events.map(({ type }) => type)]).toEqual([403, ["start"]]);
     expect(fault?.metadata).toMatchObject({ alignment: { rejected: [{ ...item, status: "incomplete" }] } });
-    expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
+    expect(testScope.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
   });
 
   test("and too long for evaluation is 503 at once, for any rules", async () => {
     installation.acme.script([words("a".repeat(10_000), "b")]);
     const closed = installation.acme.nextClose();
-    const asked = newScope();
-    const { fault } = await runAlignedTurn(installation, ["At least 2 words."], { stream: true }, asked);
+    const testScope = newScope();
+    const { fault } = await runAlignedTurn(installation, ["At least 2 words."], { stream: true }, testScope);
     await closed;
     expect(fault?.status).toBe(503);
     expect(fault?.metadata).toMatchObject({ alignment: { calls: [{ outcome: "unavailable", reason: "cut" }] } });
@@ -88,12 +88,12 @@ describe("an answer stopped over sockets", () => {
 
   test("with a leaving client ends the call", async () => {
     installation.acme.script([words("Ten off")]);
-    const asked = newScope();
+    const testScope = newScope();
     const arrived = installation.acme.nextRequest();
-    const ending = runAlignedTurn(installation, ["No exclamation marks"], { stream: true }, asked);
+    const ending = runAlignedTurn(installation, ["No exclamation marks"], { stream: true }, testScope);
     await arrived;
     const closed = installation.acme.nextClose();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     expect((await ending).fault).toBeDefined();
   });

@@ -63,9 +63,9 @@ describe("the model gets", () => {
   test("its withheld answer, if it gave that answer, with its tools", async () => {
     installation.acme.script([textAnswer("Ten percent off!"), textAnswer("Prices are fixed.")]);
     installation.judge.script([judgeReply(0.94), judgeReply(0.02)]);
-    const asked = newScope();
+    const testScope = newScope();
     const fields = { tools: [functionTool()], toolChoice: "required" as const };
-    const ending = await runAlignedTurn(installation, ["At most 50 words.", rule], fields, asked);
+    const ending = await runAlignedTurn(installation, ["At most 50 words.", rule], fields, testScope);
     expect(textsOf(ending)).toEqual(["Prices are fixed."]);
     const [first, second] = sentTo(installation.acme);
     expect(second).toMatchObject({ tool_choice: "required", tools: [{ type: "function" }] });
@@ -74,8 +74,8 @@ describe("the model gets", () => {
     expect(added?.role).toBe("user");
     expect(added?.content).toContain('\n{"role":"assistant","content":"Ten percent off!"}\n');
     expect(added?.content).toMatch(/\n1\. Never offer a discount\.$/);
-    expect(asked.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["Acme", "Acme"]);
-    expect([asked.scope.trace.selected, asked.scope.trace.candidates.length]).toEqual([0, 2]);
+    expect(testScope.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["Acme", "Acme"]);
+    expect([testScope.scope.trace.selected, testScope.scope.trace.candidates.length]).toEqual([0, 2]);
   });
 });
 
@@ -96,8 +96,8 @@ describe("an answer", () => {
     installation.acme.script([textAnswer("One two three.")]);
     installation.judge.script([judgeReply(0.2), judgeReply(0.1)]);
     const rules = ["Speak softly.", "At most 3 words.", rule, 'Never mention "four".'];
-    const asked = newScope();
-    const ending = await runAlignedTurn(installation, rules, {}, asked);
+    const testScope = newScope();
+    const ending = await runAlignedTurn(installation, rules, {}, testScope);
     expect(callsOf(ending)).toEqual([
       {
         call: 1,
@@ -110,7 +110,7 @@ describe("an answer", () => {
     // The text before the rule is the same in every question, so the provider's prompt cache serves it.
     expect(new Set(questions.map((question) => question.split("\n\nThe rule: ")[0])).size).toBe(1);
     expect(questions[0]).toContain('{"role":"assistant","content":"One two three."}');
-    expect(asked.scope.trace.stages).toEqual([
+    expect(testScope.scope.trace.stages).toEqual([
       {
         type: "plugin",
         name: "alignment",
@@ -134,8 +134,8 @@ describe("an answer", () => {
   test("repeatedly breaking a rule is withheld for good, and every call is billed", async () => {
     installation.acme.script([textAnswer("Ten off."), textAnswer("Nine off."), textAnswer("Eight off.")]);
     installation.judge.script([judgeReply(0.94), judgeReply(0.91), judgeReply(0.9)]);
-    const asked = newScope();
-    const ending = await runAlignedTurn(installation, [rule], { alignment: { maxRetries: 2 } }, asked);
+    const testScope = newScope();
+    const ending = await runAlignedTurn(installation, [rule], { alignment: { maxRetries: 2 } }, testScope);
     expect(ending).toMatchObject({ rejected: true, events: [] });
     expect(ending.fault).toMatchObject({
       reason: FaultReason.ALIGNMENT_BLOCKED,
@@ -153,7 +153,7 @@ describe("an answer", () => {
       },
     });
     expect(installation.acme.requests).toHaveLength(3);
-    expect(asked.scope.trace.usage).toMatchObject({ inputTokens: 36, outputTokens: 9 });
+    expect(testScope.scope.trace.usage).toMatchObject({ inputTokens: 36, outputTokens: 9 });
     expect(installation.engine.closed).toHaveLength(6);
   });
 
@@ -163,11 +163,11 @@ describe("an answer", () => {
       { status: 500, chunks: [{ json: { error: { message: "no" } } }] },
     ]);
     installation.judge.script([judgeReply(0.9)]);
-    const asked = newScope();
-    const ending = await runAlignedTurn(installation, [rule], {}, asked);
+    const testScope = newScope();
+    const ending = await runAlignedTurn(installation, [rule], {}, testScope);
     expect(ending).toMatchObject({ events: [], fault: { status: 502 } });
-    expect(new Set(asked.scope.trace.attempts.map(({ provider }) => provider))).toEqual(new Set(["Acme"]));
-    expect(asked.scope.trace.usage).toMatchObject({ inputTokens: 12, outputTokens: 3 });
+    expect(new Set(testScope.scope.trace.attempts.map(({ provider }) => provider))).toEqual(new Set(["Acme"]));
+    expect(testScope.scope.trace.usage).toMatchObject({ inputTokens: 12, outputTokens: 3 });
   });
 
   test("of the first answering model is evaluated, and the same model is called again", async () => {
@@ -175,10 +175,10 @@ describe("an answer", () => {
     place.acme.script([{ status: 503, chunks: [{ json: { error: { message: "no" } } }] }]);
     place.backup.script([textAnswer("Ten off."), textAnswer("No.")]);
     place.judge.script([judgeReply(0.9), judgeReply(0.1)]);
-    const asked = newScope();
-    expect(textsOf(await runAlignedTurn(place, [rule], {}, asked))).toEqual(["No."]);
-    expect(asked.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["Acme", "Backup", "Backup"]);
-    expect(asked.scope.trace.selected).toBe(1);
+    const testScope = newScope();
+    expect(textsOf(await runAlignedTurn(place, [rule], {}, testScope))).toEqual(["No."]);
+    expect(testScope.scope.trace.attempts.map(({ provider }) => provider)).toEqual(["Acme", "Backup", "Backup"]);
+    expect(testScope.scope.trace.selected).toBe(1);
     await place.stop();
   });
 
@@ -312,12 +312,12 @@ describe("a stream", () => {
       },
     ]);
     installation.judge.script([judgeReply(0.9)]);
-    const asked = newScope();
+    const testScope = newScope();
     const request = testRequest({
       plugins: { alignment: create(AlignmentPluginSchema, { rules: [rule], mode: "audit" }) },
     });
     const events = [];
-    for await (const batch of installation.engine.turn(request, asked.scope)) {
+    for await (const batch of installation.engine.turn(request, testScope.scope)) {
       events.push(...batch);
       if (events.some(({ type }) => type === "text.delta")) speak();
     }
@@ -325,7 +325,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({
       outcome: { alignment: { calls: [{ call: 1, outcome: "blocked", rules: [{ probability: 0.9, broken: true }] }] } },
     });
-    expect(asked.scope.trace.stages).toMatchObject([
+    expect(testScope.scope.trace.stages).toMatchObject([
       { summary: "Would have blocked: rule 0", data: { mode: "audit" } },
     ]);
   });
@@ -335,11 +335,11 @@ describe("a leaving client", () => {
   test("stops the question to the judge", async () => {
     installation.acme.script([textAnswer("Hm.")]);
     installation.judge.script([{ hang: true }]);
-    const asked = newScope();
-    const ending = runAlignedTurn(installation, [rule], {}, asked);
+    const testScope = newScope();
+    const ending = runAlignedTurn(installation, [rule], {}, testScope);
     await installation.judge.nextRequest();
     const closed = installation.judge.nextClose();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     expect((await ending).fault).toBeDefined();
     expect(installation.acme.requests).toHaveLength(1);
@@ -348,12 +348,12 @@ describe("a leaving client", () => {
   test("stops the repeated call", async () => {
     installation.acme.script([textAnswer("Ten off."), { hang: true }]);
     installation.judge.script([judgeReply(0.9)]);
-    const asked = newScope();
-    const ending = runAlignedTurn(installation, [rule], {}, asked);
+    const testScope = newScope();
+    const ending = runAlignedTurn(installation, [rule], {}, testScope);
     await installation.acme.nextRequest();
     await installation.acme.nextRequest();
     const closed = installation.acme.nextClose();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     expect((await ending).fault).toBeDefined();
   });
@@ -453,13 +453,13 @@ describe("guardrails", () => {
 });
 
 test("a dry run calls no model, and shows the plan", async () => {
-  const asked = newScope();
+  const testScope = newScope();
   const request = testRequest({
     plugins: { alignment: create(AlignmentPluginSchema, { rules: [rule, "At most 3 words."] }) },
   });
-  const { plan } = await installation.engine.planDryRun(request, asked.scope);
+  const { plan } = await installation.engine.planDryRun(request, testScope.scope);
   expect(plan[0]?.bodyJson).toContain(rule);
-  expect(asked.scope.trace.stages).toEqual([
+  expect(testScope.scope.trace.stages).toEqual([
     {
       type: "plugin",
       name: "alignment",
@@ -481,8 +481,8 @@ test("a dry run calls no model, and shows the plan", async () => {
 
 test("a request without the plugin is not evaluated", async () => {
   installation.acme.script([textAnswer("Ten off.")]);
-  const asked = newScope();
-  const ending = await runAlignedTurn(installation, [], { plugins: {} }, asked);
+  const testScope = newScope();
+  const ending = await runAlignedTurn(installation, [], { plugins: {} }, testScope);
   expect(outcomeOf(ending)?.alignment).toBeUndefined();
-  expect(asked.scope.trace.aligned).toEqual([]);
+  expect(testScope.scope.trace.aligned).toEqual([]);
 });

@@ -76,7 +76,7 @@ export const runAlignedTurn = (
   { engine }: Pick<AlignmentTest, "engine">,
   rules: readonly string[],
   { alignment = {}, ...fields }: Fields = {},
-  asked: TestScope = newScope(),
+  testScope: TestScope = newScope(),
 ): Promise<TurnResult> =>
   runTestTurn(
     engine.turn,
@@ -85,5 +85,5 @@ export const runAlignedTurn = (
       plugins: { alignment: create(AlignmentPluginSchema, { ...alignment, rules: [...rules] }) },
       ...fields,
     }),
-    asked,
+    testScope,
   );

@@ -57,17 +57,17 @@ const naming = (url: string, fields: object = {}): Partial<TurnRequest> => ({
 
 const plugin = (settings: object) => ({ fileParser: create(FileParserPluginSchema, settings) });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope()) {
+async function runRequest(model: string, request: Partial<TurnRequest>, testScope: TestScope = newScope()) {
   const before = provider.requests.length;
-  const { fault } = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), asked);
+  const { fault } = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), testScope);
   const sent = provider.requests.length > before ? provider.requests.at(-1)?.json : undefined;
   const content = (sent?.["messages"] as { readonly content: unknown }[] | undefined)?.[0]?.content;
-  return { fault: fault?.message, status: fault?.status, content, stages: asked.scope.trace.stages };
+  return { fault: fault?.message, status: fault?.status, content, stages: testScope.scope.trace.stages };
 }
 
 test("a PDF is fetched and read for a model without file input, and the receipt notes both", async () => {
   site.script([file(textPdf(["Revenue grew."]), "application/pdf")]);
-  const { content, stages } = await ask("acme/text", naming(`${site.url}/reports/Q1%20all.pdf?x=1#a`));
+  const { content, stages } = await runRequest("acme/text", naming(`${site.url}/reports/Q1%20all.pdf?x=1#a`));
   const said = "[file Q1 all.pdf, 1 page]\nRevenue grew.\n[end of file Q1 all.pdf]";
   expect(content).toEqual([
     { type: "text", text: "Read." },
@@ -81,13 +81,13 @@ test("a PDF is fetched and read for a model without file input, and the receipt 
 
 test("a text is decoded in its server's charset, and keeps the name of the request", async () => {
   site.script([file(Buffer.from("Gr\u00fc\u00dfe", "latin1"), 'text/plain; charset="iso-8859-1"')]);
-  const { content } = await ask("acme/text", naming(`${site.url}/a.txt`, { filename: "greeting.txt" }));
+  const { content } = await runRequest("acme/text", naming(`${site.url}/a.txt`, { filename: "greeting.txt" }));
   expect(content).toMatchObject([{}, { text: "[file greeting.txt]\nGr\u00fc\u00dfe\n[end of file greeting.txt]" }]);
 });
 
 test("a model whose provider takes no URLs gets the file; another provider fetches it itself", async () => {
   site.script([file(textPdf(["a"]), "application/pdf")]);
-  expect((await ask("acme/files", naming(`${site.url}/a.pdf`))).content).toMatchObject([
+  expect((await runRequest("acme/files", naming(`${site.url}/a.pdf`))).content).toMatchObject([
     {},
     {
       type: "file",
@@ -95,23 +95,26 @@ test("a model whose provider takes no URLs gets the file; another provider fetch
     },
   ]);
   const before = site.requests.length;
-  await ask("acme/urls", naming(`${site.url}/a.pdf`));
+  await runRequest("acme/urls", naming(`${site.url}/a.pdf`));
   expect(site.requests).toHaveLength(before);
   expect(provider.requests.at(-1)?.body).toContain(`${site.url}/a.pdf`);
   site.script([file(textPdf(["as text"]), "application/pdf")]);
-  await ask("acme/urls", { ...naming(`${site.url}/a.pdf`), plugins: plugin({ pdfEngine: "markdown" }) });
+  await runRequest("acme/urls", { ...naming(`${site.url}/a.pdf`), plugins: plugin({ pdfEngine: "markdown" }) });
   expect(provider.requests.at(-1)?.body).toContain("as text");
 });
 
 test("a disabled plugin fetches nothing", async () => {
-  const { status } = await ask("acme/text", { ...naming(`${site.url}/a.pdf`), plugins: plugin({ enabled: false }) });
+  const { status } = await runRequest("acme/text", {
+    ...naming(`${site.url}/a.pdf`),
+    plugins: plugin({ enabled: false }),
+  });
   expect([status, site.requests.length]).toEqual([404, 0]);
 });
 
 test("guardrails scan a fetched file", async () => {
   site.script([file("the secret-1", "text/plain")]);
   const guarded = newScope({ guardrail: guardrailOf([block("secret-\\d")], { appliesTo: AppliesTo.INPUT }) });
-  expect(await ask("acme/text", naming(`${site.url}/a.txt`), guarded)).toMatchObject({
+  expect(await runRequest("acme/text", naming(`${site.url}/a.txt`), guarded)).toMatchObject({
     status: 403,
     content: undefined,
   });
@@ -126,7 +129,7 @@ test("a dry run fetches nothing and notes it", async () => {
 
 describe("the plugin refuses", () => {
   const refusal = async (url: string) => {
-    const { status, fault, content } = await ask("acme/text", naming(url));
+    const { status, fault, content } = await runRequest("acme/text", naming(url));
     expect([status, content]).toEqual([400, undefined]);
     return fault;
   };
@@ -164,7 +167,7 @@ describe("the plugin refuses", () => {
     site.script([file("a", "text/plain")]);
     const part = { type: "input_file", file_url: `${site.url}/a.txt` };
     const input = [{ type: "message", role: "user", content: Array.from({ length: 21 }, () => ({ ...part })) }];
-    const { fault } = await ask("acme/text", { input });
+    const { fault } = await runRequest("acme/text", { input });
     expect([fault, site.requests.length]).toEqual([
       "input.0.content.20: at most 20 files by file_url are read in a request",
       0,
@@ -174,8 +177,8 @@ describe("the plugin refuses", () => {
 
 test("an ended turn waits for no file", async () => {
   site.script([{ headers: { "content-type": "text/plain" }, chunks: [{ bytes: "a" }], hang: true }]);
-  const asked = newScope();
-  const outcome = ask("acme/text", naming(`${site.url}/a.txt`), asked);
-  asked.abort.abort(new Error("left"));
+  const testScope = newScope();
+  const outcome = runRequest("acme/text", naming(`${site.url}/a.txt`), testScope);
+  testScope.abort.abort(new Error("left"));
   expect((await outcome).fault).toContain("The turn was ended");
 });

@@ -77,16 +77,16 @@ interface Sent {
 
 /** The last message to the provider, or the error that prevented it. */
 async function sent(request: Partial<TurnRequest>, caller: Partial<Caller> = {}): Promise<Sent> {
-  const asked = newScope(caller);
+  const testScope = newScope(caller);
   const before = upstream.requests.length;
-  const { fault } = await runTestTurn(engine.turn, testRequest(structuredClone(request)), asked);
+  const { fault } = await runTestTurn(engine.turn, testRequest(structuredClone(request)), testScope);
   const body = upstream.requests.length > before ? upstream.requests.at(-1)?.json : undefined;
   const messages = body?.["messages"] as { readonly content: unknown }[] | undefined;
   return {
     content: messages?.at(-1)?.content,
     fault: fault?.message,
     status: fault?.status,
-    stages: asked.scope.trace.stages,
+    stages: testScope.scope.trace.stages,
   };
 }
 
@@ -280,8 +280,8 @@ describe("the plugin", () => {
   });
 
   test("shows the text in a dry run", async () => {
-    const asked = newScope();
-    const { scope } = asked;
+    const testScope = newScope();
+    const { scope } = testScope;
     const request = testRequest({
       models: ["acme/text"],
       plugins: fileParser(),

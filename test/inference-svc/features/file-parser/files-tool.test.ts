@@ -26,9 +26,9 @@ const content = [
 ];
 const input = [{ type: "message", role: "user", content }];
 
-const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, asked = newScope()) => {
+const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, testScope = newScope()) => {
   installation.outer.script([...calls.map((args) => callReply({ name: "service_files", args })), textReply("7.")]);
-  return installation.run({ tools: [hosted("service:files")], input, ...fields }, asked);
+  return installation.run({ tools: [hosted("service:files")], input, ...fields }, testScope);
 };
 const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
 
@@ -93,14 +93,14 @@ test("rules of the key hold for the read text, wherever the tool cuts it", async
 });
 
 test("a call in an ending turn reads nothing more", async () => {
-  const asked = newScope();
+  const testScope = newScope();
   installation.outer.script([
     callReply({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),
     textReply("7."),
   ]);
   const before = installation.outer.requests.length;
-  const first = installation.outer.nextRequest().then(() => asked.abort.abort(new Error("left")));
-  await installation.run({ tools: [hosted("service:files")], input }, asked).catch(() => {});
+  const first = installation.outer.nextRequest().then(() => testScope.abort.abort(new Error("left")));
+  await installation.run({ tools: [hosted("service:files")], input }, testScope).catch(() => {});
   await first;
   expect(installation.outer.requests.length - before).toBe(1);
 });

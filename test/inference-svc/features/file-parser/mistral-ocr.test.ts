@@ -77,9 +77,13 @@ const sending = (file_data: string): Partial<TurnRequest> => ({
   input: [{ type: "message", role: "user", content: [{ type: "input_file", file_data }] }],
 });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope({ hasBudget: true })) {
-  const ending = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), asked);
-  return { ...ending, stages: asked.scope.trace.stages };
+async function runRequest(
+  model: string,
+  request: Partial<TurnRequest>,
+  testScope: TestScope = newScope({ hasBudget: true }),
+) {
+  const ending = await runTestTurn(engine.turn, testRequest({ models: [model], ...request }), testScope);
+  return { ...ending, stages: testScope.scope.trace.stages };
 }
 const sentToAcme = () =>
   (provider.requests.at(-1)?.json["messages"] as { readonly content: unknown }[] | undefined)?.[0]?.content;
@@ -96,7 +100,7 @@ const read = "## Page 1\n\n# First\n\n## Page 2\n\nsecond";
 
 test("a scan is read page by page, and the key pays for its pages", async () => {
   const scan = newScan(3);
-  const { stages, fault } = await ask("acme/text", sending(scan));
+  const { stages, fault } = await runRequest("acme/text", sending(scan));
   expect([fault, sentToAcme()]).toEqual([undefined, `[file, 3 pages]\n${read}\n[end of file]`]);
   expect(reader.requests.map(({ path, headers, json }) => [path, headers.authorization, json])).toEqual([
     [
@@ -119,7 +123,7 @@ test("a scan is read page by page, and the key pays for its pages", async () => 
 test("a request may name the model itself, for a picture as well", async () => {
   reader.script([ocrAnswer([page(0, "a word")])]);
   const image = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
-  const { events } = await ask("reader/ocr", { input: [{ type: "message", role: "user", content: [image] }] });
+  const { events } = await runRequest("reader/ocr", { input: [{ type: "message", role: "user", content: [image] }] });
   expect(itemsOf(events)).toMatchObject([{ content: [{ type: "output_text", text: "a word" }] }]);
   expect(reader.requests[0]?.json["document"]).toEqual({ type: "image_url", image_url: image.image_url });
   expect([held, rows()]).toEqual([[2_000_000_000n], [["turn", "key", "reader", "completed", "0.002"]]]);
@@ -129,7 +133,7 @@ test("pages beyond the maximum are neither read nor paid for", async () => {
   await engine.upstreams.close();
   open({ max_pages: 2 });
   reader.script([ocrAnswer([page(0, "one"), page(1, "two")], { pages_processed: 99_999 })]);
-  const { stages } = await ask("acme/text", sending(newScan(3)));
+  const { stages } = await runRequest("acme/text", sending(newScan(3)));
   expect(reader.requests[0]?.json["pages"]).toEqual([0, 1]);
   expect(stages[0]).toMatchObject({ cost_usd: 0.004, data: { pages: 2, truncated: true } });
   expect([held[0], rows()[0]?.at(-1)]).toEqual([4_000_000_000n, "0.004"]);
@@ -139,13 +143,13 @@ test("a text above the maximum length is cut", async () => {
   await engine.upstreams.close();
   open({ max_output_tokens: 16 });
   reader.script([ocrAnswer([page(0, "x".repeat(500))])]);
-  const { stages } = await ask("acme/text", sending(newScan(1)));
+  const { stages } = await runRequest("acme/text", sending(newScan(1)));
   expect(stages[0]).toMatchObject({ data: { chars: 64, truncated: true } });
 });
 
 test("empty pages are 400 and paid for", async () => {
   reader.script([ocrAnswer([page(0, ""), page(1, "\n")])]);
-  const { fault } = await ask("acme/text", sending(newScan(2)));
+  const { fault } = await runRequest("acme/text", sending(newScan(2)));
   expect(fault?.message).toBe("input.0.content.0: the PDF has no text, and the OCR model found none on its pages");
   expect(rows()).toEqual([["ocr", "key", "reader", "completed", "0.004"]]);
 });
@@ -163,7 +167,7 @@ test.each([
   ["no file", { input: [{ type: "input_text", text: "Hi" }] }],
   ["a file by its id", { input: [{ type: "input_file", file_id: "file_1" }] }],
 ])("%s cannot be sent", async (_, { input }) => {
-  const { fault } = await ask("reader/ocr", { input: [{ type: "message", role: "user", content: input }] });
+  const { fault } = await runRequest("reader/ocr", { input: [{ type: "message", role: "user", content: input }] });
   expect([fault?.status, reader.requests]).toEqual([400, []]);
 });
 
@@ -185,7 +189,7 @@ describe("the scan stays unread, with 503, when the provider", () => {
     ],
   ])("%s", async (_, reply) => {
     reader.script([reply]);
-    const { fault } = await ask("acme/text", sending(newScan(1)));
+    const { fault } = await runRequest("acme/text", sending(newScan(1)));
     expect([fault?.status, fault?.message, provider.requests]).toEqual([503, refused, []]);
     expect(reader.bytesWritten).toBeLessThan(100_000_000);
     expect(rows()[0]).toEqual(["ocr", "key", "reader", "failed", undefined]);
@@ -195,7 +199,7 @@ describe("the scan stays unread, with 503, when the provider", () => {
     await engine.upstreams.close();
     open({ timeout_ms: 50, total_ms: 50 });
     reader.script([{ headers: { "content-type": "application/json" }, chunks: [{ bytes: '{"pages":[' }], hang: true }]);
-    const { fault } = await ask("acme/text", sending(newScan(2)));
+    const { fault } = await runRequest("acme/text", sending(newScan(2)));
     expect([fault?.status, fault?.message]).toEqual([503, refused]);
     // The provider may charge for a sent request.
     expect(rows()).toEqual([["ocr", "key", "reader", "failed", "0.004"]]);
@@ -204,13 +208,13 @@ describe("the scan stays unread, with 503, when the provider", () => {
 
 test("a leaving client stops the call within 250 ms, and its pages are charged", async () => {
   reader.script([{ hang: true }]);
-  const asked = newScope({ hasBudget: true });
+  const testScope = newScope({ hasBudget: true });
   const arrived = reader.nextRequest();
-  const outcome = ask("acme/text", sending(newScan(2)), asked);
+  const outcome = runRequest("acme/text", sending(newScan(2)), testScope);
   await arrived;
   const closed = reader.nextClose();
   const left = performance.now();
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   expect((await closed) - left).toBeLessThan(250);
   expect((await outcome).fault?.message).toContain("The turn was ended");
   expect(rows()).toEqual([["ocr", "key", "reader", "cancelled", "0.004"]]);

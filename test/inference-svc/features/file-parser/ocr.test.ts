@@ -51,22 +51,22 @@ const sending = (file_data: string): Partial<TurnRequest> => ({
 });
 const withEngine = (pdfEngine: string) => ({ fileParser: create(FileParserPluginSchema, { pdfEngine }) });
 
-async function ask(model: string, request: Partial<TurnRequest>, asked: TestScope = newScope()) {
+async function runRequest(model: string, request: Partial<TurnRequest>, testScope: TestScope = newScope()) {
   const before = provider.requests.length;
   const { fault } = await runTestTurn(
     engine.turn,
     testRequest({ models: [model], ...structuredClone(request) }),
-    asked,
+    testScope,
   );
   const sent = provider.requests.length > before ? provider.requests.at(-1)?.json : undefined;
   const content = (sent?.["messages"] as { readonly content: unknown }[] | undefined)?.[0]?.content;
-  return { fault: fault?.message, status: fault?.status, content, stages: asked.scope.trace.stages };
+  return { fault: fault?.message, status: fault?.status, content, stages: testScope.scope.trace.stages };
 }
 const told = (text: string) => `[file]\n${text}\n[end of file]`;
 
 test("a scan is read for a model without file input, at the key's expense, and once", async () => {
-  const asked = newScope();
-  const { content, stages } = await ask("acme/text", sending(scan), asked);
+  const testScope = newScope();
+  const { content, stages } = await runRequest("acme/text", sending(scan), testScope);
   expect(content).toEqual(told(transcript));
   expect(reader.requests.map(({ body }) => [body.includes("page by page"), body.includes(scan)])).toEqual([
     [true, true],
@@ -82,8 +82,8 @@ test("a scan is read for a model without file input, at the key's expense, and o
     ["ocr", "key"],
     ["turn", "key"],
   ]);
-  expect(asked.scope.trace.parts).toHaveLength(1);
-  const again = await ask("acme/text", sending(scan));
+  expect(testScope.scope.trace.parts).toHaveLength(1);
+  const again = await runRequest("acme/text", sending(scan));
   expect([again.content, reader.requests.length]).toEqual([told(transcript), 1]);
   expect(again.stages).toMatchObject([{ data: { cached: true } }]);
 });
@@ -91,7 +91,7 @@ test("a scan is read for a model without file input, at the key's expense, and o
 test("the operator pays for the allowed number of calls", async () => {
   await engine.upstreams.close();
   open({ max_calls_per_request: 1 });
-  await ask("acme/text", sending(scan));
+  await runRequest("acme/text", sending(scan));
   expect(engine.opened.map(({ operation, payer }) => [operation, payer])).toEqual([
     ["ocr", "operator"],
     ["turn", "key"],
@@ -108,14 +108,14 @@ test.each([
     1,
   ],
 ])("reads %s only as often as needed", async (_, model, request, calls) => {
-  const { fault, content } = await ask(model, request);
+  const { fault, content } = await runRequest(model, request);
   expect([fault, reader.requests.length]).toEqual([undefined, calls]);
   if (calls > 0) expect(content).toEqual(told(transcript));
 });
 
 test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s", async (model) => {
   const guarded = newScope({ guardrail: guardrailOf([redact("secret-\\d", "[M]")], { appliesTo: AppliesTo.INPUT }) });
-  const { content } = await ask(model, { ...sending(scan), plugins: withEngine("ocr") }, guarded);
+  const { content } = await runRequest(model, { ...sending(scan), plugins: withEngine("ocr") }, guarded);
   expect(content).toEqual(told("## Page 1\n\nThe [M] of a scan"));
 });
 
@@ -130,19 +130,19 @@ describe("an OCR model", () => {
 
   test("which fails leaves the scan unread", async () => {
     reader.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
-    expect(await ask("acme/text", sending(scan))).toMatchObject(refused);
+    expect(await runRequest("acme/text", sending(scan))).toMatchObject(refused);
   });
 
   test("which gives no answer in time leaves it unread", async () => {
     await engine.upstreams.close();
     open({ timeout_ms: 50, total_ms: 50 });
     reader.script([{ hang: true }]);
-    expect(await ask("acme/text", sending(scan))).toMatchObject(refused);
+    expect(await runRequest("acme/text", sending(scan))).toMatchObject(refused);
   });
 
   test("without words in the scan reports it", async () => {
     reader.script([chatAnswer({ role: "assistant", content: "EMPTY" })]);
-    expect(await ask("acme/text", sending(scan))).toMatchObject({
+    expect(await runRequest("acme/text", sending(scan))).toMatchObject({
       status: 400,
       fault: "input.0.content.0: the PDF has no text, and the OCR model found none on its pages",
     });
@@ -150,9 +150,9 @@ describe("an OCR model", () => {
 
   test("is abandoned as soon as the turn is over", async () => {
     reader.script([{ hang: true }]);
-    const asked = newScope();
-    const outcome = ask("acme/text", sending(scan), asked);
-    asked.abort.abort(new Error("left"));
+    const testScope = newScope();
+    const outcome = runRequest("acme/text", sending(scan), testScope);
+    testScope.abort.abort(new Error("left"));
     expect((await outcome).fault).toContain("The turn was ended");
   });
 });

@@ -83,8 +83,12 @@ beforeEach(() => {
 });
 
 const tool = (parameters: object = {}, spelling?: string) => hosted("service:fusion", parameters, spelling);
-const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ models: ["acme/outer"], stream: false, tools: [tool()], ...fields }), asked);
+const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, testScope = newScope()) =>
+  runTestTurn(
+    engine.turn,
+    testRequest({ models: ["acme/outer"], stream: false, tools: [tool()], ...fields }),
+    testScope,
+  );
 const plugin = (fields: Parameters<typeof create<typeof FusionPluginSchema>>[1]) => ({
   plugins: { fusion: create(FusionPluginSchema, fields) },
 });
@@ -310,12 +314,12 @@ describe("settings", () => {
         models: names.map((name) => ({ id: `acme/${name}`, endpoints: [{ provider: name }] })),
       }),
     });
-    const ask = (parameters: object) =>
+    const runRequest = (parameters: object) =>
       runTestTurn(bare.turn, testRequest({ models: ["acme/outer"], stream: false, tools: [tool(parameters)] }));
     upstreams.outer.script([callReply(call()), compares, textReply("Both.")]);
-    const { events } = await ask({ analysis_models: ["acme/a"] });
+    const { events } = await runRequest({ analysis_models: ["acme/a"] });
     expect(shown(events)).toMatchObject([{ analysis }, { content: [{ text: "Both." }] }]);
-    const { fault } = await ask({});
+    const { fault } = await runRequest({});
     expect(fault?.message).toMatch(/^tools\.0\.parameters: there is no preset general-high.*no analysis_models/);
     await bare.upstreams.close();
   });

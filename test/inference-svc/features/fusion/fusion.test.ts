@@ -70,8 +70,8 @@ beforeEach(() => {
   upstreams.lead.script([compares, says("Both.")]);
 });
 
-const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ models: ["service/fusion"], stream: false, ...fields }), asked);
+const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ models: ["service/fusion"], stream: false, ...fields }), testScope);
 const plugin = (fields: Parameters<typeof create<typeof FusionPluginSchema>>[1] = {}) => ({
   plugins: { fusion: create(FusionPluginSchema, fields) },
 });

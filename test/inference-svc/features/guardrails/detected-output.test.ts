@@ -71,9 +71,9 @@ async function guarded(
     appliesTo: AppliesTo.OUTPUT,
     detectors: [{ detector, category, action }],
   });
-  const asked = newScope({ guardrail });
-  const ending = await runTestTurn(detectedOutput(detectors.byId)(turn), testRequest(), asked);
-  return { ...ending, stages: asked.scope.trace.stages };
+  const testScope = newScope({ guardrail });
+  const ending = await runTestTurn(detectedOutput(detectors.byId)(turn), testRequest(), testScope);
+  return { ...ending, stages: testScope.scope.trace.stages };
 }
 
 const deltasOf = (events: readonly TurnEvent[]) => events.flatMap((event) => ("delta" in event ? [event.delta] : []));

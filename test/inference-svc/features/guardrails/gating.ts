@@ -100,9 +100,9 @@ export async function guardedTurn(
   filters: readonly Filter[],
   fields: GuardrailFields = {},
 ): Promise<Omit<Outcome, "stopped">> {
-  const asked = newScope({ guardrail: guardrailOf(filters, fields) });
-  const { scope } = asked;
-  const { events, fault, rejected } = await runTestTurn(outputGuardrails(turn), testRequest(), asked);
+  const testScope = newScope({ guardrail: guardrailOf(filters, fields) });
+  const { scope } = testScope;
+  const { events, fault, rejected } = await runTestTurn(outputGuardrails(turn), testRequest(), testScope);
   return { events, fault, rejected, stages: scope.trace.stages };
 }
 

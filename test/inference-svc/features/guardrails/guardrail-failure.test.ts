@@ -41,7 +41,7 @@ for (const [slug, open] of Object.entries(points)) {
 const { inputGuardrails } = await import("@sluice/inference-svc/features/guardrails/input/guard.js");
 
 async function passed(slug: string, more: object) {
-  const asked = newScope({
+  const testScope = newScope({
     guardrail: create(GuardrailSchema, {
       id: "g",
       contentFilters: [{ pattern: "alpha", label: "", action: FilterAction.REDACT }],
@@ -54,8 +54,8 @@ async function passed(slug: string, more: object) {
     sent = request;
     return new WholeAnswer([]);
   });
-  const { fault } = await runTestTurn(turn, testRequest({ text: "alpha beta" }), asked);
-  return { text: sent?.input[0]?.["content"], fault, stages: asked.scope.trace.stages };
+  const { fault } = await runTestTurn(turn, testRequest({ text: "alpha beta" }), testScope);
+  return { text: sent?.input[0]?.["content"], fault, stages: testScope.scope.trace.stages };
 }
 
 describe.each(Object.keys(points))("an engine failing at %s", (slug) => {

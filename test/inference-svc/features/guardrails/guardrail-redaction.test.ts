@@ -34,14 +34,14 @@ const passed = (request: Partial<TurnRequest> & { text?: string }, caller: Parti
   pass(structuredClone(testRequest(request)), caller);
 
 async function pass(request: TurnRequest, caller: Partial<Caller>) {
-  const asked = newScope(caller);
+  const testScope = newScope(caller);
   let sent: TurnRequest | undefined;
   const turn = inputGuardrails(pluginTexts)((request_) => {
     sent = request_;
     return new WholeAnswer([]);
   });
-  const { fault } = await runTestTurn(turn, request, asked);
-  return { sent, fault, stages: asked.scope.trace.stages };
+  const { fault } = await runTestTurn(turn, request, testScope);
+  return { sent, fault, stages: testScope.scope.trace.stages };
 }
 
 const textOf = (sent: TurnRequest | undefined) => sent?.input[0]?.["content"];
@@ -388,21 +388,21 @@ describe("a repeated conversation", () => {
   const words = "word ".repeat(150);
   const content = [{ type: "input_text", text: `secret-1 ${words}` }];
   const input = [{ role: "user", content }, ...Array.from({ length: 3 }, () => ({ role: "user", content: words }))];
-  const ask = () => parseTurnRequest({ input }, { owner: "key" });
+  const runRequest = () => parseTurnRequest({ input }, { owner: "key" });
   const sentIn = (request: TurnRequest | undefined) => {
     const target = { upstreamModel: "large", tier: "default", original: false };
     return request && chat.body(request, target, () => {});
   };
 
   test("keeps its text while a rule applies to some of its turns", async () => {
-    const first = ask();
+    const first = runRequest();
     expect(sentIn(first)).toContain("secret-1");
-    const again = ask();
+    const again = runRequest();
     expect(again.input[0]).toBe(first.input[0]);
     const { sent } = await pass(again, redacting(rule("secret-\\d", REDACT, "[MARK]")));
     expect(sentIn(sent)).toContain("[MARK] word");
     expect(sentIn(sent)).not.toContain("secret-1");
-    expect(sentIn(ask())).toBe(sentIn(first));
+    expect(sentIn(runRequest())).toBe(sentIn(first));
   });
 
   test.each(['"__proto__":"secret-2"', '"__proto__":{"a":"secret-2"}'])("is scanned whole: %s", async (member) => {

@@ -26,14 +26,14 @@ const guardrail = (...filters: readonly Filter[]) =>
   });
 
 async function verdict(request: Parameters<typeof testRequest>[0], ...filters: readonly Filter[]) {
-  const asked = newScope({ guardrail: guardrail(...filters) });
+  const testScope = newScope({ guardrail: guardrail(...filters) });
   let passed = false;
   const turn = inputGuardrails(pluginTexts)(() => {
     passed = true;
     return new WholeAnswer([]);
   });
-  const { fault } = await runTestTurn(turn, testRequest(request), asked);
-  return { fault, passed, stages: asked.scope.trace.stages };
+  const { fault } = await runTestTurn(turn, testRequest(request), testScope);
+  return { fault, passed, stages: testScope.scope.trace.stages };
 }
 
 const message = (content: unknown, role = "user") => ({ input: [{ type: "message", role, content }] });
@@ -204,10 +204,10 @@ describe("a refusal names", () => {
 
   test("the possible endpoints in its receipt, without a call", async () => {
     const engine = openEngine(testConfig({ url: "http://127.0.0.1:1" }));
-    const asked = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
-    const { fault, rejected } = await runTestTurn(engine.turn, testRequest(), asked);
+    const testScope = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
+    const { fault, rejected } = await runTestTurn(engine.turn, testRequest(), testScope);
     expect([fault?.reason, rejected]).toEqual([FaultReason.GUARDRAIL_BLOCKED, true]);
-    expect(serviceMetadata(asked.scope.trace, { requested: "acme/large-2", region: "local" })).toMatchObject({
+    expect(serviceMetadata(testScope.scope.trace, { requested: "acme/large-2", region: "local" })).toMatchObject({
       attempt: 0,
       endpoints: { available: [{ model: "acme/large-2", provider: "Acme", selected: false }], total: 1 },
       pipeline: [{ type: "guardrail", summary: "Blocked: 1 pattern" }],

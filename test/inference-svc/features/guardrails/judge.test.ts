@@ -43,9 +43,9 @@ const letters = (choices: Readonly<Record<string, number>>): Reply => {
   return { chunks: [{ json: { id: "1", object: "chat.completion", choices: [choice] } }] };
 };
 
-const about = (asked: TestScope = newScope(), request: Parameters<typeof testRequest>[0] = {}): CallContext => ({
+const about = (testScope: TestScope = newScope(), request: Parameters<typeof testRequest>[0] = {}): CallContext => ({
   request: testRequest(request),
-  scope: asked.scope,
+  scope: testScope.scope,
 });
 const rule = "Never promise a refund.";
 const probability = (judge: Judge, text = "You get it back.", occasion = about()) =>
@@ -157,11 +157,11 @@ describe("an unresponsive judge", () => {
 
   test("is no longer called once the turn is over, which does not count as a missing verdict", async () => {
     upstream.script([{ hang: true }]);
-    const asked = newScope();
-    const waiting = probability(judging(), "x", about(asked));
+    const testScope = newScope();
+    const waiting = probability(judging(), "x", about(testScope));
     await upstream.nextRequest();
     const closed = upstream.nextClose();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await expect(waiting).rejects.not.toBeInstanceOf(JudgeUnavailable);
     await closed;
   });

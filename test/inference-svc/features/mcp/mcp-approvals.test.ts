@@ -28,16 +28,16 @@ const entry = (fields: object = {}) => mcpTool({ server_url: server.url, require
 /** Runs the first request; its call waits. */
 async function first(tools = [entry()]) {
   installation.outer.script([callReply(echoCall), textReply("not asked for")]);
-  const asked = newScope();
-  const { events, fault } = await installation.run({ input: [question], tools }, asked);
+  const testScope = newScope();
+  const { events, fault } = await installation.run({ input: [question], tools }, testScope);
   expect(fault).toBeUndefined();
-  return { items: finishedItems(events), asked };
+  return { items: finishedItems(events), asked: testScope };
 }
 
 /** Runs the next request, with the client's decision. */
-async function next(items: readonly InputItem[], asked = newScope()) {
+async function next(items: readonly InputItem[], testScope = newScope()) {
   installation.outer.script([textReply("It is done.")]);
-  const { events, fault } = await installation.run({ input: [question, ...items], tools: [entry()] }, asked);
+  const { events, fault } = await installation.run({ input: [question, ...items], tools: [entry()] }, testScope);
   return { items: finishedItems(events), fault, messages: installation.sent("outer").messages };
 }
 

@@ -41,9 +41,9 @@ const on =
     message.method === method ? reply(message) : undefined;
 const tool = (fields: object = {}) => mcpTool({ server_url: server.url, ...fields });
 
-async function call(asked = newScope(), tools = [tool()]) {
+async function call(testScope = newScope(), tools = [tool()]) {
   installation.outer.script([callReply(echoCall), textReply("Done.")]);
-  const { events, fault } = await installation.run({ tools }, asked);
+  const { events, fault } = await installation.run({ tools }, testScope);
   const items = finishedItems(events);
   const told = installation.sent("outer").messages.at(-1)?.content ?? "";
   return { fault, items, list: items[0], made: items.find(({ type }) => type === "mcp_call"), told };
@@ -283,9 +283,9 @@ describe("guardrails", () => {
   });
 
   test("do not read credentials", async () => {
-    const asked = newScope({ guardrail: guardrailOf([block("tok_123")], { appliesTo: AppliesTo.BOTH }) });
+    const testScope = newScope({ guardrail: guardrailOf([block("tok_123")], { appliesTo: AppliesTo.BOTH }) });
     const entry = tool({ authorization: "tok_123", headers: { "x-key": "tok_123" } });
-    expect((await call(asked, [entry])).fault).toBeUndefined();
+    expect((await call(testScope, [entry])).fault).toBeUndefined();
     expect(server.requests.at(-1)?.headers).toMatchObject({ authorization: "Bearer tok_123", "x-key": "tok_123" });
   });
 });
@@ -323,14 +323,14 @@ describe("a server with sessions", () => {
 
   test("gets the call cut and the session deleted at the turn's end", async () => {
     own.outer.script([callReply({ name: "crm__slow" }), textReply("Done.")]);
-    const asked = newScope();
-    const running = own.run({ tools: [mcpTool({ server_url: sessions.url })] }, asked);
+    const testScope = newScope();
+    const running = own.run({ tools: [mcpTool({ server_url: sessions.url })] }, testScope);
     await sessions.until("tools/call");
     // The forgotten session is replaced first.
     while (sessions.asked().filter((each) => each === "tools/call").length < 2) await new Promise(setImmediate);
     const cut = sessions.untilCut();
     const from = performance.now();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await running;
     const endedMs = performance.now() - from;
     const cutMs = (await cut) - from;
@@ -341,12 +341,12 @@ describe("a server with sessions", () => {
 
 test("a turn ending during the listing of tools ends at once", async () => {
   answer = on("tools/list", () => ({ hang: true }));
-  const asked = newScope();
-  const running = installation.run({ tools: [tool()] }, asked);
+  const testScope = newScope();
+  const running = installation.run({ tools: [tool()] }, testScope);
   await server.until("tools/list");
   const cut = server.untilCut();
   const from = performance.now();
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   await running;
   await cut;
   expect(performance.now() - from).toBeLessThan(250);

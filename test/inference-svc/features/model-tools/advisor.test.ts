@@ -30,14 +30,14 @@ beforeEach(() => {
 });
 
 const tool = (parameters: object = {}) => hosted("service:advisor", parameters);
-const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  installation.run({ tools: [tool()], ...fields }, asked);
+const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, testScope = newScope()) =>
+  installation.run({ tools: [tool()], ...fields }, testScope);
 
 describe("a call", () => {
   test("goes to the advisor, the model reads its advice, and the key pays for both", async () => {
     const before = [installation.engine.opened.length, installation.engine.closed.length] as const;
-    const asked = newScope();
-    const { events, fault } = await turn({}, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn({}, testScope);
     expect(fault).toBeUndefined();
     expect(finishedItems(events)).toMatchObject([
       {
@@ -61,7 +61,7 @@ describe("a call", () => {
     const operations = installation.engine.opened.slice(before[0]).map(({ operation }) => operation);
     expect(operations).toEqual(["turn", "advisor", "turn"]);
     const billed = installation.engine.closed.slice(before[1]).reduce((sum, { costUsd }) => sum + Number(costUsd), 0);
-    const { usage, stages } = asked.scope.trace;
+    const { usage, stages } = testScope.scope.trace;
     expect(Number((usage?.cost?.input ?? 0n) + (usage?.cost?.output ?? 0n)) / 1e12).toBeCloseTo(billed, 12);
     expect(usage).toMatchObject({
       inputTokens: 36,

@@ -32,15 +32,15 @@ const native = (fields: object = {}) => ({
   ...hosted("image_generation"),
   json: JSON.stringify({ type: "image_generation", ...fields }),
 });
-const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  installation.run({ tools: [tool()], ...fields }, asked);
+const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
+  installation.run({ tools: [tool()], ...fields }, testScope);
 const message = { type: "message", content: [{ text: "Here it is." }] };
 
 describe("a call", () => {
   test("goes to the image model, the client gets the image, and the key pays for it", async () => {
     const before = [installation.engine.opened.length, installation.engine.closed.length] as const;
-    const asked = newScope();
-    const { events, fault } = await turn({ tools: [tool({ quality: "high", seed: 7 })] }, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn({ tools: [tool({ quality: "high", seed: 7 })] }, testScope);
     expect(fault).toBeUndefined();
     expect(finishedItems(events)).toMatchObject([
       { type: "service:image_generation", status: "completed", prompt: "A red cube", result: png },
@@ -59,10 +59,10 @@ describe("a call", () => {
     const closed = installation.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
     // Three dollars for the image, plus the tokens.
     expect(closed[1]).toBeGreaterThan(3);
-    const { cost } = asked.scope.trace.usage ?? {};
+    const { cost } = testScope.scope.trace.usage ?? {};
     const paid = closed.reduce((sum, each) => sum + each, 0);
     expect(Number((cost?.input ?? 0n) + (cost?.output ?? 0n)) / 1e12).toBeCloseTo(paid, 12);
-    expect(asked.scope.trace.stages).toMatchObject([
+    expect(testScope.scope.trace.stages).toMatchObject([
       { type: "server_tools", name: "image", data: { model: "acme/painter", outcome: "answered" } },
       { type: "server_tools", name: "server-tools" },
     ]);
@@ -173,13 +173,13 @@ describe("a failure of the image model", () => {
 
   test("a leaving client ends the call of the image model within 250 ms", async () => {
     installation.other.script([{ hang: true }]);
-    const asked = newScope();
+    const testScope = newScope();
     const reached = installation.other.nextRequest();
-    const running = turn({}, asked);
+    const running = turn({}, testScope);
     await reached;
     const closed = installation.other.nextClose();
     const leftAt = performance.now();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     expect((await closed) - leftAt).toBeLessThan(250);
     await running.catch(() => {});
   });

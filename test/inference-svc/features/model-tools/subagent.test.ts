@@ -30,8 +30,8 @@ beforeEach(() => {
 });
 
 const tool = (parameters: object = {}) => hosted("service:subagent", { model: "acme/other", ...parameters });
-const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, asked = newScope()) =>
-  installation.run({ tools: [tool()], ...fields }, asked);
+const turn = (fields: Partial<TurnRequest> & { text?: string } = {}, testScope = newScope()) =>
+  installation.run({ tools: [tool()], ...fields }, testScope);
 
 const messages = (who: "outer" | "other") =>
   installation.sent(who).messages as unknown as {
@@ -44,8 +44,8 @@ const messages = (who: "outer" | "other") =>
 describe("a task", () => {
   test("the worker does it, the model reads the report, and the key pays for both", async () => {
     const before = [installation.engine.opened.length, installation.engine.closed.length] as const;
-    const asked = newScope();
-    const { events, fault } = await turn({}, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn({}, testScope);
     expect(fault).toBeUndefined();
     expect(finishedItems(events)).toMatchObject([
       { type: "service:subagent", status: "completed", ...task, call_id: "call_0", outcome: "LSM wins." },
@@ -59,7 +59,7 @@ describe("a task", () => {
     const operations = installation.engine.opened.slice(before[0]).map(({ operation }) => operation);
     expect(operations).toEqual(["turn", "subagent", "turn"]);
     const billed = installation.engine.closed.slice(before[1]).reduce((sum, { costUsd }) => sum + Number(costUsd), 0);
-    const { usage, stages } = asked.scope.trace;
+    const { usage, stages } = testScope.scope.trace;
     expect(Number((usage?.cost?.input ?? 0n) + (usage?.cost?.output ?? 0n)) / 1e12).toBeCloseTo(billed, 12);
     expect(usage).toMatchObject({ inputTokens: 36, serverToolUse: { toolCallsRequested: 1, toolCallsExecuted: 1 } });
     expect(stages).toMatchObject([
@@ -83,8 +83,8 @@ describe("a task", () => {
       max_tool_calls: 1,
     };
     installation.other.script([callReply({ args: {} }), textReply("Today.")]);
-    const asked = newScope();
-    const { events } = await turn({ tools: [tool(parameters)] }, asked);
+    const testScope = newScope();
+    const { events } = await turn({ tools: [tool(parameters)] }, testScope);
     expect(installation.sent("other")).toMatchObject({
       messages: [{ content: "Be brief." }, { role: "user" }, { role: "assistant" }, { role: "tool" }, { role: "user" }],
       max_tokens: 100,
@@ -92,7 +92,7 @@ describe("a task", () => {
       tool_choice: "none",
     });
     expect(finishedItems(events)).toMatchObject([{ type: "service:subagent", outcome: "Today." }, endsWell]);
-    expect(asked.scope.trace.usage?.serverToolUse).toMatchObject({ toolCallsRequested: 2, toolCallsExecuted: 2 });
+    expect(testScope.scope.trace.usage?.serverToolUse).toMatchObject({ toolCallsRequested: 2, toolCallsExecuted: 2 });
   });
 
   test("several work at once, each by itself", async () => {

@@ -86,14 +86,14 @@ const askedOf = (upstream: Upstream) => upstream.requests.map(({ json }) => json
 describe("moderation by a service", () => {
   test("scans the user's latest text before any other call, and is in the ledger", async () => {
     const engine = open(service);
-    const asked = newScope();
-    const { fault, events } = await runTestTurn(engine.turn, request({ text: "How are you?" }), asked);
+    const testScope = newScope();
+    const { fault, events } = await runTestTurn(engine.turn, request({ text: "How are you?" }), testScope);
     expect([fault, events.at(-1)?.type]).toEqual([undefined, "end"]);
     expect(guard.requests).toMatchObject([
       { method: "POST", path: "/v1/moderations", headers: { authorization: "Bearer first" } },
     ]);
     expect(guard.requests[0]?.json).toEqual({ model: "omni-moderation-latest", input: "How are you?" });
-    expect(stagesOf(asked)).toEqual([]);
+    expect(stagesOf(testScope)).toEqual([]);
     expect(engine.opened).toMatchObject([
       {
         operation: "moderation",
@@ -109,15 +109,15 @@ describe("moderation by a service", () => {
 
   test("refuses a flagged text, with the category and the requester", async () => {
     guard.script([violent]);
-    const asked = newScope();
-    const { fault, rejected } = await runTestTurn(open(service).turn, request({ text: "Hurt them" }), asked);
+    const testScope = newScope();
+    const { fault, rejected } = await runTestTurn(open(service).turn, request({ text: "Hurt them" }), testScope);
     expect([rejected, fault?.reason, fault?.message, fault?.metadata]).toEqual([
       true,
       FaultReason.GUARDRAIL_BLOCKED,
       "Request blocked by moderation: violence",
       { reasons: ["violence"], flagged_input: "Hurt them", provider_name: "Acme", model_slug: "acme/large" },
     ]);
-    expect(stagesOf(asked)).toEqual([
+    expect(stagesOf(testScope)).toEqual([
       {
         type: "guardrail",
         name: "moderation",
@@ -153,9 +153,9 @@ describe("moderation by a service", () => {
       { type: "input_image", image_url: "https://a.example/x" },
       { type: "input_text", text: "three" },
     ];
-    const asked = newScope();
-    await runTestTurn(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }), asked);
-    expect(stagesOf(asked)).toMatchObject([
+    const testScope = newScope();
+    await runTestTurn(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }), testScope);
+    expect(stagesOf(testScope)).toMatchObject([
       {
         name: "moderation",
         summary: "Not moderated: 1 input_image",
@@ -178,9 +178,9 @@ describe("moderation by a service", () => {
 
   test("scans images, too, if it can", async () => {
     const engine = open(service);
-    const asked = newScope();
-    const { fault } = await runTestTurn(engine.turn, showing, asked);
-    expect([fault, stagesOf(asked)]).toEqual([undefined, []]);
+    const testScope = newScope();
+    const { fault } = await runTestTurn(engine.turn, showing, testScope);
+    expect([fault, stagesOf(testScope)]).toEqual([undefined, []]);
     expect(askedOf(guard)).toEqual(
       expect.arrayContaining(["Look", [{ type: "image_url", image_url: { url: picture } }]]),
     );
@@ -216,10 +216,10 @@ describe("moderation by a service", () => {
     ["reads texts only", "text-moderation-latest", {}],
     ["is said to read texts only", "omni-moderation-latest", { images: false }],
   ])("which %s leaves images unread, with a note in the receipt", async (_, upstream_model, settings) => {
-    const asked = newScope();
-    await runTestTurn(open({ ...service, upstream_model, ...settings }).turn, showing, asked);
+    const testScope = newScope();
+    await runTestTurn(open({ ...service, upstream_model, ...settings }).turn, showing, testScope);
     expect(askedOf(guard)).toEqual(["Look"]);
-    expect(stagesOf(asked)).toMatchObject([{ data: { action: "not_run", unread: { input_image: 1 } } }]);
+    expect(stagesOf(testScope)).toMatchObject([{ data: { action: "not_run", unread: { input_image: 1 } } }]);
   });
 
   test("is called once for the same text, and in stretches for a long text", async () => {
@@ -257,15 +257,15 @@ describe("a moderation without an answer", () => {
 
   test.each(failures)("refuses the request with the reason: %s", async (_, reply) => {
     guard.script([reply]);
-    const asked = newScope();
+    const testScope = newScope();
     const engine = open({ ...service, timeout_ms: 200 });
-    const { fault, rejected } = await runTestTurn(engine.turn, request(), asked);
+    const { fault, rejected } = await runTestTurn(engine.turn, request(), testScope);
     expect([rejected, fault?.reason, fault?.message]).toEqual([
       true,
       FaultReason.UNAVAILABLE,
       "The request cannot be moderated",
     ]);
-    expect(stagesOf(asked)).toMatchObject([
+    expect(stagesOf(testScope)).toMatchObject([
       { name: "moderation", data: { action: "error", detected: false, fail_mode: "closed" } },
     ]);
     expect(acme.requests).toEqual([]);
@@ -274,10 +274,10 @@ describe("a moderation without an answer", () => {
 
   test("passes the request if the operator allows it, with a note", async () => {
     guard.script([{ status: 500, chunks: [{ json: {} }] }]);
-    const asked = newScope();
-    const { fault } = await runTestTurn(open({ ...service, fail: "open" }).turn, request(), asked);
+    const testScope = newScope();
+    const { fault } = await runTestTurn(open({ ...service, fail: "open" }).turn, request(), testScope);
     expect(fault).toBeUndefined();
-    expect(stagesOf(asked)).toMatchObject([{ data: { action: "error", fail_mode: "open" } }]);
+    expect(stagesOf(testScope)).toMatchObject([{ data: { action: "error", fail_mode: "open" } }]);
   });
 
   test("does not weaken a flag from another part", async () => {
@@ -304,15 +304,15 @@ describe("moderation by a model", () => {
 
   test("has a question for each category, at the operator's expense", async () => {
     guard.script([says(0.1), says(0.5)]);
-    const asked = newScope();
+    const testScope = newScope();
     const engine = open({
       ...byModel,
       max_concurrency: 1,
       categories: { theft: "Never steals.", fraud: "Never cheats." },
     });
-    const { fault } = await runTestTurn(engine.turn, request({ text: "Sell me a lie" }), asked);
+    const { fault } = await runTestTurn(engine.turn, request({ text: "Sell me a lie" }), testScope);
     expect(fault?.metadata).toMatchObject({ reasons: ["fraud"], flagged_input: "Sell me a lie" });
-    expect(stagesOf(asked)).toMatchObject([
+    expect(stagesOf(testScope)).toMatchObject([
       { cost_usd: 0.000024, data: { action: "blocked", engines: ["moderation:guard/chat"], patterns: ["fraud"] } },
     ]);
     expect(engine.opened.map(({ operation }) => operation)).toEqual(["moderation", "moderation"]);
@@ -343,10 +343,10 @@ test("a request without moderation is not scanned", async () => {
 });
 
 test("a dry run calls no moderation, and notes it", async () => {
-  const asked = newScope();
-  const { plan } = await open(service).planDryRun(request(), asked.scope);
+  const testScope = newScope();
+  const { plan } = await open(service).planDryRun(request(), testScope.scope);
   expect(plan).toHaveLength(1);
-  expect(stagesOf(asked)).toMatchObject([{ name: "moderation", data: { action: "not_run", detected: false } }]);
+  expect(stagesOf(testScope)).toMatchObject([{ name: "moderation", data: { action: "not_run", detected: false } }]);
   expect(guard.requests).toEqual([]);
 });
 

@@ -276,10 +276,10 @@ describe("the switchyard router over the whole stack", () => {
       plugins: { switchyardRouter: create(SwitchyardRouterPluginSchema, { algorithm }) },
       ...fields,
     });
-  const planned = async (asked: TurnRequest, { scope }: TestScope = newScope()) =>
-    (await engine.planDryRun(asked, scope)).plan.map(({ endpoint }) => endpoint.model);
-  async function served(asked: TurnRequest, scope = newScope()) {
-    const { fault, events } = await runTestTurn(engine.turn, asked, scope);
+  const planned = async (testScope: TurnRequest, { scope }: TestScope = newScope()) =>
+    (await engine.planDryRun(testScope, scope)).plan.map(({ endpoint }) => endpoint.model);
+  async function served(testScope: TurnRequest, scope = newScope()) {
+    const { fault, events } = await runTestTurn(engine.turn, testScope, scope);
     expect(fault).toBeUndefined();
     const start = events.find(({ type }) => type === "start") as { model: string };
     const [stage] = scope.scope.trace.stages;
@@ -326,9 +326,9 @@ describe("the switchyard router over the whole stack", () => {
     [["a/cheap"], ["a/cheap"], "one_candidate"],
     [["a/same", "a/dear"], ["a/same", "a/dear"], "one_price"],
   ])("%j are called in their order", async (candidates, models, degraded_reason) => {
-    const asked = newScope();
-    expect(await planned(request("capability", { input: [user("Hi!")] }, candidates), asked)).toEqual(models);
-    expect(asked.scope.trace.stages).toMatchObject([{ data: { resolved_to: models[0], degraded_reason } }]);
+    const testScope = newScope();
+    expect(await planned(request("capability", { input: [user("Hi!")] }, candidates), testScope)).toEqual(models);
+    expect(testScope.scope.trace.stages).toMatchObject([{ data: { resolved_to: models[0], degraded_reason } }]);
   });
 
   test("falls back after a failure of the first model", async () => {
@@ -441,9 +441,9 @@ describe("the switchyard router over the whole stack", () => {
     });
 
     test("calls nothing in a dry run", async () => {
-      const asked = newScope();
-      expect(await planned(request("capability", { input: [user("Hi!")] }), asked)).toEqual(["a/dear", "a/cheap"]);
-      expect([asked.scope.trace.stages[0]?.data?.["judge"], judge.requests]).toEqual(["not_run", []]);
+      const testScope = newScope();
+      expect(await planned(request("capability", { input: [user("Hi!")] }), testScope)).toEqual(["a/dear", "a/cheap"]);
+      expect([testScope.scope.trace.stages[0]?.data?.["judge"], judge.requests]).toEqual(["not_run", []]);
     });
   });
 

@@ -138,12 +138,12 @@ test.each([interpreter, shell])("a provider with the tool keeps it: %#", async (
 
 test("a dry run shows the function, and runs nothing", async () => {
   const before = adapter.requests.length;
-  const asked = newScope();
+  const testScope = newScope();
   const { plan } = await engine.planDryRun(
     testRequest({ models: ["far/chat"], stream: false, tools: [shell] }),
-    asked.scope,
+    testScope.scope,
   );
   expect(plan[0]?.bodyJson).toMatch(/"name":"shell".*"commands"/);
-  expect(asked.scope.trace.stages).toMatchObject([{ name: "server-tools", data: { tools: ["shell"] } }]);
+  expect(testScope.scope.trace.stages).toMatchObject([{ name: "server-tools", data: { tools: ["shell"] } }]);
   expect(adapter.requests).toHaveLength(before);
 });

@@ -160,8 +160,8 @@ beforeEach(() => {
   adapter.script([ran({ stdout: "one", stderr: "bad", outcome: exit(2) })]);
 });
 
-const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  installation.run({ tools: [bash.tool], include, ...fields }, asked);
+const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
+  installation.run({ tools: [bash.tool], include, ...fields }, testScope);
 /** The latest text read by the model. */
 const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
 const sentRun = (index = -1) => adapter.requests.at(index)?.json;
@@ -361,10 +361,10 @@ describe("limits", () => {
   });
 
   test("the remaining time of the turn counts, too", async () => {
-    const asked = newScope();
-    Object.assign(asked.scope, { deadline: performance.now() + 21_000 });
+    const testScope = newScope();
+    Object.assign(testScope.scope, { deadline: performance.now() + 21_000 });
     calls({ commands });
-    await turn({ tools: [shell] }, asked);
+    await turn({ tools: [shell] }, testScope);
     expect(Number(sentRun()?.["timeout_ms"])).toBeGreaterThan(10_000);
     expect(Number(sentRun()?.["timeout_ms"])).toBeLessThanOrEqual(20_000);
   });
@@ -486,14 +486,14 @@ describe("hostile output", () => {
   });
 
   test("an adapter without an answer is abandoned after the time of the run", async () => {
-    const asked = newScope();
-    Object.assign(asked.scope, { deadline: performance.now() + 1_000 });
+    const testScope = newScope();
+    Object.assign(testScope.scope, { deadline: performance.now() + 1_000 });
     adapter.script([{ hang: true }]);
     const closed = adapter.nextClose();
     const reached = adapter.nextRequest();
-    const running = turn({}, asked);
+    const running = turn({}, testScope);
     expect((await reached).json["timeout_ms"]).toBe(1);
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     await running;
   });
@@ -531,13 +531,13 @@ test.each([
 test.each([false, true])("a leaving client ends the run within 250 ms, stream: %s", async (stream) => {
   if (stream) installation.outer.script([callReplyStream("", { name: bash.name, args: bash.args })]);
   adapter.script([{ hang: true }]);
-  const asked = newScope();
+  const testScope = newScope();
   const reached = adapter.nextRequest();
-  const running = turn({ stream }, asked);
+  const running = turn({ stream }, testScope);
   await reached;
   const closed = adapter.nextClose();
   const leftAt = performance.now();
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   expect((await closed) - leftAt).toBeLessThan(250);
   await running;
 });

@@ -60,8 +60,8 @@ const tool = (fields: object = {}): HostedTool => ({
   spelling: "file_search",
   json: JSON.stringify({ type: "file_search", vector_store_ids: ["hr"], ...fields }),
 });
-const turn = (fields: Partial<TurnRequest> = {}, asked = newScope()) =>
-  runTestTurn(engine.turn, testRequest({ models: ["far/chat"], stream: false, tools: [tool()], ...fields }), asked);
+const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ models: ["far/chat"], stream: false, tools: [tool()], ...fields }), testScope);
 const told = () =>
   (
     model.requests.at(-1)?.json as unknown as { messages: { role: string; content: string }[] } | undefined
@@ -71,8 +71,11 @@ describe("a search", () => {
   test("is made in OpenAI's format; the model reads it as data, and the answer cites it", async () => {
     const ranking_options = { ranker: "auto", score_threshold: 0.5 };
     const filters = { type: "eq", key: "team", value: "hr" };
-    const asked = newScope();
-    const { events, fault } = await turn({ tools: [tool({ max_num_results: 3, ranking_options, filters })] }, asked);
+    const testScope = newScope();
+    const { events, fault } = await turn(
+      { tools: [tool({ max_num_results: 3, ranking_options, filters })] },
+      testScope,
+    );
     expect(fault).toBeUndefined();
     const [request] = store.requests;
     expect([request?.method, request?.path]).toEqual(["POST", "/v1/vector_stores/hr/search"]);
@@ -96,8 +99,8 @@ describe("a search", () => {
         },
       ],
     });
-    expect(asked.scope.trace.usage?.serverToolUse).toMatchObject({ toolCallsRequested: 1, toolCallsExecuted: 1 });
-    expect(asked.scope.trace.stages).toMatchObject([{ name: "server-tools", data: { tools: ["file_search"] } }]);
+    expect(testScope.scope.trace.usage?.serverToolUse).toMatchObject({ toolCallsRequested: 1, toolCallsExecuted: 1 });
+    expect(testScope.scope.trace.stages).toMatchObject([{ name: "server-tools", data: { tools: ["file_search"] } }]);
   });
 
   test("streams with the events of the format, and its results on request", async () => {
@@ -225,13 +228,13 @@ describe("a failure of the search", () => {
   test("a leaving client ends the search within 250 ms", async () => {
     model.script([callReplyStream("", asks)]);
     store.script([{ chunks: [{ bytes: "{" }], hang: true }]);
-    const asked = newScope();
+    const testScope = newScope();
     const reached = store.nextRequest();
-    const running = turn({ stream: true }, asked);
+    const running = turn({ stream: true }, testScope);
     await reached;
     const closed = store.nextClose();
     const leftAt = performance.now();
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     expect((await closed) - leftAt).toBeLessThan(250);
     await running.catch(() => {});
   });

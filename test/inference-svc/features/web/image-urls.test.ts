@@ -54,13 +54,13 @@ const showing = (...urls: readonly string[]): InputItem => ({
   ],
 });
 
-async function ask(request: Partial<TurnRequest>, asked: TestScope = newScope()) {
+async function runRequest(request: Partial<TurnRequest>, testScope: TestScope = newScope()) {
   const { fault } = await runTestTurn(
     engine.turn,
     testRequest({ models: ["a/sonnet"], stream: false, ...request }),
-    asked,
+    testScope,
   );
-  const { stages } = asked.scope.trace;
+  const { stages } = testScope.scope.trace;
   return { fault: fault?.message, status: fault?.status, stages };
 }
 
@@ -77,7 +77,7 @@ test.each([
   ["webp", Buffer.from("RIFF\x01\x02\x03\x04WEBPrest", "latin1")],
 ])("%s: the bytes are sent under their real type, with a note in the receipt", async (format, bytes) => {
   site.script([image(bytes, "application/octet-stream")]);
-  const { fault, stages } = await ask({ input: [showing(`${site.url}/a`)] });
+  const { fault, stages } = await runRequest({ input: [showing(`${site.url}/a`)] });
   expect(fault).toBeUndefined();
   expect(bytesSent()).toEqual([{ format, source: { bytes: bytes.toString("base64") } }]);
   expect(stages).toMatchObject([
@@ -89,7 +89,7 @@ test("an image of a function's output is fetched, too", async () => {
   site.script([image(png)]);
   const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
   const output = [{ type: "input_image", detail: "auto", image_url: `${site.url}/a.png` }];
-  const { fault } = await ask({ input: [call, { type: "function_call_output", call_id: "c", output }] });
+  const { fault } = await runRequest({ input: [call, { type: "function_call_output", call_id: "c", output }] });
   expect(fault).toBeUndefined();
   expect(provider.requests.at(-1)?.body).toContain(png.toString("base64"));
 });
@@ -97,7 +97,10 @@ test("an image of a function's output is fetched, too", async () => {
 test("retries and other endpoints do not fetch it again", async () => {
   site.script([image(png)]);
   provider.script([{ status: 500, chunks: [{ json: { message: "Broken" } }] }, answered]);
-  const { fault, stages } = await ask({ models: ["a/twice"], input: [showing(`${site.url}/a`, `${site.url}/a`)] });
+  const { fault, stages } = await runRequest({
+    models: ["a/twice"],
+    input: [showing(`${site.url}/a`, `${site.url}/a`)],
+  });
   expect([fault, provider.requests.length, site.requests.length, stages.length]).toEqual([undefined, 2, 1, 1]);
   expect(bytesSent()).toHaveLength(2);
 });
@@ -113,7 +116,7 @@ test.each([
   ["11 MiB", image(Buffer.alloc(11_534_336)), "longer than 10 MiB"],
 ])("%s is 400 with its path, before any call to a provider", async (_, reply, reason) => {
   site.script([reply]);
-  expect(await ask({ input: [showing(`${site.url}/a`)] })).toMatchObject({
+  expect(await runRequest({ input: [showing(`${site.url}/a`)] })).toMatchObject({
     status: 400,
     fault: `input.0.content.1.image_url: the image was not read: ${reason}`,
   });
@@ -122,13 +125,13 @@ test.each([
 
 test("at most 20 images are fetched", async () => {
   const urls = Array.from({ length: 21 }, (_, n) => `${site.url}/${n}`);
-  expect((await ask({ input: [showing(...urls)] })).fault).toMatch(/^input\.0\.content\.21: at most 20 images/);
+  expect((await runRequest({ input: [showing(...urls)] })).fault).toMatch(/^input\.0\.content\.21: at most 20 images/);
   expect(site.requests).toHaveLength(0);
 });
 
 test("a guardrail refuses the request before anything is fetched", async () => {
-  const asked = newScope({ guardrail: guardrailOf([block("secret")], { appliesTo: AppliesTo.INPUT }) });
-  const { status } = await ask({ input: [showing(`${site.url}/secret.png`)] }, asked);
+  const testScope = newScope({ guardrail: guardrailOf([block("secret")], { appliesTo: AppliesTo.INPUT }) });
+  const { status } = await runRequest({ input: [showing(`${site.url}/secret.png`)] }, testScope);
   expect([status, site.requests.length]).toEqual([403, 0]);
 });
 

@@ -21,12 +21,12 @@ const vendors = ["exa", "firecrawl", "parallel"] as const;
 let model: Upstream;
 let service: Upstream;
 let engine: Engine;
-let asked: TestScope;
+let testScope: TestScope;
 
 beforeEach(async () => {
   model = await startUpstream();
   service = await startUpstream();
-  asked = newScope();
+  testScope = newScope();
   engine = open();
 });
 afterEach(async () => {
@@ -103,7 +103,7 @@ const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 async function read(id: Vendor, parameters: object = {}, target = url): Promise<TurnResult> {
   model.script([callReply({ name: "service_web_fetch", args: { url: target } }), textReply("Well.")]);
   const tools = [hosted("service:web_fetch", { engine: id, ...parameters })];
-  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), asked);
+  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), testScope);
 }
 
 const itemOf = ({ events }: TurnResult) =>
@@ -147,7 +147,7 @@ describe.each(vendors)("%s", (id) => {
   test("reads once for five minutes, for any requested length", async () => {
     service.script([page(url, "Tea", "word ".repeat(400))]);
     await read(id);
-    asked = newScope();
+    testScope = newScope();
     await read(id, { max_content_tokens: 20 });
     expect(output()).toContain("(cut here)");
     expect(service.requests).toHaveLength(1);
@@ -167,10 +167,10 @@ describe.each(vendors)("%s", (id) => {
 
   test("is never sent an origin only Sluice may read, nor other ports, credentials or domains", async () => {
     for (const target of [service.url, "http://93.184.215.14:8080/", "http://a:b@93.184.215.14/"]) {
-      asked = newScope();
+      testScope = newScope();
       expect(itemOf(await read(id, {}, target))).toMatchObject({ status: "incomplete", error: expect.any(String) });
     }
-    asked = newScope();
+    testScope = newScope();
     await read(id, { blocked_domains: ["93.184.215.14"] });
     expect(output()).toContain("not among the allowed domains");
     expect(service.requests).toEqual([]);
@@ -226,14 +226,14 @@ describe.each(vendors)("%s", (id) => {
     const [request, closed] = [service.nextRequest(), service.nextClose()];
     const ending = read(id);
     await request;
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     expect((await ending).fault).toBeDefined();
   });
 
   test("text redacted by guardrails is hidden from the model", async () => {
     service.script([page()]);
-    asked = newScope({ guardrail: guardrailOf([redact("hot")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({ guardrail: guardrailOf([redact("hot")], { appliesTo: AppliesTo.BOTH }) });
     await read(id);
     expect(output()).not.toContain("hot");
   });

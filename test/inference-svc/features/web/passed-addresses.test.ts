@@ -169,7 +169,7 @@ const requestOf = (dialect: string, place: (url: string) => Places, url: string)
 };
 
 /** The path of the refusal, and the number of requests to the provider. */
-async function ask(dialect: string, place: (url: string) => object, url: string) {
+async function runRequest(dialect: string, place: (url: string) => object, url: string) {
   const before = provider.requests.length;
   const { fault } = await runTestTurn(stack.turn, requestOf(dialect, place, url), newScope());
   return {
@@ -258,7 +258,7 @@ describe.each(fields)("a private address in %s", (path, place) => {
       for (const url of [...privateAddresses, ...(inAddressField ? onlyInAddressFields : [])]) {
         let answer;
         try {
-          answer = await ask(dialect, place, url);
+          answer = await runRequest(dialect, place, url);
         } catch (error) {
           // The shape of the field itself refuses the address.
           expect(error).toMatchObject({ status: 400 });
@@ -283,25 +283,28 @@ describe("a public address", () => {
     `${allowed}/a.png`,
   ])("%s is passed on", async (url) => {
     const place = (each: string) => part({ type: "input_image", image_url: each });
-    expect(await ask("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
+    expect(await runRequest("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
     expect(provider.requests.at(-1)?.body).toContain(JSON.stringify(url));
   });
 
   test.each(["gs://bucket/a.mp4", "s3://bucket/a/b.mp4"])("%s is an object in a store", async (url) => {
     const place = (each: string) => part({ type: "input_video", video_url: each });
-    expect(await ask("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
+    expect(await runRequest("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
   });
 });
 
 test("an MCP server of a provider may be private where mcp.allow names its origin", async () => {
   const place = (url: string) => ({ tools: [{ type: "mcp", server_label: "s", server_url: url }] });
-  expect((await ask("responses", place, `${allowedServer}/mcp`)).param).toBeUndefined();
-  expect(await ask("responses", place, "https://tools.internal/mcp")).toMatchObject({
+  expect((await runRequest("responses", place, `${allowedServer}/mcp`)).param).toBeUndefined();
+  expect(await runRequest("responses", place, "https://tools.internal/mcp")).toMatchObject({
     status: 400,
     param: "tools.0.server_url",
   });
   // The list for fetching is separate.
-  expect(await ask("responses", place, `${allowed}/mcp`)).toMatchObject({ status: 400, param: "tools.0.server_url" });
+  expect(await runRequest("responses", place, `${allowed}/mcp`)).toMatchObject({
+    status: 400,
+    param: "tools.0.server_url",
+  });
 });
 
 test("addresses in citations, results of searches and schemas of functions are words, and pass", async () => {
@@ -312,7 +315,7 @@ test("addresses in citations, results of searches and schemas of functions are w
   const schema = { type: "object", properties: { url: { type: "string" } }, examples: [{ url }] };
   const tools = [{ type: "function", name: "f", parameters: schema }];
   const place = () => ({ input: [search, said, { role: "user", content: "Go on." }], tools });
-  expect(await ask("responses", place, "")).toMatchObject({ asked: 1 });
+  expect(await runRequest("responses", place, "")).toMatchObject({ asked: 1 });
 });
 
 describe("a name", () => {
@@ -326,7 +329,7 @@ describe("a name", () => {
     ["e.pictures.example", undefined, undefined],
   ])("%s with the addresses %j has the status %s", async (name, addresses, status) => {
     if (addresses) names.set(name, addresses);
-    expect(await ask("chat", place, `https://${name}/a.png`)).toMatchObject({ status });
+    expect(await runRequest("chat", place, `https://${name}/a.png`)).toMatchObject({ status });
     expect(lookedUp).toEqual([name]);
   });
 
@@ -365,8 +368,8 @@ test("a request may name a hundred hosts", async () => {
       },
     ],
   });
-  expect(await ask("chat", images(100), "")).toMatchObject({ status: undefined });
-  expect(await ask("chat", images(101), "")).toMatchObject({
+  expect(await runRequest("chat", images(100), "")).toMatchObject({ status: undefined });
+  expect(await runRequest("chat", images(101), "")).toMatchObject({
     status: 400,
     param: "input.0.content.100.image_url",
     message: expect.stringContaining("at most 100 hosts"),

@@ -21,13 +21,13 @@ let model: Upstream;
 let searching: Upstream;
 let site: Upstream;
 let engine: Engine;
-let asked: TestScope;
+let testScope: TestScope;
 
 beforeEach(async () => {
   model = await startUpstream();
   searching = await startUpstream([found()]);
   site = await startUpstream();
-  asked = newScope();
+  testScope = newScope();
   open();
 });
 afterEach(async () => {
@@ -64,7 +64,7 @@ const fetching = (url: unknown): Call => ({ name: "service_web_fetch", args: { u
 /** The model calls these, then answers. */
 async function turn(tools: readonly HostedTool[], calls: readonly Call[], answer = "Well."): Promise<TurnResult> {
   model.script([callReply(...calls), textReply(answer)]);
-  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), asked);
+  return runTestTurn(engine.turn, testRequest({ tools, stream: false }), testScope);
 }
 
 const itemsIn = ({ events }: TurnResult) => events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
@@ -108,7 +108,7 @@ describe("service:web_search", () => {
         ],
       },
     ]);
-    expect(asked.scope.trace.usage?.serverToolUse).toEqual({
+    expect(testScope.scope.trace.usage?.serverToolUse).toEqual({
       toolCallsRequested: 1,
       toolCallsExecuted: 1,
       webSearchRequests: 1,
@@ -121,7 +121,7 @@ describe("service:web_search", () => {
     const { events } = await runTestTurn(
       engine.turn,
       testRequest({ tools: [searchTool({}, "vendor:web_search")] }),
-      asked,
+      testScope,
     );
     expect(itemsOf(events)).toMatchObject([
       { type: "vendor:web_search", action: { query: "cup" } },
@@ -141,7 +141,7 @@ describe("service:web_search", () => {
     searching.script([found(...Array.from({ length: 30 }, (_, n) => hit(n)))]);
     // The calls run one after the other, because the number of remaining uses is known once the first has ended.
     model.script([callReply(search("a")), callReply(search("b")), textReply("Well.")]);
-    await runTestTurn(engine.turn, testRequest({ tools: [searchTool(parameters)], stream: false }), asked);
+    await runTestTurn(engine.turn, testRequest({ tools: [searchTool(parameters)], stream: false }), testScope);
     const given = outputs().map((output) =>
       output.startsWith("{")
         ? (JSON.parse(output) as { error: string }).error
@@ -220,7 +220,7 @@ describe("service:web_search", () => {
       action: { type: "search", query: "cup", sources: [{ type: "url", url: "https://a.test/1" }] },
     };
     const input = [item, { type: "message", role: "user", content: "And?" }];
-    expect((await runTestTurn(engine.turn, testRequest({ input, stream: false }), asked)).fault).toBeUndefined();
+    expect((await runTestTurn(engine.turn, testRequest({ input, stream: false }), testScope)).fault).toBeUndefined();
     expect(outputs()[0]).toContain('{"found":["https://a.test/1"]');
   });
 });
@@ -282,17 +282,17 @@ describe("service:web_fetch", () => {
     site.script([page("<title>Tea</title><p>Tea is hot.")]);
     const [item] = itemsIn(await turn([fetchTool()], [fetching(`${site.url}/tea`)]));
     const [first] = outputs();
-    asked = newScope();
+    testScope = newScope();
     model.script([textReply("Well.")]);
     const input = [item as InputItem, { type: "message", role: "user", content: "And?" }];
-    await runTestTurn(engine.turn, testRequest({ input, stream: false }), asked);
+    await runTestTurn(engine.turn, testRequest({ input, stream: false }), testScope);
     expect([outputs()[0], site.requests.length]).toEqual([first, 1]);
   });
 });
 
 describe("a page already read", () => {
   const read = async (key: string, parameters: object = {}) => {
-    asked = newScope({ keyHash: key });
+    testScope = newScope({ keyHash: key });
     await turn([fetchTool(parameters)], [fetching(`${site.url}/tea`)]);
     return outputs()[0];
   };
@@ -320,7 +320,7 @@ describe("a page already read", () => {
 
 describe("guardrails scan the results of web tools", () => {
   test("before the model reads it, and before the client gets it", async () => {
-    asked = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
     searching.script([found(hit(1, "It is SECRET-1.")), found()]);
     site.script([page("<p>And SECRET-2.</p>")]);
     await turn([searchTool(), fetchTool()], [search(), fetching(site.url)]);
@@ -329,7 +329,7 @@ describe("guardrails scan the results of web tools", () => {
   });
 
   test("blocked text is refused", async () => {
-    asked = newScope({ guardrail: guardrailOf([block("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({ guardrail: guardrailOf([block("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
     site.script([page("<p>And SECRET-2.</p>")]);
     const { fault } = await turn([fetchTool()], [fetching(site.url)]);
     expect([fault?.status, model.requests.length]).toEqual([403, 1]);

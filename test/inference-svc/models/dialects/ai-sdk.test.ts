@@ -102,18 +102,18 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
 
   test("the sent body is shown on request, without parts dropped by the package", async () => {
     const [, { turn }] = await open([saying("Hi")]);
-    const asked = newScope();
-    const { events } = await runTestTurn(turn, testRequest({ topK: 3, echoUpstreamBody: true }), asked);
+    const testScope = newScope();
+    const { events } = await runTestTurn(turn, testRequest({ topK: 3, echoUpstreamBody: true }), testScope);
     expect(events[0]?.type === "debug" && JSON.parse(events[0].bodyJson)).toMatchObject({ model: "large-2" });
-    expect(asked.scope.trace.droppedFields).toEqual([{ path: "top_k", reason: expect.any(String) }]);
+    expect(testScope.scope.trace.droppedFields).toEqual([{ path: "top_k", reason: expect.any(String) }]);
   });
 
   test("pictures are sent, and an effort if the interface supports it", async () => {
     const [upstream, { turn }] = await open([saying("A dot.")]);
     const image = { type: "input_image", image_url: "data:image/png;base64,QUJD", detail: "auto" };
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "What is it?" }, image] }];
-    const asked = newScope();
-    const { fault } = await runTestTurn(turn, testRequest({ input, reasoning: { effort: "high" } }), asked);
+    const testScope = newScope();
+    const { fault } = await runTestTurn(turn, testRequest({ input, reasoning: { effort: "high" } }), testScope);
     expect([fault, upstream.requests[0]?.json["messages"]]).toEqual([
       undefined,
       [
@@ -126,7 +126,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
         },
       ],
     ]);
-    const paths = asked.scope.trace.droppedFields.map(({ path }) => path);
+    const paths = testScope.scope.trace.droppedFields.map(({ path }) => path);
     expect(paths).toEqual(version === "v3" ? ["reasoning"] : []);
   });
 
@@ -186,8 +186,8 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     const [, { turn }] = await open([
       { chunks: [first, { after: finished, sse: [chatChunk({ content: "lo" })] }], cut: true },
     ]);
-    const asked = newScope();
-    const answer = turn(testRequest(), asked.scope);
+    const testScope = newScope();
+    const answer = turn(testRequest(), testScope.scope);
     const events: TurnEvent[] = [];
     await expect(
       (async () => {
@@ -204,13 +204,13 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
 
   test.each([true, false])("a leaving client closes the call (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
-    const asked = newScope();
+    const testScope = newScope();
     const closed = upstream.nextClose();
     const requested = upstream.nextRequest();
-    const answer = openAnswer(turn(testRequest({ stream }), asked.scope));
+    const answer = openAnswer(turn(testRequest({ stream }), testScope.scope));
     const outcome = answer.catch((error: unknown) => error);
     await (stream ? answer : requested);
-    asked.abort.abort(new Error("left"));
+    testScope.abort.abort(new Error("left"));
     await closed;
     if (!stream) expect(await outcome).toMatchObject({ reason: FaultReason.DEADLINE_EXCEEDED });
   });

@@ -59,8 +59,8 @@ test("a stream comes word by word, a whole answer at once", async () => {
 });
 
 test("a stream shows the built-in model's request on demand", async () => {
-  const ask = { text: "Hello", instructions: "Be brief.", echoUpstreamBody: true };
-  const [first, ...others] = (await echo(ask)).events;
+  const runRequest = { text: "Hello", instructions: "Be brief.", echoUpstreamBody: true };
+  const [first, ...others] = (await echo(runRequest)).events;
   const bodyJson = first?.type === "debug" ? first.bodyJson : "null";
   expect(JSON.parse(bodyJson)).toMatchObject({
     model: "sluice/echo",
@@ -69,7 +69,7 @@ test("a stream shows the built-in model's request on demand", async () => {
     stream: true,
   });
   expect(others.filter(({ type }) => type === "debug")).toEqual([]);
-  expect((await echo({ ...ask, stream: false })).events.filter(({ type }) => type === "debug")).toEqual([]);
+  expect((await echo({ ...runRequest, stream: false })).events.filter(({ type }) => type === "debug")).toEqual([]);
   expect((await echo({ text: "Hello" })).events.filter(({ type }) => type === "debug")).toEqual([]);
 });
 
@@ -165,7 +165,7 @@ describe("tools of other kinds", () => {
 });
 
 test("declares unread settings, but no sampler", async () => {
-  const asked = newScope();
+  const testScope = newScope();
   const content = [
     { type: "input_text", text: "Hi" },
     { type: "input_image", image_url: "data:image/png;base64,AA" },
@@ -174,8 +174,8 @@ test("declares unread settings, but no sampler", async () => {
     { type: "message", role: "user", content },
     { type: "function_call_output", call_id: "a", output: [{ type: "input_file", file_id: "f" }] },
   ];
-  await runTestTurn(engine.turn, testRequest({ models: ["sluice/echo"], input, temperature: 1 }), asked);
-  expect(asked.scope.trace.droppedFields).toEqual([
+  await runTestTurn(engine.turn, testRequest({ models: ["sluice/echo"], input, temperature: 1 }), testScope);
+  expect(testScope.scope.trace.droppedFields).toEqual([
     { path: "input.0.content.1", reason: "the built-in model reads text only" },
     { path: "input.1.output.0", reason: "the built-in model reads text only" },
   ]);

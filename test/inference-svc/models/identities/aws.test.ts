@@ -223,9 +223,9 @@ describe("a token service in trouble", () => {
     const sts = await webIdentity({ hang: true });
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const engine = tests.open(bedrock(provider), { id: "acme", dialect: "chat", base_url: `${other.url}/v1` });
-    const asked = newScope();
-    const scope = asked.scope.with({ deadline: performance.now() + 2_000 });
-    const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false }), { ...asked, scope });
+    const testScope = newScope();
+    const scope = testScope.scope.with({ deadline: performance.now() + 2_000 });
+    const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false }), { ...testScope, scope });
     expect(fault).toBeUndefined();
     expect([sts.requests.length, provider.requests.length, other.requests.length]).toEqual([1, 0, 1]);
   });

@@ -28,8 +28,8 @@ test("freed money goes to calls of running turns first, then to new turns in the
 test("a waiting call retries by itself, and is refused when its time is over", async () => {
   const line = new BudgetQueues<{ readonly held: boolean }>();
   let asked = 0;
-  const ask = () => Promise.resolve({ held: ++asked < 3 });
-  expect(await line.wait("key", { isBegun: false, signal }, held, ask)).toEqual({ held: false });
+  const runRequest = () => Promise.resolve({ held: ++asked < 3 });
+  expect(await line.wait("key", { isBegun: false, signal }, held, runRequest)).toEqual({ held: false });
   const never = () => Promise.resolve(held);
   expect(await line.wait("key", { isBegun: false, signal }, held, never)).toEqual(held);
 });
@@ -38,9 +38,11 @@ test("beyond 32 new turns in the queue the next is refused at once, and a cancel
   const line = new BudgetQueues<{ readonly held: boolean }>();
   const abort = new TurnAbort();
   let asked = 0;
-  const ask = () => Promise.resolve({ held: ++asked < 1_000 });
-  const waiting = Array.from({ length: 32 }, () => line.wait("key", { isBegun: false, signal: abort }, held, ask));
-  expect(await line.wait("key", { isBegun: false, signal }, held, ask)).toBe(held);
+  const runRequest = () => Promise.resolve({ held: ++asked < 1_000 });
+  const waiting = Array.from({ length: 32 }, () =>
+    line.wait("key", { isBegun: false, signal: abort }, held, runRequest),
+  );
+  expect(await line.wait("key", { isBegun: false, signal }, held, runRequest)).toBe(held);
   abort.abort(undefined);
   expect(await Promise.all(waiting)).toEqual(Array.from({ length: 32 }, () => held));
   expect(await line.wait("key", { isBegun: false, signal }, held, () => Promise.resolve({ held: false }))).toEqual({

@@ -211,11 +211,15 @@ describe("the bill without the provider's usage", () => {
 });
 
 describe("a failing turn", () => {
-  async function failing(reply: Reply, request: Parameters<typeof testRequest>[0] = {}, asked: TestScope = newScope()) {
+  async function failing(
+    reply: Reply,
+    request: Parameters<typeof testRequest>[0] = {},
+    testScope: TestScope = newScope(),
+  ) {
     acme.script([reply]);
-    const { fault } = await runTestTurn(engine.turn, testRequest(request), asked);
+    const { fault } = await runTestTurn(engine.turn, testRequest(request), testScope);
     expect(fault).toBeDefined();
-    return asked.scope.trace.usage;
+    return testScope.scope.trace.usage;
   }
 
   test("without any output costs nothing", async () => {
@@ -227,17 +231,17 @@ describe("a failing turn", () => {
 
   /** The failure comes after the client's first events. */
   async function breaking(said: readonly unknown[], then: readonly unknown[], model: string) {
-    const asked = newScope();
+    const testScope = newScope();
     let release = () => {};
     const after = new Promise<void>((resolve) => {
       release = resolve;
     });
     acme.script([{ chunks: [{ sse: said }, { sse: then, after }] }]);
-    const batches = engine.turn(testRequest({ models: [model] }), asked.scope)[Symbol.asyncIterator]();
+    const batches = engine.turn(testRequest({ models: [model] }), testScope.scope)[Symbol.asyncIterator]();
     await batches.next();
     release();
     await expect(batches.next()).rejects.toThrow();
-    return asked.scope.trace.usage;
+    return testScope.scope.trace.usage;
   }
 
   test("during its answer costs the reported usage, and its output by size", async () => {
@@ -264,24 +268,24 @@ describe("a failing turn", () => {
   });
 
   test("of a leaving client costs its output until then", async () => {
-    const asked = newScope();
+    const testScope = newScope();
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "z".repeat(40) })] }], hang: true }]);
-    const answer = engine.turn(testRequest(), asked.scope);
+    const answer = engine.turn(testRequest(), testScope.scope);
     const batches = answer[Symbol.asyncIterator]();
     await batches.next();
-    asked.abort.abort(new Error("gone"));
+    testScope.abort.abort(new Error("gone"));
     await expect(batches.next()).rejects.toThrow();
-    expect(asked.scope.trace.usage).toMatchObject({ outputTokens: 10, estimated: true });
+    expect(testScope.scope.trace.usage).toMatchObject({ outputTokens: 10, estimated: true });
   });
 });
 
 test("an attempt failing before any output is free", async () => {
-  const asked = newScope();
+  const testScope = newScope();
   acme.script([stream({ error: { message: "no", code: 500 } })]);
-  const { events } = await runTestTurn(engine.turn, testRequest({ models: ["two"] }), asked);
+  const { events } = await runTestTurn(engine.turn, testRequest({ models: ["two"] }), testScope);
   const cost = { input: micro(120), output: micro(20), serverTools: 0n };
   expect(events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 12, outputTokens: 1, cost } } });
-  expect([asked.scope.trace.bills.length, asked.scope.trace.usage?.cost]).toEqual([2, cost]);
+  expect([testScope.scope.trace.bills.length, testScope.scope.trace.usage?.cost]).toEqual([2, cost]);
 });
 
 test("a turn with two calls costs both", async () => {
@@ -294,9 +298,9 @@ test("a turn with two calls costs both", async () => {
     };
     return toDeferredAnswer(again());
   };
-  const asked = newScope();
-  await runTestTurn(compose([twice], engine.turn), testRequest(), asked);
-  expect(asked.scope.trace.usage).toMatchObject({
+  const testScope = newScope();
+  await runTestTurn(compose([twice], engine.turn), testRequest(), testScope);
+  expect(testScope.scope.trace.usage).toMatchObject({
     inputTokens: 24,
     outputTokens: 2,
     cost: { input: micro(24), output: micro(4), serverTools: 0n },
@@ -340,15 +344,15 @@ describe("an estimate", () => {
 });
 
 test("a client leaving during the budget's check is on record, so nothing stays reserved for it", async () => {
-  const asked = newScope({ hasBudget: true });
+  const testScope = newScope({ hasBudget: true });
   const leaving = {
     reserve: () => {
-      asked.abort.abort(new Error("left"));
+      testScope.abort.abort(new Error("left"));
       return Promise.resolve(unlimitedBudget);
     },
   };
   const guarded = openEngine(testConfig({ url: acme.url }), undefined, undefined, leaving);
-  await runTestTurn(guarded.turn, testRequest(), asked);
+  await runTestTurn(guarded.turn, testRequest(), testScope);
   expect(guarded.closed).toMatchObject([{ status: "cancelled", isEstimated: false }]);
   expect(acme.requests).toEqual([]);
   await guarded.upstreams.close();

@@ -113,13 +113,13 @@ const candidateOf = (promptTokenCount: number, candidatesTokenCount: number, tex
   usageMetadata: { promptTokenCount, candidatesTokenCount },
 });
 
-async function ask(model: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
+async function runRequest(model: string, reply: Reply, request: Parameters<typeof testRequest>[0] = {}) {
   provider.script([reply]);
-  const asked = newScope();
+  const testScope = newScope();
   const { events, fault } = await runTestTurn(
     engine.turn,
     testRequest({ models: [model], text: "hi there", ...request }),
-    asked,
+    testScope,
   );
   if (fault) throw fault;
   const end = events.at(-1);
@@ -128,7 +128,7 @@ async function ask(model: string, reply: Reply, request: Parameters<typeof testR
   return {
     usage,
     pico: usage.cost ? totalCost(usage.cost) : 0n,
-    stages: asked.scope.trace.stages.filter(({ type }) => type === "usage"),
+    stages: testScope.scope.trace.stages.filter(({ type }) => type === "usage"),
     recorded: engine.closed.at(-1),
   };
 }
@@ -136,7 +136,7 @@ async function ask(model: string, reply: Reply, request: Parameters<typeof testR
 const claim = (format: string, said: Claim, request: Parameters<typeof testRequest>[0] = {}) => {
   const [dialect = "", kind] = format.split(", ");
   const reply = formats[format]!({ input: 12, output: 2, text: "Hello.", ...said });
-  return ask(`${dialect}/m`, reply, { stream: kind === "streamed", maxOutputTokens: 100, ...request });
+  return runRequest(`${dialect}/m`, reply, { stream: kind === "streamed", maxOutputTokens: 100, ...request });
 };
 
 /** The cost of "hi there" and "Hello." without a provider's count: at most 30 tokens each. */
@@ -209,7 +209,7 @@ describe("a chat answer with", () => {
 
   test("a total far above its parts has no invisible reasoning", async () => {
     const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 100_000 };
-    const { pico, stages } = await ask("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
+    const { pico, stages } = await runRequest("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
     expect(stages).toMatchObject([{ data: { figures: ["output_tokens"] } }]);
     expect(pico).toBeLessThanOrEqual(estimatedPico);
   });
@@ -221,7 +221,7 @@ describe("a chat answer with", () => {
       { prompt_tokens: 3, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 900 } },
     ],
   ])("%s above their whole has at most the whole", async (figure, usage) => {
-    const asked = await ask("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
+    const asked = await runRequest("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
     expect(asked.stages).toMatchObject([{ data: { figures: [figure] } }]);
     expect(asked.usage.cachedTokens).toBeLessThanOrEqual(asked.usage.inputTokens);
     expect(asked.usage.reasoningTokens).toBeLessThanOrEqual(asked.usage.outputTokens);
@@ -232,7 +232,7 @@ test("a million web searches are limited to the shown number", async () => {
   const usage = { input_tokens: 12, output_tokens: 2, server_tool_use: { web_search_requests: 1_000_000 } };
   const content = [{ type: "text", text: "Hello." }];
   const reply = json({ id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn", usage });
-  const { pico, stages } = await ask("messages/m", reply, { stream: false, maxOutputTokens: 100 });
+  const { pico, stages } = await runRequest("messages/m", reply, { stream: false, maxOutputTokens: 100 });
   expect(stages).toMatchObject([{ data: { figures: ["server_tool_use"] } }]);
   expect(pico).toBeLessThanOrEqual(estimatedPico);
 });
@@ -242,27 +242,27 @@ test("the tools of a provider may read the window once for each step", async () 
   const of = (input_tokens: number) =>
     json({ ...responseOf(input_tokens, 2, "Hello."), usage: { input_tokens, output_tokens: 2 } });
   const request = { stream: false, tools: [search], maxOutputTokens: 100 };
-  expect((await ask("responses/m", of(600_000), request)).stages).toEqual([]);
-  expect((await ask("responses/m", of(60_000_000), request)).stages).toHaveLength(1);
+  expect((await runRequest("responses/m", of(600_000), request)).stages).toEqual([]);
+  expect((await runRequest("responses/m", of(60_000_000), request)).stages).toHaveLength(1);
 });
 
 test("a thousand million tokens of an embedding are estimated", async () => {
   provider.script([
     json({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 90_000_000, total_tokens: 90_000_000 } }),
   ]);
-  const asked = newScope();
+  const testScope = newScope();
   const request = testRequest({ models: ["chat/e"], text: "hi there", embedding: { encodingFormat: "float" } });
-  const { events, fault } = await runTestTurn(engine.embed, request, asked);
+  const { events, fault } = await runTestTurn(engine.embed, request, testScope);
   expect(fault).toBeUndefined();
   expect(events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 2, estimated: true } } });
-  expect(asked.scope.trace.stages).toMatchObject([{ type: "usage", data: { figures: ["input_tokens"] } }]);
+  expect(testScope.scope.trace.stages).toMatchObject([{ type: "usage", data: { figures: ["input_tokens"] } }]);
 });
 
 test("pages beyond the document's length are not paid for", async () => {
   const file = { type: "input_file", file_data: `data:application/pdf;base64,JVBERi0=`, filename: "a.pdf" };
   const reply = json({ pages: [{ index: 0, markdown: "a word" }], usage_info: { pages_processed: 90_000 } });
   const input = [{ type: "message", role: "user", content: [file] }];
-  const { usage, stages } = await ask("mistral-ocr/m", reply, { stream: false, input });
+  const { usage, stages } = await runRequest("mistral-ocr/m", reply, { stream: false, input });
   expect(stages).toMatchObject([{ data: { figures: ["pages"] } }]);
   expect(usage.pages).toBeLessThanOrEqual(1_000);
 });
@@ -285,13 +285,13 @@ test("figures received before a client left are checked, too", async () => {
       hang: true,
     },
   ]);
-  const asked = newScope();
+  const testScope = newScope();
   const answer = engine.turn(
     testRequest({ models: ["messages/m"], text: "hi there", maxOutputTokens: 100 }),
-    asked.scope,
+    testScope.scope,
   );
   for await (const _ of answer) break;
-  asked.abort.abort(new Error("left"));
+  testScope.abort.abort(new Error("left"));
   await new Promise(setImmediate);
   const recorded = engine.closed.at(-1);
   expect([recorded?.isEstimated, (recorded?.tokens?.input ?? 0) < 30]).toEqual([true, true]);

@@ -116,12 +116,12 @@ describe("a fallback", () => {
     ["an error in a 200", { chunks: [{ sse: [{ error: { message: "quota" } }] }] }],
   ])("%s moves to the next endpoint, unseen", async (_, reply) => {
     first.script([reply]);
-    const asked = newScope();
-    const { events, fault } = await runTestTurn(engine.turn, testRequest(), asked);
+    const testScope = newScope();
+    const { events, fault } = await runTestTurn(engine.turn, testRequest(), testScope);
     expect([fault, textOf(events), events[0]]).toEqual([undefined, "second", { type: "start", model: "acme/large-2" }]);
     expect(events.filter((event) => event.type === "start")).toHaveLength(1);
-    expect(asked.scope.trace.attempts.map((attempt) => attempt.provider)).toEqual(["Acme", "Borealis"]);
-    expect(asked.scope.trace.selected).toBe(1);
+    expect(testScope.scope.trace.attempts.map((attempt) => attempt.provider)).toEqual(["Acme", "Borealis"]);
+    expect(testScope.scope.trace.selected).toBe(1);
     expect(engine.warnings).toHaveLength(1);
   });
 
@@ -130,11 +130,11 @@ describe("a fallback", () => {
 
   test.each([500, 502, 503, 504])("%i: a single endpoint is called once more, after a pause", async (status) => {
     third.script([error(status), chatStream("third")]);
-    const asked = newScope();
+    const testScope = newScope();
     const at = performance.now();
-    expect(textOf((await runTestTurn(engine.turn, testRequest(alone), asked)).events)).toBe("third");
+    expect(textOf((await runTestTurn(engine.turn, testRequest(alone), testScope)).events)).toBe("third");
     expect(performance.now() - at).toBeGreaterThan(95);
-    expect(asked.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
+    expect(testScope.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
   });
 
   test.each<[string, Reply]>([
@@ -162,18 +162,18 @@ describe("a fallback", () => {
 
   test("the single endpoint of a model is called once more before another model", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
-    const asked = newScope();
-    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), asked);
-    expect(providersOf(asked)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
+    const testScope = newScope();
+    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), testScope);
+    expect(providersOf(testScope)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
   });
 
   test("a client leaving during the pause ends the attempts", async () => {
     third.script([error(500)]);
-    const asked = newScope();
-    const ending = runTestTurn(engine.turn, testRequest(alone), asked);
+    const testScope = newScope();
+    const ending = runTestTurn(engine.turn, testRequest(alone), testScope);
     await third.nextRequest();
     // The pause is a tenth of a second at least, and its end would be another request.
-    setTimeout(() => asked.abort.abort(new Error("gone")), 50);
+    setTimeout(() => testScope.abort.abort(new Error("gone")), 50);
     expect((await ending).rejected).toBe(true);
     expect(third.requests).toHaveLength(1);
   });
@@ -228,11 +228,11 @@ describe("a fallback", () => {
   });
 
   test("an abort between attempts ends it", async () => {
-    const asked = newScope();
+    const testScope = newScope();
     first.script([{ hang: true }]);
-    const ending = runTestTurn(engine.turn, testRequest(), asked);
+    const ending = runTestTurn(engine.turn, testRequest(), testScope);
     await first.nextRequest();
-    asked.abort.abort(new Error("gone"));
+    testScope.abort.abort(new Error("gone"));
     expect((await ending).rejected).toBe(true);
     expect(second.requests).toHaveLength(0);
   });
@@ -256,9 +256,9 @@ describe("with every endpoint failing", () => {
 
   test("the single endpoint is called after any number of failures, but without a retry once it is ejected", async () => {
     third.script([error(500)]);
-    const ask = () => runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
+    const runRequest = () => runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     for (let index = 0; index < 4; index++) {
-      const { fault } = await ask();
+      const { fault } = await runRequest();
       expect([fault?.status, fault?.metadata]).toEqual([
         502,
         { error_type: "provider_unavailable", provider_name: "corona", provider_status: 500 },
@@ -267,19 +267,19 @@ describe("with every endpoint failing", () => {
     // Twice, twice, and with the fifth failure in a row it is ejected.
     expect(third.requests).toHaveLength(6);
     third.script([chatStream("third")]);
-    expect(textOf((await ask()).events)).toBe("third");
+    expect(textOf((await runRequest()).events)).toBe("third");
   });
 
   test("at most four endpoints of a model are called, three if they may have done the work", async () => {
-    const ask = async (reply: Reply): Promise<number> => {
+    const runRequest = async (reply: Reply): Promise<number> => {
       for (const upstream of [first, second, third]) upstream.script([reply]);
-      const asked = newScope();
-      await runTestTurn(engine.turn, testRequest({ models: ["many"] }), asked);
-      return asked.scope.trace.attempts.length;
+      const testScope = newScope();
+      await runTestTurn(engine.turn, testRequest({ models: ["many"] }), testScope);
+      return testScope.scope.trace.attempts.length;
     };
-    expect(await ask(error(500))).toBe(3);
+    expect(await runRequest(error(500))).toBe(3);
     // A refused key is not such a failure.
-    expect(await ask(error(401))).toBe(4);
+    expect(await runRequest(error(401))).toBe(4);
   });
 
   test("a 502 names the provider and its answer, also without an answer", async () => {
@@ -403,9 +403,9 @@ describe("eligible endpoints", () => {
   });
 
   test("an endpoint without support for a required setting is no candidate", async () => {
-    const asked = newScope();
-    await runTestTurn(engine.turn, testRequest({ models: ["mixed"], tools: [search] }), asked);
-    expect(asked.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
+    const testScope = newScope();
+    await runTestTurn(engine.turn, testRequest({ models: ["mixed"], tools: [search] }), testScope);
+    expect(testScope.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
     expect([first.requests.length, third.requests.length]).toEqual([0, 1]);
   });
 
@@ -424,13 +424,13 @@ describe("eligible endpoints", () => {
   });
 
   test("settings unknown to an endpoint are not sent to it, and the receipt lists them", async () => {
-    const asked = newScope();
+    const testScope = newScope();
     await runTestTurn(
       engine.turn,
       testRequest({ models: ["limited"], temperature: 1, topP: 0.5, reasoning: { effort: "low" }, maxOutputTokens: 5 }),
-      asked,
+      testScope,
     );
-    expect(serviceMetadata(asked.scope.trace, { requested: "limited", region: "local" }).params).toEqual({
+    expect(serviceMetadata(testScope.scope.trace, { requested: "limited", region: "local" }).params).toEqual({
       policy_generation: 7,
       not_sent: [
         { path: "top_p", reason: "the endpoint does not support it" },
@@ -562,9 +562,9 @@ describe("the receipt", () => {
 
   test("of a turn served by the second endpoint", async () => {
     first.script([error(409)]);
-    const asked = newScope();
-    await runTestTurn(engine.turn, testRequest(), asked);
-    const receipt = serviceMetadata(asked.scope.trace, parts);
+    const testScope = newScope();
+    await runTestTurn(engine.turn, testRequest(), testScope);
+    const receipt = serviceMetadata(testScope.scope.trace, parts);
     expect(receipt.generation_time).toEqual(expect.any(Number));
     expect({ ...receipt, generation_time: 812 }).toEqual({
       attempt: 2,
@@ -591,10 +591,10 @@ describe("the receipt", () => {
   });
 
   test("of a variant: the model itself, directly", async () => {
-    const asked = newScope();
-    const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2:nitro"] }), asked);
+    const testScope = newScope();
+    const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2:nitro"] }), testScope);
     expect(events[0]).toEqual({ type: "start", model: "acme/large-2" });
-    expect(serviceMetadata(asked.scope.trace, { ...parts, requested: "acme/large-2:nitro" })).toMatchObject({
+    expect(serviceMetadata(testScope.scope.trace, { ...parts, requested: "acme/large-2:nitro" })).toMatchObject({
       requested: "acme/large-2:nitro",
       strategy: "direct",
     });
@@ -602,22 +602,22 @@ describe("the receipt", () => {
 
   test("lists the settings unsent to the serving endpoint, not to an earlier one", async () => {
     first.script([error(503)]);
-    const asked = newScope();
-    await runTestTurn(engine.turn, testRequest({ models: ["limited"], temperature: 1, topP: 0.5 }), asked);
-    expect(serviceMetadata(asked.scope.trace, parts).params).toMatchObject({
+    const testScope = newScope();
+    await runTestTurn(engine.turn, testRequest({ models: ["limited"], temperature: 1, topP: 0.5 }), testScope);
+    expect(serviceMetadata(testScope.scope.trace, parts).params).toMatchObject({
       not_sent: [{ path: "temperature" }, { path: "top_p" }],
     });
   });
 
   test("of a failed turn, over two models", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(529)]);
-    const asked = newScope();
-    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), asked);
-    expect(serviceMetadata(asked.scope.trace, parts)).toMatchObject({
+    const testScope = newScope();
+    await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), testScope);
+    expect(serviceMetadata(testScope.scope.trace, parts)).toMatchObject({
       attempt: 3,
       strategy: "fallback",
       summary: "available=3",
     });
-    expect(serviceMetadata(asked.scope.trace, parts)).not.toHaveProperty("generation_time");
+    expect(serviceMetadata(testScope.scope.trace, parts)).not.toHaveProperty("generation_time");
   });
 });

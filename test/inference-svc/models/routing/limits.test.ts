@@ -53,54 +53,55 @@ const error = (status: number, headers: Record<string, string> = {}, body: objec
   chunks: [{ json: body }],
 });
 const limited = (seconds?: number) => error(429, seconds === undefined ? {} : { "retry-after": String(seconds) });
-const ask = (model: string, asked = newScope()) => runTestTurn(engine.turn, testRequest({ models: [model] }), asked);
+const runRequest = (model: string, testScope = newScope()) =>
+  runTestTurn(engine.turn, testRequest({ models: [model] }), testScope);
 const keysAt = (upstream: Upstream) => upstream.requests.map(({ headers }) => headers.authorization?.at(-1));
 
 describe("429", () => {
   test("another key is used at once, and the limited key rests for the given time", async () => {
     one.script([limited(30), chatStream("one")]);
-    expect((await ask("keyed")).fault).toBeUndefined();
-    for (let index = 0; index < 3; index++) await ask("keyed");
+    expect((await runRequest("keyed")).fault).toBeUndefined();
+    for (let index = 0; index < 3; index++) await runRequest("keyed");
     expect(keysAt(one)).toEqual(["a", "b", "b", "b", "b"]);
     clock.now += 30_000;
-    await ask("keyed");
-    await ask("keyed");
+    await runRequest("keyed");
+    await runRequest("keyed");
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
   test("a limit holds for one model", async () => {
     one.script([limited(30), chatStream("one")]);
-    await ask("keyed");
+    await runRequest("keyed");
     one.script([chatStream("one")]);
-    await ask("keyed-too");
-    await ask("keyed-too");
+    await runRequest("keyed-too");
+    await runRequest("keyed-too");
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
   test("another endpoint is called at once, and the limited one not before its time", async () => {
     one.script([limited(30), chatStream("one")]);
-    const asked = newScope();
-    await ask("both", asked);
-    expect(asked.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
+    const testScope = newScope();
+    await runRequest("both", testScope);
+    expect(testScope.scope.trace.attempts.map(({ provider, status }) => [provider, status])).toEqual([
       ["single", 429],
       ["other", 200],
     ]);
-    await ask("both");
+    await runRequest("both");
     expect([one.requests.length, two.requests.length]).toEqual([1, 2]);
     clock.now += 30_000;
-    await ask("both");
+    await runRequest("both");
     expect([one.requests.length, two.requests.length]).toEqual([2, 2]);
   });
 
   test("without an alternative a short time is waited for, once", async () => {
     one.script([limited(), chatStream("one")]);
     const at = performance.now();
-    const ending = ask("plain");
+    const ending = runRequest("plain");
     expect((await ending).fault).toBeUndefined();
     expect(performance.now() - at).toBeGreaterThan(990);
     clock.now += 1_000;
     one.script([limited()]);
-    const { fault } = await ask("plain");
+    const { fault } = await runRequest("plain");
     expect([fault?.status, fault?.retryAfterMs, one.requests.length]).toEqual([429, 1_000, 4]);
   });
 
@@ -110,14 +111,14 @@ describe("429", () => {
     ["in milliseconds", error(429, { "retry-after-ms": "20500.5" }), 20_501],
   ])("the provider's retry time counts: %s", async (_, reply, retryAfterMs) => {
     one.script([reply]);
-    const { fault } = await ask("single");
+    const { fault } = await runRequest("single");
     expect([fault?.reason, fault?.retryAfterMs, one.requests.length]).toEqual([
       FaultReason.RATE_LIMITED,
       retryAfterMs,
       1,
     ]);
     clock.now += 500;
-    const again = await ask("single");
+    const again = await runRequest("single");
     // The second request made no call, so the time left continues to run.
     expect([again.fault?.status, again.fault?.retryAfterMs, one.requests.length]).toEqual([429, retryAfterMs - 500, 1]);
   });
@@ -125,7 +126,7 @@ describe("429", () => {
   test("with several limits has the shortest remaining time", async () => {
     one.script([limited(90)]);
     two.script([limited(30)]);
-    expect((await ask("both")).fault?.retryAfterMs).toBe(30_000);
+    expect((await runRequest("both")).fault?.retryAfterMs).toBe(30_000);
   });
 
   test("a deadline before the end of the wait is not waited for", async () => {
@@ -142,10 +143,10 @@ describe("429", () => {
 
   test("a client's end during the wait is handled at once", async () => {
     one.script([limited(10)]);
-    const asked = newScope();
-    const ending = ask("plain", asked);
+    const testScope = newScope();
+    const ending = runRequest("plain", testScope);
     await one.nextRequest();
-    setTimeout(() => asked.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED)), 50);
+    setTimeout(() => testScope.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED)), 50);
     expect((await ending).fault?.reason).toBe(FaultReason.DEADLINE_EXCEEDED);
     expect(one.requests).toHaveLength(1);
   });
@@ -162,46 +163,46 @@ describe("keys", () => {
     ["nothing left to spend", error(429, {}, spent), 300_000],
   ])("%s: the key rests, the operator gets a log line, the next key is used", async (_, reply, restMs) => {
     one.script([reply, chatStream("one")]);
-    expect((await ask("keyed")).fault).toBeUndefined();
+    expect((await runRequest("keyed")).fault).toBeUndefined();
     expect(engine.errors).toEqual([expect.objectContaining({ provider: "keyed", key: 0, rests_ms: restMs })]);
     clock.now += restMs - 1;
-    await ask("keyed");
-    await ask("keyed");
+    await runRequest("keyed");
+    await runRequest("keyed");
     expect(keysAt(one)).toEqual(["a", "b", "b", "b"]);
     clock.now += 1;
-    await ask("keyed");
-    await ask("keyed");
+    await runRequest("keyed");
+    await runRequest("keyed");
     expect(keysAt(one).slice(-2)).toContain("a");
   });
 
   test("a spent account is not waited for, and has no retry hint", async () => {
     one.script([error(429, {}, spent)]);
-    const { fault } = await ask("single");
+    const { fault } = await runRequest("single");
     expect([fault?.status, fault?.shouldRetry, fault?.retryAfterMs, one.requests.length]).toEqual([502, false, 0, 1]);
   });
 
   test("a spending limit with its end time is a rate limit", async () => {
     one.script([error(429, { "retry-after": "60" }, spent)]);
-    const { fault } = await ask("single");
+    const { fault } = await runRequest("single");
     expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 60_000]);
   });
 
   test("a refused key is used again if no other is left", async () => {
     one.script([error(401), chatStream("one")]);
-    expect((await ask("single")).fault?.status).toBe(502);
-    expect((await ask("single")).fault).toBeUndefined();
+    expect((await runRequest("single")).fault?.status).toBe(502);
+    expect((await runRequest("single")).fault).toBeUndefined();
   });
 
   test("an endpoint with a refused key comes after endpoints with accepted keys", async () => {
     one.script([error(401), chatStream("one")]);
-    await ask("both");
-    await ask("both");
+    await runRequest("both");
+    await runRequest("both");
     expect([one.requests.length, two.requests.length]).toEqual([1, 2]);
   });
 
   test("the content policy's 403 is not about the key", async () => {
     one.script([error(403, {}, { error: { code: "content_policy_violation" } })]);
-    expect((await ask("single")).fault?.reason).toBe(FaultReason.CONTENT_POLICY);
+    expect((await runRequest("single")).fault?.reason).toBe(FaultReason.CONTENT_POLICY);
     expect(engine.errors).toEqual([]);
   });
 });
@@ -244,7 +245,7 @@ describe("the retry budget", () => {
     let early = 0;
     for (let second = 0; second < 60; second++) {
       for (let index = 0; index < 10; index++) {
-        expect((await ask("three")).fault?.status).toBeGreaterThanOrEqual(500);
+        expect((await runRequest("three")).fault?.status).toBeGreaterThanOrEqual(500);
         clock.now += 100;
       }
       if (second === 9) early = attempts();
@@ -253,7 +254,7 @@ describe("the retry budget", () => {
     // When a provider is back, the next request finds it.
     two.script([chatStream("two")]);
     const back = [];
-    for (let index = 0; index < 10; index++) back.push((await ask("three")).fault);
+    for (let index = 0; index < 10; index++) back.push((await runRequest("three")).fault);
     expect(back).toContain(undefined);
     expect(back.at(-1)).toBeUndefined();
   });

@@ -103,8 +103,8 @@ test("a model requested by two names is one model", async () => {
       models: [{ id: "a/b", endpoints: [{ provider: "p" }] }],
     }),
   );
-  const asked = newScope();
-  await runTestTurn(engine.turn, testRequest({ models: ["b", "a/b"], stream: false }), asked);
+  const testScope = newScope();
+  await runTestTurn(engine.turn, testRequest({ models: ["b", "a/b"], stream: false }), testScope);
   await engine.upstreams.close();
-  expect(asked.scope.trace.candidates).toHaveLength(1);
+  expect(testScope.scope.trace.candidates).toHaveLength(1);
 });

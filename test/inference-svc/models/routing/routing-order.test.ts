@@ -59,9 +59,10 @@ describe("order", () => {
   });
 
   test("the id of a provider stands for its default tier; another tier is named", () => {
-    const ask = (order: string[]) => settledOrder({ models: ["m"], serviceTier: "priority", provider: { order } });
-    expect(ask(["b"])).toEqual(["b", "a-priority", "b-priority", "a", "c"]);
-    expect(ask(["b/priority"])).toEqual(["b-priority", "a-priority", "a", "b", "c"]);
+    const runRequest = (order: string[]) =>
+      settledOrder({ models: ["m"], serviceTier: "priority", provider: { order } });
+    expect(runRequest(["b"])).toEqual(["b", "a-priority", "b-priority", "a", "c"]);
+    expect(runRequest(["b/priority"])).toEqual(["b-priority", "a-priority", "a", "b", "c"]);
   });
 
   test("without fallbacks only the first is called, over all models", () => {

@@ -50,14 +50,14 @@ type Asking = Partial<TurnRequest> & { readonly text?: string };
 
 /** Name of the provider answering a request without a stream. */
 async function askedOf(request: Asking): Promise<string> {
-  const asked = newScope({ keyHash: "key" });
+  const testScope = newScope({ keyHash: "key" });
   const { fault } = await runTestTurn(
     engine.turn,
     testRequest({ models: ["shared"], stream: false, ...request }),
-    asked,
+    testScope,
   );
   expect(fault).toBeUndefined();
-  return asked.scope.trace.candidates[asked.scope.trace.selected ?? -1]?.provider ?? "nobody";
+  return testScope.scope.trace.candidates[testScope.scope.trace.selected ?? -1]?.provider ?? "nobody";
 }
 
 /** Sessions are shared by two: the one where this one goes, and the other. */
@@ -167,9 +167,9 @@ test("a dry run does not use up the trial of an ejected endpoint", async () => {
     return plan[0]?.endpoint.provider;
   };
   const tried = async () => {
-    const asked = newScope({ keyHash: "key" });
-    await runTestTurn(engine.turn, request, asked);
-    return asked.scope.trace.candidates[0]?.provider;
+    const testScope = newScope({ keyHash: "key" });
+    await runTestTurn(engine.turn, request, testScope);
+    return testScope.scope.trace.candidates[0]?.provider;
   };
   upstreams["a"]?.script([failing]);
   for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
@@ -184,8 +184,8 @@ test("a request redacted on its way tries an ejected endpoint like any other", a
   const redacting = create(GuardrailSchema, {
     contentFilters: [{ pattern: "secret", action: FilterAction.REDACT }],
   });
-  const asked = newScope({ keyHash: "key", guardrail: redacting });
+  const testScope = newScope({ keyHash: "key", guardrail: redacting });
   const input = [{ type: "message", role: "user", content: "A secret" }] as const;
-  await runTestTurn(engine.turn, testRequest({ models: ["ordered"], stream: false, input }), asked);
-  expect(asked.scope.trace.candidates.map(({ provider }) => provider)).toEqual(["a", "b"]);
+  await runTestTurn(engine.turn, testRequest({ models: ["ordered"], stream: false, input }), testScope);
+  expect(testScope.scope.trace.candidates.map(({ provider }) => provider)).toEqual(["a", "b"]);
 });

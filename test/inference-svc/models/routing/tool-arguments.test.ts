@@ -86,14 +86,14 @@ describe("tool calls over sockets", () => {
 
   test("move requests with sort exacto to the endpoint with fitting calls, after twenty calls that do not fit", async () => {
     // Calls count a little less with every second, so twenty are not quite enough.
-    const ask = () =>
+    const runRequest = () =>
       runTestTurn(
         engine.turn,
         testRequest({ models: ["m"], tools: [weather], provider: preferencesOf({ sort: "exacto" }) }),
       );
-    for (let n = 0; n < 19; n++) await ask();
+    for (let n = 0; n < 19; n++) await runRequest();
     expect([bad.requests.length, good.requests.length]).toEqual([19, 0]);
-    for (let n = 0; n < 4; n++) await ask();
+    for (let n = 0; n < 4; n++) await runRequest();
     expect(good.requests.length).toBeGreaterThan(0);
     expect(bad.requests.length).toBeGreaterThanOrEqual(20);
   });

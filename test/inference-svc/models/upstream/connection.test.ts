@@ -37,7 +37,7 @@ async function begin(onRequest: OnRequest, scheme = "http", listening = createSe
 }
 
 /** Sends a request, and collects its response. */
-function ask(body = "{}"): Promise<string> {
+function runRequest(body = "{}"): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
     const handler: ResponseHandler = {
@@ -65,28 +65,28 @@ describe("between two requests", () => {
     ["reset", (socket) => socket?.resetAndDestroy()],
   ])("a connection %s by the server is opened again, unnoticed", async (_, close) => {
     await begin((socket) => socket.write(ok));
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     await turns(1);
     // The end has not been seen when the next request comes.
     close(sockets[0]);
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     expect(sockets).toHaveLength(2);
   });
 
   test("an answer to an unsent request closes the connection", async () => {
     await begin((socket) => socket.write(ok));
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     await turns(1);
     sockets[0]?.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother");
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     expect(sockets).toHaveLength(2);
   });
 
   test("an answer after an answer closes the connection", async () => {
     await begin((socket) => socket.write(ok + ok));
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     await turns();
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     expect(sockets).toHaveLength(2);
   });
 
@@ -97,30 +97,30 @@ describe("between two requests", () => {
       answered = true;
       socket.pause();
     });
-    expect(await ask("x".repeat(16 * 1024 * 1024))).toBe("200 Hi");
+    expect(await runRequest("x".repeat(16 * 1024 * 1024))).toBe("200 Hi");
     answered = false;
-    expect(await ask()).toBe("200 Hi");
+    expect(await runRequest()).toBe("200 Hi");
     expect(sockets).toHaveLength(2);
   });
 
   test("a server closing idle connections after two seconds is too close to the limit", async () => {
     await begin((socket) => socket.write(ok.replace("\r\n", "\r\nkeep-alive: timeout=2\r\n")));
-    await ask();
-    await ask();
+    await runRequest();
+    await runRequest();
     expect(sockets).toHaveLength(2);
   });
 
   test("an idle connection is closed", async () => {
     await begin((socket) => socket.write(ok.replace("\r\n", "\r\nkeep-alive: timeout=3\r\n")));
-    await ask();
+    await runRequest();
     await once(sockets[0] as Socket, "close");
-    await ask();
+    await runRequest();
     expect(sockets).toHaveLength(2);
   });
 
   test("the pool waits for a running request, and keeps nothing", async () => {
     await begin((socket) => setTimeout(() => socket.write(ok), 50));
-    const answer = ask();
+    const answer = runRequest();
     await turns();
     const closed = connections.close();
     expect(await answer).toBe("200 Hi");
@@ -138,7 +138,7 @@ describe("a sent request", () => {
         received += text;
         if (received.length >= Buffer.byteLength(body) + received.indexOf("\r\n\r\n") + 4) socket.write(ok);
       });
-      expect(await ask(body)).toBe("200 Hi");
+      expect(await runRequest(body)).toBe("200 Hi");
       expect(Buffer.from(received, "latin1").toString()).toBe(
         `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       );
@@ -151,7 +151,9 @@ describe("a sent request", () => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 400000\r\n\r\n${letter.repeat(400_000)}`);
     });
     const letters = ["a", "b", "c", "d"];
-    expect(await Promise.all(letters.map(ask))).toEqual(letters.map((letter) => `200 ${letter.repeat(400_000)}`));
+    expect(await Promise.all(letters.map(runRequest))).toEqual(
+      letters.map((letter) => `200 ${letter.repeat(400_000)}`),
+    );
   });
 });
 
@@ -171,13 +173,13 @@ describe("a connection with TLS", () => {
   test("with an unknown certificate is refused before anything is sent", async () => {
     let requests = 0;
     await begin(() => void requests++, "https", createTlsServer(credentials));
-    await expect(ask()).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    await expect(runRequest()).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     expect(requests).toBe(0);
   });
 
   test("without an answer to the handshake is given up", async () => {
     await begin(() => {}, "http");
     connections = new Connections(`https://localhost:${(server.address() as AddressInfo).port}`, 50);
-    await expect(ask()).rejects.toMatchObject({ code: "ERR_CONNECT_TIMEOUT" });
+    await expect(runRequest()).rejects.toMatchObject({ code: "ERR_CONNECT_TIMEOUT" });
   });
 });

@@ -640,12 +640,12 @@ describe("stopping", () => {
   ])("an abort %s closes the socket at once", async (_, reply) => {
     await begin([reply]);
     const stopOnce = async (stream: boolean) => {
-      const asked = newScope();
-      const ending = runTestTurn(engine.turn, testRequest({ stream }), asked);
+      const testScope = newScope();
+      const ending = runTestTurn(engine.turn, testRequest({ stream }), testScope);
       await upstream.nextRequest();
       const closed = upstream.nextClose();
       const at = performance.now();
-      asked.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED));
+      testScope.abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED));
       const tookMs = (await closed) - at;
       expect((await ending).fault?.reason).toBe(FaultReason.DEADLINE_EXCEEDED);
       return tookMs;
@@ -671,9 +671,9 @@ describe("stopping", () => {
 
   test("a turn over before its beginning makes no call", async () => {
     await begin([chatStream("Hi")]);
-    const asked = newScope();
-    asked.abort.abort(new Error("gone"));
-    expect((await runTestTurn(engine.turn, testRequest(), asked)).rejected).toBe(true);
+    const testScope = newScope();
+    testScope.abort.abort(new Error("gone"));
+    expect((await runTestTurn(engine.turn, testRequest(), testScope)).rejected).toBe(true);
     expect(upstream.requests).toHaveLength(0);
   });
 });

@@ -264,8 +264,8 @@ describe("the stop text of an answer", () => {
         models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
       }),
     );
-    const ask = { models: ["sluice/echo"], text: "one two three", stop: ["zero", "three", " two"], stream };
-    const { events } = await runTestTurn(engine.turn, testRequest(ask));
+    const runRequest = { models: ["sluice/echo"], text: "one two three", stop: ["zero", "three", " two"], stream };
+    const { events } = await runTestTurn(engine.turn, testRequest(runRequest));
     await engine.upstreams.close();
     const said = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect(JSON.stringify(said)).toContain('the built-in model. You said: one"');

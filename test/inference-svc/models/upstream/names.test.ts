@@ -10,12 +10,12 @@ const away = Object.assign(new Error("EAI_AGAIN"), { code: "EAI_AGAIN" });
 /** A name service that can be made to fail. */
 function nameService() {
   const state = { answers: true, now: 0 };
-  const ask: LookupFunction = (_host, options, done) => {
+  const runRequest: LookupFunction = (_host, options, done) => {
     if (!state.answers) queueMicrotask(() => done(away, ""));
     else if (options.all) queueMicrotask(() => done(null, [{ address: "127.0.0.1", family: 4 }]));
     else queueMicrotask(() => done(null, "127.0.0.1", 4));
   };
-  return { state, lookup: cacheLookups(ask, () => state.now) };
+  return { state, lookup: cacheLookups(runRequest, () => state.now) };
 }
 
 describe("a provider with an unresolvable name", () => {
@@ -34,7 +34,7 @@ describe("a provider with an unresolvable name", () => {
     provider.close();
   });
 
-  const ask = async (lookup: LookupFunction): Promise<unknown> => {
+  const runRequest = async (lookup: LookupFunction): Promise<unknown> => {
     const { port } = provider.address() as { port: number };
     const client = new Client(`http://provider.test:${port}`, { connect: { lookup } });
     try {
@@ -48,17 +48,17 @@ describe("a provider with an unresolvable name", () => {
 
   test("is called at its last address, for five minutes", async () => {
     const { state, lookup } = nameService();
-    expect(await ask(lookup)).toBe(204);
+    expect(await runRequest(lookup)).toBe(204);
     state.answers = false;
     state.now = keptMs - 1;
-    expect(await ask(lookup)).toBe(204);
+    expect(await runRequest(lookup)).toBe(204);
     state.now = keptMs;
-    expect(await ask(lookup)).toBe("EAI_AGAIN");
+    expect(await runRequest(lookup)).toBe("EAI_AGAIN");
   });
 
   test("is not called if it was never found", async () => {
     const { state, lookup } = nameService();
     state.answers = false;
-    expect(await ask(lookup)).toBe("EAI_AGAIN");
+    expect(await runRequest(lookup)).toBe("EAI_AGAIN");
   });
 });

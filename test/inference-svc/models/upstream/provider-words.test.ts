@@ -86,18 +86,18 @@ describe.each(dialects)("an answer of the dialect %s", (dialect) => {
       for (const word of said) {
         provider.script([reply(word)]);
         const before = engine.warnings.length;
-        const asked = newScope();
+        const testScope = newScope();
         const { fault } = await runTestTurn(
           engine.turn,
           testRequest({ models: [`${dialect}/m`], stream: true }),
-          asked,
+          testScope,
         );
         const { message, metadata } = fault ?? {};
         const logged = engine.warnings.slice(before).map((line) => ({
           ...line,
           err: "err" in line ? loggedError(line.err) : undefined,
         }));
-        const all = JSON.stringify([message, metadata, logged, asked.scope.trace.attempts, engine.closed.at(-1)]);
+        const all = JSON.stringify([message, metadata, logged, testScope.scope.trace.attempts, engine.closed.at(-1)]);
         if (all.toLowerCase().includes(secret)) shown.push([place, word]);
       }
     expect(shown).toEqual([]);

@@ -63,10 +63,10 @@ function open(unavailable?: "drop" | "refuse"): void {
   engine = openEngine(unavailable ? { ...file, tools: { unavailable } } : file);
 }
 
-async function ask(request: Partial<TurnRequest>) {
-  const asked = newScope();
-  const { fault } = await runTestTurn(engine.turn, testRequest(request), asked);
-  const { droppedFields: losses, attempts } = asked.scope.trace;
+async function runRequest(request: Partial<TurnRequest>) {
+  const testScope = newScope();
+  const { fault } = await runTestTurn(engine.turn, testRequest(request), testScope);
+  const { droppedFields: losses, attempts } = testScope.scope.trace;
   return {
     fault: fault && [fault.status, fault.message],
     losses,
@@ -80,7 +80,7 @@ describe("left out", () => {
     "%s, next to functions, which stay",
     async (kind) => {
       open();
-      const { fault, losses, body } = await ask({ models: ["chat"], tools: [hosted(kind), functionTool()] });
+      const { fault, losses, body } = await runRequest({ models: ["chat"], tools: [hosted(kind), functionTool()] });
       expect([fault, losses]).toEqual([undefined, [notSent("tools.0")]]);
       expect(body?.["tools"]).toMatchObject([{ type: "function", function: { name: "f" } }]);
     },
@@ -94,7 +94,11 @@ describe("left out", () => {
   ])("by a provider of the dialect %s without the tool", async (model, reply) => {
     open();
     upstream.script([reply]);
-    const { fault, losses, body } = await ask({ models: [model], tools: [functionTool(), search], stream: false });
+    const { fault, losses, body } = await runRequest({
+      models: [model],
+      tools: [functionTool(), search],
+      stream: false,
+    });
     if (model !== "messages") expect(fault).toBeUndefined();
     expect(losses).toContainEqual(notSent("tools.1"));
     expect(JSON.stringify(body?.["tools"] ?? [])).not.toContain("earch");
@@ -104,7 +108,7 @@ describe("left out", () => {
     open();
     upstream.script([responsesAnswer(message)]);
     const request = { tools: [search], toolChoice: "auto", parallelToolCalls: true, stream: false } as const;
-    const { fault, body } = await ask({ models: ["responses"], ...request });
+    const { fault, body } = await runRequest({ models: ["responses"], ...request });
     expect(fault).toBeUndefined();
     expect(Object.keys(body ?? {})).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(tools|tool_choice|parallel_tool_calls)$/)]),
@@ -119,7 +123,7 @@ describe("left out", () => {
       tools: [{ type: "web_search" }, { type: "function", name: "f" }],
     };
     const brought: InputItem = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
-    const { fault, losses, body } = await ask({
+    const { fault, losses, body } = await runRequest({
       models: ["chat"],
       input: [brought, { type: "message", role: "user", content: "Hi" }],
       tools: [functionTool(), search],
@@ -140,9 +144,9 @@ describe("left out", () => {
 test("an endpoint with the search is preferred, in any order", async () => {
   open();
   upstream.script([responsesAnswer(message)]);
-  const one = await ask({ models: ["mixed"], tools: [search], stream: false });
+  const one = await runRequest({ models: ["mixed"], tools: [search], stream: false });
   expect(one).toMatchObject({ losses: [], providers: ["searching"], body: { tools: [{ type: "web_search" }] } });
-  const other = await ask({ models: ["chat", "searching"], tools: [search], stream: false });
+  const other = await runRequest({ models: ["chat", "searching"], tools: [search], stream: false });
   expect(other).toMatchObject({ losses: [], providers: ["searching"] });
 });
 
@@ -150,7 +154,7 @@ test("an endpoint without the search serves if a preference leaves no other", as
   open();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "Done." }, "stop"), "[DONE]"] }] }]);
   const provider = { only: ["chat"], ignore: [], order: [], quantizations: [] } as never;
-  const { fault, losses } = await ask({ models: ["mixed"], tools: [search], provider });
+  const { fault, losses } = await runRequest({ models: ["mixed"], tools: [search], provider });
   expect([fault, losses]).toEqual([undefined, [notSent("tools.0")]]);
 });
 
@@ -171,13 +175,13 @@ describe("refused", () => {
     ],
   ])("a request is refused for %s", async (_, request, path, type) => {
     open();
-    expect((await ask({ models: ["chat"], tools: [search], ...request })).fault).toEqual(message400(path, type));
+    expect((await runRequest({ models: ["chat"], tools: [search], ...request })).fault).toEqual(message400(path, type));
     expect(upstream.requests).toHaveLength(0);
   });
 
   test("the search itself with tools.unavailable: refuse", async () => {
     open("refuse");
-    const { fault } = await ask({ models: ["chat"], tools: [functionTool(), search] });
+    const { fault } = await runRequest({ models: ["chat"], tools: [functionTool(), search] });
     expect(fault).toEqual(message400("tools.1", "web_search"));
     expect(upstream.requests).toHaveLength(0);
   });

@@ -119,7 +119,7 @@ function startAsking(
   return { id, next };
 }
 
-const ask = (options?: Parameters<typeof startAsking>[0]): Promise<CallerReport> => startAsking(options).next();
+const runRequest = (options?: Parameters<typeof startAsking>[0]): Promise<CallerReport> => startAsking(options).next();
 
 const sha1 = (bytes: string | Buffer): string => createHash("sha1").update(bytes).digest("hex");
 
@@ -127,26 +127,27 @@ describe("a trusted server", () => {
   test("answers several requests on one connection", async () => {
     await begin((socket) => socket.write(ok), { ALPNProtocols: ["h2", "http/1.1"] });
     for (const path of ["/a", "/b", "/c"])
-      expect(await ask({ path })).toMatchObject({ kind: "ended", status: 200, end: "Hi" });
+      expect(await runRequest({ path })).toMatchObject({ kind: "ended", status: 200, end: "Hi" });
     expect([sockets.length, requests]).toEqual([1, ["/a", "/b", "/c"]]);
     expect(sockets[0]?.alpnProtocol).toBe("http/1.1");
   });
 
   test("keeps the connection when its response is there before the process reads", async () => {
     await begin((socket) => socket.write(ok));
-    for (const blocksMs of [0, 100, 0]) expect(await ask({ blocksMs })).toMatchObject({ kind: "ended", status: 200 });
+    for (const blocksMs of [0, 100, 0])
+      expect(await runRequest({ blocksMs })).toMatchObject({ kind: "ended", status: 200 });
     expect(sockets.length).toBe(1);
   });
 
   test("is reached by its address", async () => {
     await begin((socket) => socket.write(ok));
-    expect(await ask({ host: "127.0.0.1" })).toMatchObject({ kind: "ended", end: "Hi" });
+    expect(await runRequest({ host: "127.0.0.1" })).toMatchObject({ kind: "ended", end: "Hi" });
   });
 
   test.each(["TLSv1.2", "TLSv1.3"] as const)("resumes its session on the next connection, %s", async (version) => {
     await begin((socket) => socket.end(closing), { minVersion: version, maxVersion: version });
-    expect((await ask()).kind).toBe("ended");
-    expect((await ask()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
     expect(handshakes).toEqual([`${version} whole`, `${version} resumed`]);
   });
 
@@ -162,9 +163,9 @@ describe("a trusted server", () => {
     secure.on("resumeSession", (id, done) => {
       done(known.has(id.toString("hex")) ? new Error("the table of sessions is gone") : null, null);
     });
-    expect((await ask()).kind).toBe("ended");
-    expect(await ask()).toMatchObject({ kind: "failed", isSent: false });
-    expect((await ask()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
+    expect(await runRequest()).toMatchObject({ kind: "failed", isSent: false });
+    expect((await runRequest()).kind).toBe("ended");
     expect(handshakes).toEqual(["TLSv1.2 whole", "TLSv1.2 whole"]);
   });
 
@@ -189,7 +190,7 @@ describe("a trusted server", () => {
     const whole = asked.next();
     caller.send({ kind: "resume", id: asked.id } satisfies CallerCommand);
     expect(await whole).toMatchObject({ kind: "ended", bytes: body.length, sha1: sha1(body) });
-    expect((await ask()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
     expect(sockets).toHaveLength(1);
   });
 
@@ -203,15 +204,15 @@ describe("a trusted server", () => {
         await new Promise(setImmediate);
       }
     });
-    expect(await ask()).toMatchObject({ kind: "ended", sha1: sha1(events) });
-    expect((await ask()).sha1).toBe(sha1(events));
+    expect(await runRequest()).toMatchObject({ kind: "ended", sha1: sha1(events) });
+    expect((await runRequest()).sha1).toBe(sha1(events));
     expect(sockets).toHaveLength(1);
   });
 
   test("ends a body without a length by closing the connection", async () => {
     await begin((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nthe whole answer"));
-    expect(await ask()).toMatchObject({ kind: "ended", end: "the whole answer" });
-    expect(await ask()).toMatchObject({ kind: "ended", end: "the whole answer" });
+    expect(await runRequest()).toMatchObject({ kind: "ended", end: "the whole answer" });
+    expect(await runRequest()).toMatchObject({ kind: "ended", end: "the whole answer" });
     expect(sockets).toHaveLength(2);
   });
 
@@ -221,7 +222,7 @@ describe("a trusted server", () => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     });
     const letters = ["a", "b", "c"];
-    const reports = await Promise.all(letters.map((letter) => ask({ path: `/${letter}` })));
+    const reports = await Promise.all(letters.map((letter) => runRequest({ path: `/${letter}` })));
     expect(reports.map((report) => report.sha1)).toEqual(letters.map((letter) => sha1(letter.repeat(3_000_000))));
     expect(sockets).toHaveLength(3);
   });
@@ -234,21 +235,21 @@ describe("a connection closed by the server", () => {
     ["with a reset", (_, raw) => raw.resetAndDestroy()],
   ])("between two requests is opened again, %s", async (_, close) => {
     await begin((socket) => socket.write(ok));
-    expect((await ask()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
     await once(close(sockets[0] as TLSSocket, rawSockets[0] as Socket), "close");
-    expect(await ask()).toMatchObject({ kind: "ended", end: "Hi" });
+    expect(await runRequest()).toMatchObject({ kind: "ended", end: "Hi" });
     expect([sockets.length, requests.length]).toEqual([2, 2]);
   });
 
   test("is opened again only once", async () => {
     const secure = await begin((socket) => socket.write(ok));
-    expect((await ask()).kind).toBe("ended");
+    expect((await runRequest()).kind).toBe("ended");
     const [first] = sockets as [TLSSocket];
     secure.on("secureConnection", (socket) => socket.destroy());
     const closed = once(first, "close");
     first.destroy();
     await closed;
-    expect((await ask()).kind).toBe("failed");
+    expect((await runRequest()).kind).toBe("failed");
     expect([sockets.length, requests.length]).toEqual([2, 1]);
   });
 
@@ -258,7 +259,12 @@ describe("a connection closed by the server", () => {
     ["chunked, between two chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nHalf\r\n"],
   ])("in the middle of a body has failed, %s", async (_, half) => {
     await begin((socket) => socket.end(half));
-    expect(await ask()).toMatchObject({ kind: "failed", end: "Half", code: "ERR_CONNECTION_CLOSED", isSent: true });
+    expect(await runRequest()).toMatchObject({
+      kind: "failed",
+      end: "Half",
+      code: "ERR_CONNECTION_CLOSED",
+      isSent: true,
+    });
   });
 
   test("in the middle of a body has failed, even without a TLS alert", async () => {
@@ -270,7 +276,7 @@ describe("a connection closed by the server", () => {
         );
       }),
     );
-    expect(await ask()).toMatchObject({ kind: "failed", end: "Half", isSent: true });
+    expect(await runRequest()).toMatchObject({ kind: "failed", end: "Half", isSent: true });
   });
 });
 
@@ -299,7 +305,7 @@ describe("a cancelled request", () => {
     else expect((await asked.next()).kind).toBe("stopped");
     giveUp(asked);
     await untilClosed(sockets[0] as TLSSocket);
-    expect(await ask({ path: "/next" })).toMatchObject({ kind: "ended", end: "Hi" });
+    expect(await runRequest({ path: "/next" })).toMatchObject({ kind: "ended", end: "Hi" });
     expect(sockets).toHaveLength(2);
   });
 });
@@ -311,7 +317,7 @@ describe("a wrong server", () => {
   ])("gets no request, %s", async (_, name, hosts, until, code) => {
     await certify(name, hosts, until);
     await begin((socket) => socket.write(ok), {}, name);
-    expect(await ask()).toMatchObject({ kind: "failed", code, isSent: false });
+    expect(await runRequest()).toMatchObject({ kind: "failed", code, isSent: false });
     expect(requests).toEqual([]);
   });
 
@@ -319,7 +325,11 @@ describe("a wrong server", () => {
     const stranger = await newAuthority("stranger");
     await writeCertificate(join(folder, "strange"), { hosts: ["localhost"], by: stranger, trusted: [] });
     await begin((socket) => socket.write(ok), {}, "strange");
-    expect(await ask()).toMatchObject({ kind: "failed", code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE", isSent: false });
+    expect(await runRequest()).toMatchObject({
+      kind: "failed",
+      code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      isSent: false,
+    });
     expect(requests).toEqual([]);
   });
 });

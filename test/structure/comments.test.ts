@@ -1,7 +1,14 @@
 /** Comments understandable without their surroundings, and no personal pronoun for a program. */
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
-import { countElliptical, describeRemark, hasPersonalPronoun, readComments, readTexts } from "./comments.ts";
+import {
+  countElliptical,
+  describeRemark,
+  findFragments,
+  hasPersonalPronoun,
+  readComments,
+  readTexts,
+} from "./comments.ts";
 import { type SourceFile, readSources, rooms } from "./sources.ts";
 
 /** Comments with openings like "Of the plugin." were a quarter of the tree once; a few are good English. */
@@ -55,6 +62,25 @@ describe("elliptical comments", () => {
   test("are neither noun phrases nor text in a string or behind code", () => {
     const text = '/** Sum per counter. */\nexport const a = "/** Of it. */"; // By name.\n';
     expect(countElliptical(readComments(plant(text)))).toMatchObject({ comments: 1, elliptical: 0 });
+  });
+});
+
+describe("later sentences of a comment", () => {
+  test("have a subject and a verb", () => {
+    expect(comments.filter((comment) => findFragments(comment).length > 0).map(describeRemark)).toEqual([]);
+  });
+
+  test.each([
+    "Finds a model. What is left of it.",
+    "Finds a model.\nThose of a vendor first.",
+    "Finds a model. Without a name: the cheapest.",
+    "Finds a model. Only for routers.",
+  ])("are found without them: %j", (text) => {
+    expect(findFragments({ text })).toHaveLength(1);
+  });
+
+  test("may begin with a preposition", () => {
+    expect(findFragments({ text: "Finds a model. Without a name, the first is used." })).toEqual([]);
   });
 });
 

@@ -17,6 +17,10 @@ const ellipticalOpeners = new Set(
   nobody somebody said told asked set one ones it its he they`.split(/\s+/),
 );
 
+/** Later sentences of a comment that lack their subject or verb. "Without a name, the first is used" has both. */
+const fragments =
+  /(?<=[.!?]\s+)(?:(?:What|Whatever|Whose|Whoever|Those|Said|Told|Asked)\b|Only for\b|(?:With|Without|Where|By)\b[^.,;]*:)[^.]*/g;
+
 /** Pronouns for a person; a program is "it". "Whose" is no such pronoun: it is good English for things. */
 const personalPronouns = /\b(?:he|she|him|his|her|hers|himself|herself|whom|whomever|whoever|somebody)\b/i;
 
@@ -68,6 +72,10 @@ export function isElliptical({ text }: Pick<Remark, "text">): boolean {
   const firstWord = /^[A-Za-z']+/.exec(text)?.[0] ?? "";
   return ellipticalOpeners.has(firstWord.toLowerCase());
 }
+
+/** @returns sentences after the first that are no sentences */
+export const findFragments = ({ text }: Pick<Remark, "text">): readonly string[] =>
+  [...text.matchAll(fragments)].map(([fragment]) => fragment.replaceAll("\n", " "));
 
 export const hasPersonalPronoun = ({ text }: Pick<Remark, "text">): boolean => personalPronouns.test(text);
 

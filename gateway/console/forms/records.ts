@@ -1,4 +1,4 @@
-/** The forms of the console. What they add to the description of a record is a label or a special control. */
+/** The forms of the console. They add only labels and special controls to the description of a record. */
 import { records } from "../gen/records.ts";
 import { type FormParts, type Values, recordForm } from "./edits.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Counts the values of JSON texts while their bytes arrive. What a parser takes depends on them more than on the length: two million empty arrays in 8 MB
+ * Counts the values of JSON texts while their bytes arrive. The time of a parser depends on them more than on the length: two million empty arrays in 8 MB
  * kept a process busy for a second, three quarters of it in its garbage collector (Node 20, 2026-11-29).
  */
 import { backslash, comma, openBrace, openBracket, quote } from "./bytes.ts";

@@ -10,7 +10,6 @@ import { countInputTokens } from "./contract/operations/input-tokens.ts";
 import { countMessageTokens } from "./contract/operations/messages.ts";
 import { dryRunResponse } from "./contract/operations/responses.ts";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import Koa from "koa";
 import { embedDryRun } from "./doors/embeddings/dry-run.ts";
 import { embed } from "./doors/embeddings/handler.ts";
@@ -59,12 +58,9 @@ export function createApp(parts: AppParts): RequestHandler {
 function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
   const router = createRouter(parts, [
-    [
-      dryRunResponse,
-      (context) => respondDryRun(parts, context, () => dryRun(parts, context, context.req, context.res)),
-    ],
-    [dryRunEmbeddings, (context) => respondDryRun(parts, context, () => embedDryRun(parts, context))],
-    [createEmbeddings, (context) => respondEmbeddings(parts, context)],
+    [dryRunResponse, (context) => respondDryRun(parts, context, dryRun)],
+    [dryRunEmbeddings, (context) => respondDryRun(parts, context, embedDryRun)],
+    [createEmbeddings, (context) => embed(parts, context)],
     [countInputTokens, (context) => respondTokenCount(parts, context, countInput)],
     [countMessageTokens, (context) => respondTokenCount(parts, context, countMessage)],
   ]);
@@ -93,7 +89,6 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
       await waitAfterRefusals(request, response);
       if (hasNoKey(request) && !isKnown(router, pathIn(request.url ?? ""))) throw lost(router, request);
       await authenticate(parts, context);
-      await eventLoop.turnOf(context.keyHash);
       await operate(context);
     } catch (error) {
       await answerFailure(parts, context, error);
@@ -117,32 +112,16 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
   else writeDocument(request, response);
 }
 
-async function respondDryRun(parts: AppParts, context: EdgeContext, run: () => Promise<Uint8Array>): Promise<void> {
+async function respondDryRun(
+  parts: AppParts,
+  context: EdgeContext,
+  run: (parts: AppParts, context: EdgeContext) => Promise<Uint8Array>,
+): Promise<void> {
   const admission = await admit(parts.limiter, context.caller, context.res);
   try {
-    writeJsonText(context.res, await run(), context);
+    writeJsonText(context.res, await run(parts, context), context);
   } finally {
-    admission.leave();
-  }
-}
-
-async function respondEmbeddings(parts: AppParts, context: EdgeContext): Promise<void> {
-  try {
-    await embed(parts, context, await admit(parts.limiter, context.caller, context.res));
-  } catch (error) {
-    const { caller, requestId, trace, startedAt } = context;
-    const durationMs = performance.now() - startedAt;
-    const unread = { request: undefined, generationId: undefined };
-    parts.refusals.note({
-      caller,
-      requestId,
-      trace,
-      door: "embeddings",
-      fault: Fault.from(error),
-      durationMs,
-      ...unread,
-    });
-    throw error;
+    admission.leave(false);
   }
 }
 

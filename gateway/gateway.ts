@@ -42,7 +42,7 @@ import { RememberedItems } from "./doors/responses/remembered/remembered-items.t
 import { ResponseSockets, type SocketParts } from "./doors/responses/socket/sockets.ts";
 import { Captures } from "./edge/turns/captures.ts";
 import { Refusals } from "./edge/turns/refusals.ts";
-import type { SharedTurn } from "./edge/turns/shared-turn.ts";
+import type { SharedTurn } from "./edge/turns/shared-call.ts";
 import { KeepAlive } from "./edge/sse/event-stream.ts";
 
 /** Share of the file descriptors for clients. A turn needs no other descriptor: it travels on already open connections. */

@@ -99,15 +99,24 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry, bytes: budgetBytes(options.share) });
   const limiter = openLimiter(options, config);
   const openTurns = new OpenTurns();
-  const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger, openTurns });
+  const { engine, pipeline, dryRun, turns } = openEngine(options, {
+    access,
+    budget,
+    config,
+    runtime,
+    ledger,
+    openTurns,
+  });
   const beforeSending = () => ledger.flush();
-  const { embed, planEmbedDryRun, tryGuardrail } = runtime;
+  const { embed, planDryRun, planEmbedDryRun, tryGuardrail } = runtime;
   const parts = {
     engine,
     hindrances,
     openTurns,
+    pipeline,
     dryRun,
-    parse,
+    parse: pipeline.parse,
+    planDryRun,
     budget,
     embed,
     planEmbedDryRun,
@@ -239,7 +248,6 @@ function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOp
     access,
     enforcesEndUsers: () => config.file.end_users.enforce,
     budget,
-    parse: parser.parse,
     region: settings.SLUICE_REGION,
     hindrances: lifecycle.hindrances,
   };
@@ -247,9 +255,9 @@ function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOp
   const observer = tracing ? new TracedTurns(turns, tracing) : turns;
   return {
     turns,
-    parse: parser.parse,
-    engine: new Engine({ ...shared, turn: runtime.turn, openTurns, observer, registry }),
-    dryRun: new DryRun({ ...shared, plan: runtime.planDryRun, log }),
+    pipeline: { parse: parser.parse, turn: runtime.turn },
+    engine: new Engine({ ...shared, openTurns, observer, registry }),
+    dryRun: new DryRun({ ...shared, log }),
   };
 }
 

@@ -10,7 +10,7 @@ import { admit } from "./admission.ts";
 import type { Requester } from "../turn/requester.ts";
 import type { PlanDryRun } from "./dry-run-plan.ts";
 import { checkEndUser } from "./end-users.ts";
-import type { EngineDeps } from "./engine.ts";
+import type { EngineDeps, Pipeline } from "./engine.ts";
 import { measureRequest } from "../models/estimate/memory.ts";
 import type { PlannedAttempt } from "../models/routing/choose/plan.ts";
 import { type AppliedGuardrail, guardrailsFor } from "../turn/applied-guardrails.ts";
@@ -19,10 +19,14 @@ import type { Scope } from "../turn/scope.ts";
 import { type Stage, isAuditStage } from "../turn/trace.ts";
 import { TurnAbort } from "../turn/signal.ts";
 
-export type DryRunParts = Pick<EngineDeps, "access" | "budget" | "enforcesEndUsers" | "region" | "parse"> & {
+export type DryRunParts = Pick<EngineDeps, "access" | "budget" | "enforcesEndUsers" | "region"> & {
   readonly log: Logger;
-  readonly plan: PlanDryRun;
 };
+
+/** The way of one kind of request up to the calls of endpoints. */
+export interface DryPipeline extends Pick<Pipeline, "parse"> {
+  readonly plan: PlanDryRun;
+}
 
 export class DryRun {
   readonly #parts: DryRunParts;
@@ -35,14 +39,9 @@ export class DryRun {
 
   /**
    * The receipt as JSON.
-   * @param work parses and plans the request; embeddings have a separate form and separate layers
    * @throws Fault, with service_metadata, as a turn would before any call; a block is not a failure here
    */
-  async run(
-    request: RunTurnRequest,
-    requester: Requester,
-    work: Pick<DryRunParts, "parse" | "plan"> = this.#parts,
-  ): Promise<Buffer> {
+  async run(request: RunTurnRequest, requester: Requester, pipeline: DryPipeline): Promise<Buffer> {
     let admitted: Scope | undefined;
     const room = this.#parts.budget.open(requester.keyHash);
     const abort = new TurnAbort();
@@ -52,11 +51,11 @@ export class DryRun {
       const { access } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
       const scope = admit(resolved, requester, request, abort, held);
-      const turnRequest = work.parse(request, requester, scope.caller);
+      const turnRequest = pipeline.parse(request, requester, scope.caller);
       admitted = scope;
       if (turnRequest.ignoredFields) scope.trace.ignoredFields = turnRequest.ignoredFields;
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
-      const { refusal, plan } = await work.plan(turnRequest, scope);
+      const { refusal, plan } = await pipeline.plan(turnRequest, scope);
       const [first] = plan;
       scope.trace.passedFields = first?.passedFields ?? [];
       const receipt = this.#receipt(request, scope, refusal, plan);

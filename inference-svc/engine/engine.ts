@@ -31,14 +31,19 @@ const maxOpenTurns = 10_000;
 export interface EngineDeps extends EndUserDeps {
   readonly access: Access;
   readonly budget: ByteBudget;
-  readonly turn: Turn;
   readonly openTurns: OpenTurns;
   readonly observer: TurnObserver;
   readonly registry: Registry;
   readonly region: string;
   readonly hindrances: Pick<Hindrances, "whole">;
+}
+
+/** The way of one kind of request through this service: turns and embeddings are read differently, and have different layers. */
+export interface Pipeline {
   /** @throws Fault INVALID_REQUEST */
   readonly parse: (request: RunTurnRequest, requester: Requester, caller: Caller) => TurnRequest;
+  /** The stack of layers. */
+  readonly turn: Turn;
 }
 
 export class Engine {
@@ -62,15 +67,9 @@ export class Engine {
   /**
    * Runs one turn, and passes its batches to `turn`. Settles at its end, or when it is cancelled, which stops its upstream.
    * @param request its content is dropped after parsing: see drop-content.ts
-   * @param work parses and runs the request; embeddings have a separate form and separate layers
    * @throws Fault, with service_metadata if the client requested it
    */
-  async run(
-    request: RunTurnRequest,
-    requester: Requester,
-    turn: EngineTurn,
-    work: Pick<EngineDeps, "parse" | "turn"> = this.#parts,
-  ): Promise<void> {
+  async run(request: RunTurnRequest, requester: Requester, turn: EngineTurn, pipeline: Pipeline): Promise<void> {
     const { signal } = turn;
     const { keyHash, policyGeneration } = requester;
     const room = this.#parts.budget.open(keyHash);
@@ -95,7 +94,7 @@ export class Engine {
       const known = resolved instanceof Promise ? await resolved : resolved;
       const scope = admit(known, requester, request, signal, held, observation.span);
       caller = scope.caller;
-      let turnRequest: TurnRequest | undefined = work.parse(request, requester, caller);
+      let turnRequest: TurnRequest | undefined = pipeline.parse(request, requester, caller);
       dropContent(request);
       trace = scope.trace;
       if (turnRequest.ignoredFields) trace.ignoredFields = turnRequest.ignoredFields;
@@ -105,7 +104,7 @@ export class Engine {
       const open = new OpenTurn(scope, requestedSlug(request), turn);
       place = this.#parts.openTurns.add(open);
       turn.accepted();
-      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, {
+      delivery = new AnswerDelivery(pipeline.turn(turnRequest, scope), turn, scope.trace, {
         metadata: () => this.#metadata(request, scope.trace),
         begun: () => room.shrink(released),
         answered: (outcome) =>

@@ -23,15 +23,15 @@ test("content takes 64 MiB at most; content without room, or left at the end, is
     settings: () => ({ max_bytes: mebibyte }),
   });
   const begin = (id: number) =>
-    captures.begin({
-      caller: create(CallerSchema, { capturesContent: true }),
-      requestId: `req_${id}`,
-      generationId: `gen-${id}`,
-      startedAt: performance.now(),
-      request: create(RunTurnRequestSchema),
-      body,
-      members: [],
-    });
+    captures.begin(
+      {
+        caller: create(CallerSchema, { capturesContent: true }),
+        requestId: `req_${id}`,
+        startedAt: performance.now(),
+      },
+      { request: create(RunTurnRequestSchema), generationId: `gen-${id}` },
+      { body, members: [] },
+    );
   const valueOf = async (series: string) =>
     Number(
       (await registry.metrics())

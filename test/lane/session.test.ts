@@ -67,7 +67,8 @@ async function serve(options: Partial<RpcServerOptions>): Promise<RpcServer> {
 
 function sessionServer(more: Partial<SessionDeps> = {}) {
   const hindrances = new Hindrances(log);
-  const deps = { engine, config: limits, log, instance: "one", hindrances, beforeSending: () => {} };
+  const pipeline = {} as never;
+  const deps = { engine, pipeline, config: limits, log, instance: "one", hindrances, beforeSending: () => {} };
   const handler = new SessionHandler({ ...deps, ...more });
   const routes: RpcServerOptions["routes"] = (router) => void router.service(InferenceService, {});
   return { handler, options: { routes, internalCalls: new Map([[path, handler.serve]]) } };

@@ -5,7 +5,6 @@ import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { callbackPath } from "@sluice/proto/config/console/section.js";
-import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
@@ -194,13 +193,13 @@ export class Console {
     const { url = "" } = context.req;
     context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
     const { caller } = await access.resolve(keyHash, undefined, context.trace);
-    continueAsCaller(this.#parts, context, keyHash, caller);
+    const turn = enter(this.#parts, context, keyHash, caller);
     context.person = session.person === "" ? undefined : session.person;
     context.permit = (operation) => {
       const call = `${operation.method.toUpperCase()} ${operation.path}`;
       return requireRole(this.#sessions, session, neededRole(operation), call, context);
     };
-    await eventLoop.turnOf(keyHash);
+    await turn;
     await this.#operateOn(context);
   }
 

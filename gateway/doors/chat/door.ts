@@ -19,6 +19,7 @@ export const chatDoor: Door = {
   name: "chat",
   path: chatPath,
   unparsed: undefined,
+  repeats: true,
   decidingHeaders: [languageHeader],
   refersToItems: false,
   faults: responseFaults,

@@ -1,87 +1,136 @@
 /** Serves POST /embeddings: passes the input on as the client's bytes, and writes the vectors unchanged. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
+import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { EmbedRequest, EmbedResponse } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import type { Compat } from "@sluice/proto/config/config-file.js";
+import type { Compat, Limits } from "@sluice/proto/config/config-file.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
-import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { toDollars } from "@sluice/proto/lib/ledger/money.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { dollars } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
-import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
+import { createEmbeddings } from "../../contract/operations/embeddings.ts";
 import { readBody } from "../../edge/http/body.ts";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJsonText } from "../../edge/http/errors.ts";
-import { reserveForParsing, scanBody } from "../../edge/turns/body.ts";
-import type { Captures } from "../../edge/turns/captures.ts";
+import type { ScannedBody } from "../../edge/turns/body.ts";
+import type { CapturedTurn } from "../../edge/turns/captured-turn.ts";
+import { type OpeningCall, type OpeningParts, type ReadTurn, openTurn } from "../../edge/turns/open.ts";
+import type { Refusals } from "../../edge/turns/refusals.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
 import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
-export interface EmbeddingsParts extends EmbeddingsReading {
+export interface EmbeddingsParts extends EmbeddingsReading, OpeningParts {
+  readonly limits: Limits;
   /** Connection to an inference process, in rotation. */
   readonly inference: Client;
   readonly token: ServiceToken;
-  readonly captures: Captures;
-}
-
-/** A request with its source body. */
-export interface ReadEmbeddings {
-  readonly request: EmbedRequest;
-  readonly body: Buffer;
-  readonly members: readonly JsonMember[];
+  readonly refusals: Pick<Refusals, "note">;
 }
 
 /** How long to wait, in milliseconds, past the deadline for inference-svc to report the timeout itself. */
 const graceMs = 1_000;
 
-/** @param admission ends with the request. @throws Fault */
-export async function embed(parts: EmbeddingsParts, context: EdgeContext, admission: Admission): Promise<void> {
-  const leaving = new AbortController();
-  context.res.on("close", () => leaving.abort());
-  let meter: TokenMeter | undefined;
-  try {
-    const read = await readEmbeddings(parts, context);
-    const { request } = read;
-    warnAboutUnknownFields(context.res, request);
-    if (admission.countsTokens) meter = new TokenMeter(request);
-    const metadata = serviceMetadata(parts.token, context);
-    const limitMs = request.deadlineMs + graceMs;
-    const requestEmbedding = () =>
-      call(parts.inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
-    const answer = await requestEmbedding().catch((error: unknown) => {
-      if (error instanceof Fault && error.isUnbegun) return requestEmbedding();
-      throw error;
-    });
-    if (answer.usage) meter?.noteUsage(answer.usage);
-    const { generationId } = answer;
-    const json = answerJson(answer, parts.compat);
-    if (context.caller.capturesContent) capture(parts, context, read, generationId, json);
-    writeJsonText(context.res, json, { requestId: context.requestId, generationId });
-  } finally {
-    admission.leave(meter?.tokens(leaving.signal.aborted));
+export const embeddingsDoor = {
+  name: "embeddings",
+  path: `${basePath}${createEmbeddings.path}`,
+  unparsed: "input",
+  repeats: false,
+  refersToItems: false,
+} as const;
+
+/** @throws Fault */
+export const embed = (parts: EmbeddingsParts, context: EdgeContext): Promise<void> =>
+  openTurn(parts, new EmbedCall(parts, context));
+
+interface ReadEmbeddings extends ReadTurn {
+  readonly request: EmbedRequest;
+}
+
+class EmbedCall implements OpeningCall<ReadEmbeddings> {
+  readonly #parts: EmbeddingsParts;
+  readonly #context: EdgeContext;
+  readonly #leaving = new AbortController();
+  readonly caller: Caller;
+  readonly keyHash: string;
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
+  readonly startedAt: number;
+  readonly door = embeddingsDoor;
+  readonly res: ServerResponse;
+  readonly client: IncomingMessage;
+  readonly bodyRoom: Reservation;
+  route = "";
+  admission: Admission | undefined = undefined;
+  captured: CapturedTurn | undefined = undefined;
+
+  constructor(parts: EmbeddingsParts, context: EdgeContext) {
+    this.#parts = parts;
+    this.#context = context;
+    this.caller = context.caller;
+    this.keyHash = context.keyHash;
+    this.requestId = context.requestId;
+    this.trace = context.trace;
+    this.startedAt = context.startedAt;
+    this.res = context.res;
+    this.client = context.req;
+    this.bodyRoom = context.room;
+    this.res.on("close", () => this.#leaving.abort());
   }
-}
 
-/** The turn's id arrives with its answer: failed requests are not captured. */
-function capture(
-  { captures }: EmbeddingsParts,
-  { caller, requestId, startedAt }: EdgeContext,
-  read: ReadEmbeddings,
-  generationId: string,
-  json: Buffer,
-): void {
-  const captured = captures.begin({ caller, requestId, generationId, startedAt, ...read });
-  captured?.add(json.toString());
-  captured?.end();
-}
+  readBody(): Buffer | Promise<Buffer> {
+    return readBody(this.client, this.#parts.limits.body_bytes, this.bodyRoom);
+  }
 
-export async function readEmbeddings(parts: EmbeddingsReading, { req, room }: EdgeContext): Promise<ReadEmbeddings> {
-  const body = await readBody(req, parts.limits.body_bytes, room);
-  const members = await scanBody(body, req);
-  await reserveForParsing(room, body, members, "input");
-  return { request: parseEmbeddings(parts, req.headers, body, members), body, members };
+  read({ body, members }: ScannedBody): ReadEmbeddings {
+    return { request: parseEmbeddings(this.#parts, this.client.headers, body, members) };
+  }
+
+  async open({ request }: ReadEmbeddings, source: ScannedBody): Promise<void> {
+    const { captures, compat } = this.#parts;
+    const { res, requestId } = this;
+    try {
+      warnAboutUnknownFields(res, request);
+      const answer = await this.#ask(request);
+      if (answer.usage) this.admission?.meter?.noteUsage(answer.usage);
+      const { generationId } = answer;
+      const json = answerJson(answer, compat);
+      // The turn's id arrives with its answer: failed requests are not captured.
+      const captured = captures.begin(this, { request, generationId }, source);
+      captured?.add(json.toString());
+      captured?.end();
+      writeJsonText(res, json, { requestId, generationId });
+    } finally {
+      this.admission?.leave(this.#leaving.signal.aborted);
+    }
+  }
+
+  /** Repeats a call that its process could not begin. */
+  async #ask(request: EmbedRequest): Promise<EmbedResponse> {
+    try {
+      return await this.#askOnce(request);
+    } catch (error) {
+      if (error instanceof Fault && error.isUnbegun) return await this.#askOnce(request);
+      throw error;
+    }
+  }
+
+  #askOnce(request: EmbedRequest): Promise<EmbedResponse> {
+    const { inference, token } = this.#parts;
+    const metadata = serviceMetadata(token, this.#context);
+    const limitMs = request.deadlineMs + graceMs;
+    return call(inference, InferenceService.method.embed, request, metadata, limitMs, this.#leaving.signal);
+  }
+
+  refused(error: unknown): never {
+    this.#parts.refusals.note(this, this.door.name, Fault.from(error), undefined);
+    throw error;
+  }
 }
 
 function answerJson(answer: EmbedResponse, compat: Compat): Buffer {

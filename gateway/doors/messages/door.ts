@@ -14,6 +14,7 @@ export const messagesDoor: Door = {
   name: "messages",
   path: `${basePath}${createMessage.path}`,
   unparsed: undefined,
+  repeats: true,
   decidingHeaders: ["anthropic-beta"],
   refersToItems: false,
   faults: messagesFaults,

@@ -18,6 +18,7 @@ export const compactDoor: Door = {
   name: "responses",
   path: `${basePath}${compactResponse.path}`,
   unparsed: "input",
+  repeats: true,
   decidingHeaders: [],
   refersToItems: true,
   faults: responseFaults,

@@ -14,6 +14,7 @@ export const responsesDoor: Door = {
   name: "responses",
   path: responsesPath,
   unparsed: "input",
+  repeats: true,
   decidingHeaders: [],
   refersToItems: true,
   faults: responseFaults,

@@ -1,15 +1,14 @@
 /** Serves POST /responses/dry-run: shows how POST /responses would decide about the same body. */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Limits } from "@sluice/proto/config/config-file.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import type { RequestCaller } from "../../edge/http/context.ts";
-import { readBody } from "../../edge/http/body.ts";
+import type { EdgeContext } from "../../edge/http/context.ts";
 import type { LanePool } from "../../lane/pool.ts";
-import { reserveForParsing, scanBody } from "../../edge/turns/body.ts";
+import { readWholeBody } from "../../edge/turns/body.ts";
+import { readSessionId } from "../../edge/turns/prepare.ts";
 import { responsesDoor } from "./door.ts";
 import { parseRequest } from "./request.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
@@ -29,29 +28,18 @@ export interface DryRunParts {
  */
 export async function dryRun(
   { access, limits, pool, inference, token }: DryRunParts,
-  caller: RequestCaller,
-  request: IncomingMessage,
-  response: ServerResponse,
+  context: EdgeContext,
 ): Promise<Uint8Array> {
-  const sessionId = request.headers["x-session-id"];
-  const body = await readBody(request, limits.body_bytes, caller.room);
-  const members = await scanBody(body, request);
-  await reserveForParsing(caller.room, body, members, responsesDoor.unparsed);
-  const { request: turn } = parseRequest(body, members, {
-    serviceMetadata: true,
-    ...(typeof sessionId === "string" && { sessionId }),
-  });
-  warnAboutUnknownFields(response, turn);
-  pool.requireKnown(turn);
+  const { body, members } = await readWholeBody(limits, context, responsesDoor);
+  const sessionId = readSessionId(context.req.headers);
+  const { request } = parseRequest(body, members, { serviceMetadata: true, sessionId });
+  warnAboutUnknownFields(context.res, request);
+  pool.requireKnown(request);
   const { receiptJson } = await call(
     inference,
     InferenceService.method.dryRun,
-    {
-      $typeName: "sluice.inference.v1.DryRunRequest",
-      request: turn,
-      policyGeneration: access.generation,
-    },
-    serviceMetadata(token, caller),
+    { $typeName: "sluice.inference.v1.DryRunRequest", request, policyGeneration: access.generation },
+    serviceMetadata(token, context),
     limits.turn_ms,
   );
   return receiptJson;

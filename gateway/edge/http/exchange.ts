@@ -2,6 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { administrationFault, isAdministration } from "./administration.ts";
@@ -52,25 +53,27 @@ export function closeExchange(exchange: Exchange): void {
 }
 
 /**
- * Looks up the key of a request, as the first step after the refusal of unknown paths.
- * @returns undefined when the key is known to this process
+ * Looks up the key of a request, as the first step after the refusal of unknown paths, and waits until the key is next in the event loop.
+ * @returns undefined when there is nothing to wait for
  */
 export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
   const keyHash = readKeyHash(exchange.req);
   const resolved = parts.access.resolve(keyHash, undefined, exchange.trace);
-  if (resolved instanceof Promise)
-    return resolved.then(({ caller }) => continueAsCaller(parts, exchange, keyHash, caller));
-  continueAsCaller(parts, exchange, keyHash, resolved.caller);
-  return undefined;
+  if (resolved instanceof Promise) return resolved.then(({ caller }) => enter(parts, exchange, keyHash, caller));
+  return enter(parts, exchange, keyHash, resolved.caller);
 }
 
-/** Continues as a caller. @param caller undefined for an unknown key @throws Fault UNAUTHENTICATED */
-export function continueAsCaller(
+/**
+ * Continues as a caller, once its key is next in the event loop.
+ * @param caller undefined for an unknown key
+ * @throws Fault UNAUTHENTICATED
+ */
+export function enter(
   { budget }: ExchangeParts,
   exchange: Exchange,
   keyHash: string,
   caller: Caller | undefined,
-): void {
+): Promise<void> | undefined {
   if (!caller) throw invalidKey();
   exchange.keyHash = keyHash;
   exchange.caller = caller;
@@ -78,6 +81,7 @@ export function continueAsCaller(
   // The client may have closed the connection during the key's lookup.
   if (exchange.res.closed) exchange.room.release();
   exchange.path = rawPath(exchange.req);
+  return eventLoop.turnOf(keyHash);
 }
 
 /** Answers with the failure of a request, unless its answer has begun. */

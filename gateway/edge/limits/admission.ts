@@ -7,7 +7,7 @@ import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 
 /** Takes the rate limit headers of an answer. */
-type LimitHeaders = Pick<ServerResponse, "headersSent" | "setHeader">;
+export type LimitHeaders = Pick<ServerResponse, "headersSent" | "setHeader">;
 
 /**
  * Returns at once when this process counts the limits itself, and a promise when Redis does.

@@ -6,7 +6,6 @@
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import { generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { type Account, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { eventCost } from "@sluice/proto/lib/lane/outbox.js";
@@ -25,7 +24,6 @@ export interface AnsweredCall {
   readonly res: ServerResponse;
   readonly keyHash: string;
   readonly requestId: string;
-  readonly meter: TokenMeter | undefined;
   /** Takes the answer where the key captures content. */
   readonly captured: CapturedTurn | undefined;
   /** The turn, once it is prepared. */
@@ -96,7 +94,6 @@ export abstract class AnswerWriter implements TurnListener {
 
   events(events: readonly TurnEvent[], cost: number): void {
     if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
-    this.call.meter?.note(events);
     if (!this.#hasEvents) this.#begun(events);
     this.write(events);
   }

@@ -1,50 +1,80 @@
-/** Scans the body of a turn, and reserves memory for parsing it. */
+/** Scans the body of a request, and reserves memory for parsing it. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
 import { pieceBytes, scanObject, scanObjectInPieces, scanRepeated } from "@sluice/proto/lib/json/scan.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { incompleteBodyFault } from "../http/body.ts";
+import type { Limits } from "@sluice/proto/config/config-file.js";
+import { closedEarly, readBody } from "../http/body.ts";
+import type { Exchange } from "../http/context.ts";
+import type { Door } from "./door.ts";
 
 /** Conversations and tools of earlier requests. */
 const scannedArrays = createScannedArrays();
 
+/** A body and the members of its object. */
+export interface ScannedBody {
+  readonly body: Buffer;
+  readonly members: readonly JsonMember[];
+}
+
+/** A request with a body. */
+interface BodyCall {
+  readonly door: Pick<Door, "unparsed" | "repeats" | "bodyName">;
+  readonly keyHash: string;
+  /** Memory of the body. */
+  readonly bodyRoom: Reservation;
+  /** The request of the only waiting client; undefined when other clients may wait for the same body. */
+  readonly client: IncomingMessage | undefined;
+}
+
 /**
- * Finds the members of a body. A long body is scanned in pieces, to let other requests run in between.
- * @param request the request of the only client waiting for the turn; absent when other clients may share it
- * @param owner key whose conversations are remembered; absent where none is expected
- * @throws Fault INVALID_REQUEST, also when this client has left meanwhile
+ * Finds the members of a body, and reserves memory for parsing it. A long body is scanned in pieces, to let other requests run in between.
+ * @returns at once when the body is short and memory is free
+ * @throws Fault INVALID_REQUEST, also when the only client has left meanwhile; UNAVAILABLE when no memory is free
  */
-export function scanBody(
-  body: Buffer,
-  request?: IncomingMessage,
-  owner?: string,
-): readonly JsonMember[] | Promise<readonly JsonMember[]> {
-  if (body.length <= pieceBytes) {
-    return owner === undefined ? scanObject(body, "body") : scanRepeated(body, "body", scannedArrays, owner);
-  }
-  return scanObjectInPieces(body, "body", async () => {
+export function scanBody(body: Buffer, call: BodyCall): ScannedBody | Promise<ScannedBody> {
+  const { door, keyHash } = call;
+  const name = door.bodyName ?? "body";
+  if (body.length > pieceBytes) return scanInPieces(body, name, call);
+  const members = door.repeats ? scanRepeated(body, name, scannedArrays, keyHash) : scanObject(body, name);
+  const waiting = reserveForParsing(body, members, call);
+  const scanned = { body, members };
+  return waiting ? waiting.then(() => scanned) : scanned;
+}
+
+/**
+ * Reads and scans the body of a request that opens no turn.
+ * @throws Fault as readBody and scanBody
+ */
+export async function readWholeBody(
+  limits: Pick<Limits, "body_bytes">,
+  { req, room, keyHash }: Pick<Exchange, "req" | "room" | "keyHash">,
+  { unparsed }: Pick<Door, "unparsed">,
+): Promise<ScannedBody> {
+  const body = await readBody(req, limits.body_bytes, room);
+  return scanBody(body, { door: { unparsed, repeats: false }, keyHash, bodyRoom: room, client: req });
+}
+
+async function scanInPieces(body: Buffer, name: string, call: BodyCall): Promise<ScannedBody> {
+  const members = await scanObjectInPieces(body, name, async () => {
     await nextTurn();
-    if (request?.socket.destroyed) throw incompleteBodyFault();
+    if (call.client?.socket.destroyed) throw closedEarly();
   });
+  await reserveForParsing(body, members, call);
+  return { body, members };
 }
 
 /** Bytes of memory per parsed byte: its text, its value and its echo in the answer, with up to two bytes per character. */
 const parsedCopies = 6;
 
-/**
- * Reserves memory for parsing a body.
- * @param unparsed member passed on unparsed
- * @returns undefined when the memory is free at once. @throws Fault UNAVAILABLE when no memory is free
- */
-export function reserveForParsing(
-  room: Reservation,
+function reserveForParsing(
   body: Buffer,
   members: readonly JsonMember[],
-  unparsed: string | undefined,
+  { door, bodyRoom }: BodyCall,
 ): Promise<void> | undefined {
-  const passed = members.find(({ key }) => key === unparsed);
+  const passed = members.find(({ key }) => key === door.unparsed);
   const parsedBytes = body.length - (passed ? passed.end - passed.start : 0);
-  return room.grow(parsedCopies * parsedBytes);
+  return bodyRoom.grow(parsedCopies * parsedBytes);
 }

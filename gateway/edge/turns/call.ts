@@ -1,20 +1,31 @@
-/** A call for a turn, from its head to the end of its answer. It has the role of Koa's context for other requests. */
+/** A call for a turn over HTTP, from its head to the end of its answer. It has the role of Koa's context for other requests. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
-import type { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
 import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
+import { readBody } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
-import { closeExchange } from "../http/exchange.ts";
+import { type ExchangeParts, authenticate, begin, close, fail } from "../http/exchange.ts";
+import { waitAfterRefusals } from "../http/impatience.ts";
 import type { Observation } from "../http/observe.ts";
-import type { AnswerWriter, AnsweredCall, AnsweredTurn } from "./answer-writer.ts";
+import type { AnswerWriter, AnsweredCall } from "./answer-writer.ts";
+import type { ScannedBody } from "./body.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door } from "./door.ts";
+import type { OpeningCall } from "./open.ts";
+import { type PreparedTurn, type TurnParts, createAnswer, prepareTurn, sendTurn } from "./prepare.ts";
 import type { Refusals } from "./refusals.ts";
 
-export class TurnCall implements Exchange, AnsweredCall {
+export interface TurnCallParts extends ExchangeParts, TurnParts {
+  readonly refusals: Pick<Refusals, "note">;
+}
+
+export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTurn> {
+  readonly #parts: TurnCallParts;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly door: Door;
@@ -29,24 +40,53 @@ export class TurnCall implements Exchange, AnsweredCall {
   path = "";
   route = "";
   fault: Fault | undefined = undefined;
-  /** Counts the tokens of the turn, when it has a limit of tokens and is not shared. */
-  meter: TokenMeter | undefined = undefined;
+  admission: Admission | undefined = undefined;
   /** Takes the answer where the key captures content. */
   captured: CapturedTurn | undefined = undefined;
-  /** Gives back the call's place in its rate limits, or in a shared turn. Only the first call of this function has an effect. */
-  leave: (tokens?: number) => void = () => {};
-  prepared: AnsweredTurn | undefined = undefined;
-  /** Releases the memory of the request: the pool has dropped its content. */
+  prepared: PreparedTurn | undefined = undefined;
   answer: AnswerWriter | undefined = undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, door: Door) {
+  /** Begins to observe the call. */
+  constructor(parts: TurnCallParts, request: IncomingMessage, response: ServerResponse, door: Door) {
+    this.#parts = parts;
     this.req = request;
     this.res = response;
     this.door = door;
+    begin(parts, this);
+    response.on("close", () => this.#closed());
   }
 
   get faults(): FaultForm {
     return this.door.faults;
+  }
+
+  get client(): IncomingMessage | undefined {
+    return this.req;
+  }
+
+  get bodyRoom(): Reservation {
+    return this.room;
+  }
+
+  enter(): Promise<void> | undefined {
+    const slowed = waitAfterRefusals(this.req, this.res);
+    return slowed ? slowed.then(() => authenticate(this.#parts, this)) : authenticate(this.#parts, this);
+  }
+
+  readBody(): Buffer | Promise<Buffer> {
+    return readBody(this.req, this.#parts.limits.body_bytes, this.bodyRoom);
+  }
+
+  read(source: ScannedBody, remember: ItemTaker | undefined): PreparedTurn {
+    return prepareTurn(this.#parts, this.door, this.req.headers, source, remember);
+  }
+
+  open(turn: PreparedTurn): void {
+    createAnswer(this.#parts, this, turn).start((listener) => sendTurn(this.#parts, this, turn, listener));
+  }
+
+  refused(error: unknown): Promise<void> {
+    return fail(this.#parts, this, error);
   }
 
   /** Releases the memory of the request, whose content the pool has dropped. */
@@ -55,26 +95,21 @@ export class TurnCall implements Exchange, AnsweredCall {
   }
 
   settled(fault: Fault | undefined): void {
-    this.leave(this.meter?.tokens(fault === undefined));
+    this.leave(fault === undefined);
     this.captured?.end();
     this.fault = fault;
   }
 
-  /** Called when the response closes, at its end or because the client left. */
-  closed(refusals: Pick<Refusals, "note">): void {
-    closeExchange(this);
-    this.answer?.left();
-    this.captured?.end();
-    if (this.fault) this.#note(refusals, this.fault);
+  /** Gives back the call's place in its rate limits. Only the first call has an effect. @param left whether the client left before the end */
+  protected leave(left: boolean): void {
+    this.admission?.leave(left);
   }
 
-  /** There is no record for an unknown key. */
-  #note(refusals: Pick<Refusals, "note">, fault: Fault): void {
-    const caller = this.caller as Caller | undefined;
-    if (!caller) return;
-    const durationMs = performance.now() - this.startedAt;
-    const { requestId, trace, door, prepared } = this;
-    const { request, generationId } = prepared ?? {};
-    refusals.note({ caller, requestId, trace, door: door.name, fault, durationMs, request, generationId });
+  /** Called when the response closes, at its end or because the client left. */
+  #closed(): void {
+    close(this);
+    this.answer?.left();
+    this.captured?.end();
+    if (this.fault) this.#parts.refusals.note(this, this.door.name, this.fault, this.prepared);
   }
 }

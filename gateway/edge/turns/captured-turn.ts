@@ -2,19 +2,18 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 
-/** The turn as it was received. */
-export interface ReceivedTurn {
+/** The fields of a request that decide about its capture and describe it. */
+export type CapturedRequest = Pick<RunTurnRequest, "provider" | "user">;
+
+/** Identity of a captured turn. */
+export interface CapturedIdentity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly generationId: string;
   /** performance.now() at its beginning. */
   readonly startedAt: number;
-  readonly request: Pick<RunTurnRequest, "provider" | "user">;
-  readonly body: Buffer;
-  /** Members of the body. */
-  readonly members: readonly JsonMember[];
+  readonly user: string | undefined;
 }
 
 /** Keeps captured content in memory, and hands it over. */
@@ -40,8 +39,8 @@ export class CapturedTurn {
   #isOver = false;
 
   /** @param maxBytes of the request, and as many of the answer */
-  constructor(turn: ReceivedTurn, maxBytes: number, holder: CaptureSink) {
-    const { caller, requestId, generationId, startedAt, request, body } = turn;
+  constructor(identity: CapturedIdentity, body: Buffer, maxBytes: number, holder: CaptureSink) {
+    const { caller, requestId, generationId, startedAt, user } = identity;
     this.#holder = holder;
     this.#maxBytes = maxBytes;
     this.#requestBytes = body.length;
@@ -52,7 +51,7 @@ export class CapturedTurn {
       workspaceId: caller.workspaceId,
       keyHash: caller.keyHash,
       openedAtMs: BigInt(Date.now() - Math.round(performance.now() - startedAt)),
-      ...(request.user !== undefined && { user: request.user }),
+      ...(user !== undefined && { user }),
     };
     const kept = Math.min(body.length, maxBytes);
     // The body may be part of a larger buffer; a copy does not keep that in memory.

@@ -11,7 +11,8 @@ import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { forbidsStorage } from "./storage.ts";
-import { CapturedTurn, type CaptureSink, type ReceivedTurn } from "./captured-turn.ts";
+import type { ScannedBody } from "./body.ts";
+import { type CapturedIdentity, type CapturedRequest, CapturedTurn, type CaptureSink } from "./captured-turn.ts";
 
 /** Memory of all captured content in this process, of running turns and of contents waiting for admin-svc. */
 const maxHeldBytes = 64 * 1024 * 1024;
@@ -63,11 +64,20 @@ export class Captures implements CaptureSink {
     gauge(parts.registry, "sluice_captured_contents_held_bytes", "Memory of captured content.", () => this.#heldBytes);
   }
 
-  /** @returns undefined when the turn is not captured */
-  begin(turn: ReceivedTurn): CapturedTurn | undefined {
+  /**
+   * Begins to capture a turn if its key opts in and neither the request nor the configuration forbids it.
+   * @param generationId undefined when it arrives with the answer: the turn is captured then
+   */
+  begin(
+    { caller, requestId, startedAt }: Omit<CapturedIdentity, "generationId" | "user">,
+    { request, generationId }: { readonly request: CapturedRequest; readonly generationId?: string },
+    { body, members }: ScannedBody,
+  ): CapturedTurn | undefined {
+    if (!caller.capturesContent || generationId === undefined) return undefined;
     const settings = this.#parts.settings();
-    if (!settings || forbidsStorage(turn.request, turn.body, turn.members)) return undefined;
-    return new CapturedTurn(turn, settings.max_bytes, this);
+    if (!settings || forbidsStorage(request, body, members)) return undefined;
+    const { user } = request;
+    return new CapturedTurn({ caller, requestId, generationId, startedAt, user }, body, settings.max_bytes, this);
   }
 
   hold(bytes: number): boolean {

@@ -6,10 +6,9 @@ import type { Limits } from "@sluice/proto/config/config-file.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { readBody } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { DoorTurn } from "./door.ts";
-import { reserveForParsing, scanBody } from "./body.ts";
+import { readWholeBody } from "./body.ts";
 
 export interface CountTokensParts {
   readonly limits: Limits;
@@ -17,6 +16,9 @@ export interface CountTokensParts {
   readonly inference: Client;
   readonly token: ServiceToken;
 }
+
+/** All members of the body are parsed. */
+const wholeParsed = { unparsed: undefined };
 
 /**
  * @param read converts the body into the turn whose prompt is counted
@@ -27,10 +29,7 @@ export async function countTokens(
   exchange: Exchange,
   read: (body: Buffer, members: readonly JsonMember[]) => Pick<DoorTurn, "request" | "explain">,
 ): Promise<number> {
-  const { req, room } = exchange;
-  const body = await readBody(req, limits.body_bytes, room);
-  const members = await scanBody(body, req);
-  await reserveForParsing(room, body, members, undefined);
+  const { body, members } = await readWholeBody(limits, exchange, wholeParsed);
   const { request, explain } = read(body, members);
   const counted = call(
     inference,

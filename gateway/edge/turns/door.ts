@@ -20,6 +20,10 @@ export interface Door {
   readonly path: string;
   /** Member of the body passed on unparsed, which needs no memory for parsing; undefined when all are parsed. */
   readonly unparsed: string | undefined;
+  /** Whether its requests repeat earlier ones, as conversations do: then known messages and tools are not scanned again. */
+  readonly repeats: boolean;
+  /** Name of its bodies in error messages; "body" when absent. */
+  readonly bodyName?: string;
   /** Headers, in lower case, that affect the answer in addition to those read by every door. Idempotent requests must agree in them. */
   readonly decidingHeaders: readonly string[];
   /** Whether its requests may refer to items of earlier answers. */

@@ -1,9 +1,12 @@
 /** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
-import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import type { Limits } from "@sluice/proto/config/config-file.js";
+import { scanObjectInPieces } from "@sluice/proto/lib/json/scan.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { bodyTooLargeFault } from "../http/body.ts";
-import { scanBody } from "./body.ts";
+import { tooLarge } from "../http/body.ts";
+import type { ScannedBody } from "./body.ts";
 import type { Door } from "./door.ts";
 
 export interface ItemMemory {
@@ -13,17 +16,10 @@ export interface ItemMemory {
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
 }
 
-export interface ScannedBody {
-  readonly body: Buffer;
-  readonly members: readonly JsonMember[];
-}
-
-interface Restoring {
-  readonly memory: ItemMemory;
+interface RestoringCall {
   readonly door: Pick<Door, "refersToItems">;
   readonly keyHash: string;
-  readonly room: Reservation;
-  readonly limitBytes: number;
+  readonly bodyRoom: Reservation;
 }
 
 /**
@@ -32,14 +28,15 @@ interface Restoring {
  * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE when no memory is free
  */
 export function restoreItems(
-  { memory, door, keyHash, room, limitBytes }: Restoring,
+  { itemMemory, limits }: { readonly itemMemory: ItemMemory; readonly limits: Pick<Limits, "body_bytes"> },
+  { door, keyHash, bodyRoom }: RestoringCall,
   { body, members }: ScannedBody,
 ): Promise<ScannedBody | undefined> | undefined {
-  const restoring = door.refersToItems ? memory.restore(keyHash, body, members) : undefined;
+  const restoring = door.refersToItems ? itemMemory.restore(keyHash, body, members) : undefined;
   return restoring?.then(async (restored) => {
     if (!restored) return undefined;
-    if (restored.length > limitBytes) throw bodyTooLargeFault(limitBytes);
-    await room.grow(2 * restored.length);
-    return { body: restored, members: await scanBody(restored) };
+    if (restored.length > limits.body_bytes) throw tooLarge(limits.body_bytes);
+    await bodyRoom.grow(2 * restored.length);
+    return { body: restored, members: await scanObjectInPieces(restored, "body", nextTurn) };
   });
 }

@@ -1,28 +1,28 @@
-/** Prepares the turn of a parsed request, and the writer of its answer. */
+/** Prepares the turn of a scanned body, sends it to inference-svc, and creates the writer of its answer. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
-import type { Compat, Limits } from "@sluice/proto/config/config-file.js";
-import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
+import type { Compat } from "@sluice/proto/config/config-file.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
+import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
+import { metered } from "@sluice/proto/lib/limits/meter.js";
+import type { LanePool } from "../../lane/pool.ts";
 import type { RequestCaller } from "../http/context.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
 import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from "./answer-writer.ts";
-import type { TurnCall } from "./call.ts";
-import type { Captures } from "./captures.ts";
+import type { ScannedBody } from "./body.ts";
 import type { Door, DoorTurn } from "./door.ts";
-import type { ItemMemory } from "./item-memory.ts";
+import type { OpeningParts } from "./open.ts";
 import { warnAboutUnknownFields } from "./unknown-fields.ts";
 
-export interface TurnParts {
+export interface TurnParts extends OpeningParts {
   readonly access: Access;
+  readonly pool: LanePool;
   readonly keepAlive: KeepAlive;
-  readonly limits: Limits;
   readonly compat: Compat;
-  readonly captures: Captures;
-  readonly itemMemory: ItemMemory;
 }
 
 /** A turn ready to be opened. */
@@ -55,6 +55,11 @@ function underAlias(headers: IncomingHttpHeaders, alias: string): string | strin
   return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
 }
 
+/** Reads `X-Session-Id`. */
+export function readSessionId({ "x-session-id": id }: IncomingHttpHeaders): string | undefined {
+  return typeof id === "string" ? id : undefined;
+}
+
 /** Reads `X-Request-Timeout-Ms`: whole milliseconds from 1 on; any other value is ignored. */
 export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeaders): number | undefined {
   return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
@@ -65,13 +70,11 @@ export function prepareTurn(
   { compat }: Pick<TurnParts, "compat">,
   door: Door,
   headers: IncomingHttpHeaders,
-  body: Buffer,
-  members: readonly JsonMember[],
-  remember?: ItemReceiver,
+  { body, members }: ScannedBody,
+  remember?: ItemTaker,
 ): PreparedTurn {
-  const sessionId = headers["x-session-id"];
   const turn = door.read(body, members, {
-    sessionId: typeof sessionId === "string" ? sessionId : undefined,
+    sessionId: readSessionId(headers),
     serviceMetadata: wantsServiceMetadata(headers, compat),
     headers,
     compat,
@@ -87,14 +90,16 @@ export function prepareTurn(
   };
 }
 
-export const toOpenMessage = (
+interface SentCall extends Omit<RequestCaller, "room"> {
+  readonly admission: Admission | undefined;
+}
+
+type SentTurn = Pick<PreparedTurn, "request" | "generationId" | "timeoutMs">;
+
+export const toOpen = (
   { access, limits }: Pick<TurnParts, "access" | "limits">,
-  { keyHash, requestId, trace }: Omit<RequestCaller, "room">,
-  {
-    request,
-    generationId,
-    timeoutMs = Number.POSITIVE_INFINITY,
-  }: Pick<PreparedTurn, "request" | "generationId" | "timeoutMs">,
+  { keyHash, requestId, trace }: Omit<SentCall, "admission">,
+  { request, generationId, timeoutMs = Number.POSITIVE_INFINITY }: SentTurn,
 ): Open => ({
   $typeName: "sluice.inference.v1.Open",
   request,
@@ -109,17 +114,13 @@ export const toOpenMessage = (
   tracestate: trace.tracestate,
 });
 
-/** Captures the turn of a call if its key opts in and the request does not forbid it. */
-export function captureTurn(
-  { captures }: Pick<TurnParts, "captures">,
-  call: TurnCall,
-  { request, generationId }: Pick<PreparedTurn, "request" | "generationId">,
-  body: Buffer,
-  members: readonly JsonMember[],
-): void {
-  const { caller, requestId, startedAt } = call;
-  call.captured = captures.begin({ caller, requestId, generationId, startedAt, request, body, members });
-}
+/** Sends a turn to inference-svc. */
+export const sendTurn = (
+  parts: Pick<TurnParts, "access" | "limits" | "pool">,
+  call: SentCall,
+  turn: SentTurn,
+  listener: TurnListener,
+): TurnControl => parts.pool.open(toOpen(parts, call, turn), metered(call.admission?.meter, listener));
 
 /** Creates the writer of the answer; the call notifies it when the response closes. */
 export function createAnswer(

@@ -12,9 +12,9 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
-import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
-import { type TurnFacts, requestedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
+import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
+import type { TurnCaller } from "./open.ts";
 
 /** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
 const maxWaiting = 1_000;
@@ -30,16 +30,10 @@ export interface RefusalsParts {
   readonly log: Pick<Logger, "warn">;
 }
 
+/** A refused turn whose body was read. */
 export interface RefusedTurn {
-  readonly caller: Caller;
-  readonly requestId: string;
-  readonly trace: TraceHeaders;
-  readonly door: TurnFacts["door"];
-  readonly fault: Fault;
-  readonly durationMs: number;
-  /** Undefined when the turn was refused before its body was read; the id likewise. */
-  readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId"> | undefined;
-  readonly generationId: string | undefined;
+  readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId">;
+  readonly generationId: string;
 }
 
 export class Refusals {
@@ -58,9 +52,13 @@ export class Refusals {
     });
   }
 
-  /** A failure from another process is already recorded there. */
-  note(turn: RefusedTurn): void {
-    if (!turn.fault.isForwarded) this.#refused.note(describeRefusal(turn));
+  /**
+   * Records the refusal of a call. There is no record for an unknown key, and a failure from another process is already recorded there.
+   * @param turn undefined when the body was not read
+   */
+  note(call: TurnCaller, door: TurnFacts["door"], fault: Fault, turn: RefusedTurn | undefined): void {
+    const { caller } = call;
+    if (caller && !fault.isForwarded) this.#refused.note(describeRefusal(call, caller, door, fault, turn));
   }
 
   /** Sends the remaining records, once. */
@@ -107,18 +105,25 @@ export class Refusals {
   }
 }
 
-function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): TurnFacts {
-  const durationMs = Math.round(turn.durationMs);
+function describeRefusal(
+  { requestId, trace, startedAt }: TurnCaller,
+  caller: Caller,
+  door: TurnFacts["door"],
+  fault: Fault,
+  turn: RefusedTurn | undefined,
+): TurnFacts {
+  const durationMs = Math.round(performance.now() - startedAt);
+  const request = turn?.request;
   const facts: TurnFacts = {
-    generationId: turn.generationId ?? newId("gen-"),
-    requestId: turn.requestId,
+    generationId: turn?.generationId ?? newId("gen-"),
+    requestId,
     workspaceId: caller.workspaceId,
     keyHash: caller.keyHash,
     openedAtMs: BigInt(Date.now() - durationMs),
     durationMs,
-    door: turn.door,
-    operation: turnOperation(turn.door),
-    model: request ? requestedModel(request.model, request.models) : "",
+    door,
+    operation: turnOperation(door),
+    model: request ? askedModel(request.model, request.models) : "",
     outcome: TurnOutcome.REFUSED,
     httpStatus: fault.status,
     errorType: fault.errorType,
@@ -129,7 +134,7 @@ function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): Turn
     rule: "",
     streamed: request?.stream ?? false,
     // The second part of a traceparent; empty without tracing.
-    traceId: turn.trace.traceparent.split("-")[1] ?? "",
+    traceId: trace.traceparent.split("-")[1] ?? "",
     count: 1,
   };
   if (request?.user !== undefined) facts.user = request.user;

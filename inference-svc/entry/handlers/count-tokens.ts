@@ -45,11 +45,11 @@ export const countTokensHandler =
     const problems = new Problems();
     if (!isGateway) checkScalars(turn, problems);
     problems.throwIfAny();
-    const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+    const admitted = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
     const room = budget.open(keyHash);
     try {
       await room.grow(measureRequest(turn));
-      const caller = admission?.caller ?? (await deps.access.resolve(keyHash)).caller;
+      const caller = admitted?.caller ?? (await deps.access.resolve(keyHash)).caller;
       if (!caller) throw invalidKey();
       const parsed = parse(turn, { keyHash, scanned: isGateway }, caller);
       checkModels(deps.config.catalog, parsed);
@@ -57,7 +57,7 @@ export const countTokensHandler =
       return create(CountTokensResponseSchema, { inputTokens });
     } finally {
       room.release();
-      admission?.leave();
+      admitted?.admission.leave(false);
     }
   };
 

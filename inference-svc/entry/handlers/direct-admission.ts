@@ -2,16 +2,15 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
-import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
-import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import { Admission, type Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 
-export interface DirectAdmission extends Pick<Admission, "countsTokens" | "leave"> {
+export interface DirectAdmission {
   /** The key with its policy. */
   readonly caller: Caller;
+  readonly admission: Admission;
 }
-
-const unlimited: Pick<Admission, "countsTokens" | "leave"> = { countsTokens: false, leave: () => {} };
 
 /**
  * @param responseHeader receives the rate limit headers
@@ -26,9 +25,11 @@ export async function admitDirectly(
   const { caller } = await access.resolve(keyHash);
   if (!caller) throw invalidKey();
   // Management keys have no rate limits: they may read lists, and are refused later for turns.
-  if (ask === readOnlyUse && caller.kind === KeyKind.MANAGEMENT) return { ...unlimited, caller };
+  if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) {
+    return { caller, admission: new Admission(undefined, undefined, false) };
+  }
   const admission = await limiter.enter(caller, ask);
   for (const [name, value] of Object.entries(admission.headers ?? {})) responseHeader.set(name, value);
   if (admission.refusal) throw admission.refusal;
-  return { caller, countsTokens: admission.countsTokens, leave: admission.leave };
+  return { caller, admission };
 }

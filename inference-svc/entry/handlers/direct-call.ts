@@ -5,6 +5,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { metered } from "@sluice/proto/lib/limits/meter.js";
 import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Echo } from "@sluice/proto/lib/responses/echo.js";
@@ -13,13 +14,15 @@ import { requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { traceHeadersOf } from "@sluice/proto/lib/tracing/rpc.js";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, Pipeline } from "../../engine/engine.ts";
+import { admitDirectly } from "./direct-admission.ts";
 import type { DirectRefusals } from "./direct-refusals.ts";
 import { PushedTurn } from "./pushed-turn.ts";
 import type { TimeLimits } from "./time-limit.ts";
 
 export interface DirectTurnDeps extends DirectRefusals {
   readonly engine: Engine;
+  readonly pipeline: Pipeline;
   readonly access: Access;
   readonly limiter: Limiter;
   readonly pressure: Pick<Pressure, "refuses">;
@@ -61,9 +64,20 @@ export class DirectTurn {
   }
 }
 
-/** Opens a turn in the engine. */
-export function openInEngine(
-  { engine, access }: Pick<DirectTurnDeps, "engine" | "access">,
+/** Admits the only or the first call of a turn. @throws Fault UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE */
+export async function admitTurn(deps: DirectTurnDeps, call: DirectCall, limitMs: number): Promise<AdmittedTurn> {
+  const { caller, admission } = await admitDirectly(deps, call.keyHash, call.context.responseHeader);
+  const turn = new DirectTurn(caller);
+  admission.countTokens(call.request);
+  return {
+    turn,
+    open: (listener) => openInEngine(deps, call, turn, limitMs, metered(admission.meter, listener)),
+    leave: (left) => admission.leave(left),
+  };
+}
+
+function openInEngine(
+  { engine, pipeline, access }: DirectTurnDeps,
   { keyHash, request, context: { requestHeader } }: DirectCall,
   { generationId }: DirectTurn,
   limitMs: number,
@@ -79,6 +93,6 @@ export function openInEngine(
     scanned: false,
   };
   const pushed = new PushedTurn(listener);
-  pushed.start((turn) => engine.run(request, requester, turn), limitMs);
+  pushed.start((turn) => engine.run(request, requester, turn, pipeline), limitMs);
   return pushed;
 }

@@ -16,17 +16,12 @@ export interface RequestedTurn {
   readonly context: HandlerContext;
 }
 
-/** @throws errors of the work, which are then on record */
-export async function withRefusalRecord<Result>(
+/** @param error a Fault, or an error of the process */
+export function recordRefusal(
   { turns }: DirectRefusals,
-  { keyHash, request, context }: RequestedTurn,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const requestId = requestIdIn(context.requestHeader) ?? newId("req_");
-    turns.refused(request, { keyHash, requestId, generationId: newId("gen-") }, Fault.from(error));
-    throw error;
-  }
+  { keyHash, request, context }: AskedTurn,
+  error: unknown,
+): void {
+  const requestId = requestIdIn(context.requestHeader) ?? newId("req_");
+  turns.refused(request, { keyHash, requestId, generationId: newId("gen-") }, Fault.from(error));
 }

@@ -7,15 +7,12 @@ import {
 import type { HandlerContext } from "@connectrpc/connect";
 import { checkScalars } from "./scalars.ts";
 import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
-import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
 import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { overloadedFault } from "../../engine/admission.ts";
-import { admitDirectly } from "./direct-admission.ts";
-import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
-import { withRefusalRecord } from "./direct-refusals.ts";
+import { overloaded } from "../../engine/admission.ts";
+import { type AdmittedTurn, type DirectTurn, type DirectTurnDeps, admitTurn } from "./direct-call.ts";
+import { recordRefusal } from "./direct-refusals.ts";
 import { PulledTurn } from "./pulled-turn.ts";
 import { type SharedTurnDeps, admitSharedTurn } from "./shared-turn.ts";
 import { timeLimitMs } from "./time-limit.ts";
@@ -37,12 +34,18 @@ export async function openDirectTurn(
   const keyHash = callerKeyHash(context.requestHeader, deps.token);
   const idempotencyKey = readIdempotencyKey(context.requestHeader.get("idempotency-key"));
   const call = { keyHash, request, context };
-  const admitted = await withRefusalRecord(deps, call, async () => {
+  try {
     checkRequest(request);
-    return idempotencyKey === undefined ? admitTurn(deps, call) : admitSharedTurn(deps, call, idempotencyKey);
-  });
-  context.responseHeader.set(generationIdHeader, admitted.turn.generationId);
-  return { turn: admitted.turn, batches: readTurn(deps, admitted, context) };
+    const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, timeLimitMs(deps.config, request));
+    const admitted = await (idempotencyKey === undefined
+      ? admitTurn(deps, call, limitMs)
+      : admitSharedTurn(deps, call, idempotencyKey));
+    context.responseHeader.set(generationIdHeader, admitted.turn.generationId);
+    return { turn: admitted.turn, batches: readTurn(deps, admitted, context) };
+  } catch (error) {
+    recordRefusal(deps, call, error);
+    throw error;
+  }
 }
 
 /** @throws Fault INVALID_REQUEST */
@@ -52,19 +55,6 @@ function checkRequest(request: RunTurnRequest): void {
   const strange = unknownFieldIn(RunTurnRequestSchema, request);
   if (strange !== undefined) problems.add(strange, "a field that this build does not know");
   problems.throwIfAny();
-}
-
-async function admitTurn(deps: DirectTurnDeps, call: DirectCall): Promise<AdmittedTurn> {
-  const { keyHash, request, context } = call;
-  const admission = await admitDirectly(deps, keyHash, context.responseHeader);
-  const turn = new DirectTurn(admission.caller);
-  const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
-  const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, timeLimitMs(deps.config, request));
-  return {
-    turn,
-    open: (listener) => openInEngine(deps, call, turn, limitMs, meter ? withTokenMeter(meter, listener) : listener),
-    leave: (left) => admission.leave(meter?.tokens(left)),
-  };
 }
 
 async function* readTurn(

@@ -18,13 +18,16 @@ import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import { currentSpan } from "@sluice/proto/lib/tracing/rpc.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../../engine/current-config.ts";
-import type { DryRun, DryRunParts } from "../../engine/dry-run.ts";
+import type { DryPipeline, DryRun } from "../../engine/dry-run.ts";
+import type { Pipeline } from "../../engine/engine.ts";
 import type { PlanDryRun } from "../../engine/dry-run-plan.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 
 export interface DryRunDeps {
   readonly dryRun: DryRun;
+  readonly parse: Pipeline["parse"];
+  readonly planDryRun: PlanDryRun;
   readonly planEmbedDryRun: PlanDryRun;
   readonly config: Pick<CurrentConfig, "catalog">;
   readonly access: Access;
@@ -41,7 +44,8 @@ export const dryRunHandler =
     const problems = new Problems();
     if (!isFromGateway(deps, context)) checkScalars(turn, problems);
     problems.throwIfAny();
-    const receiptJson = await runDry(deps, turn, policyGeneration, context);
+    const pipeline = { parse: deps.parse, plan: deps.planDryRun };
+    const receiptJson = await runDry(deps, turn, policyGeneration, context, pipeline);
     return create(DryRunResponseSchema, { receiptJson });
   };
 
@@ -49,8 +53,8 @@ export const dryRunEmbedHandler =
   (deps: DryRunDeps): Service["dryRunEmbed"] =>
   async ({ request = create(EmbedRequestSchema) }, context) => {
     checkEmbedRequest(request);
-    const work = { parse: embedParser(request, deps.config), plan: deps.planEmbedDryRun };
-    const receiptJson = await runDry(deps, toEmbedTurn(request), request.policyGeneration, context, work);
+    const pipeline = { parse: embedParser(request, deps.config), plan: deps.planEmbedDryRun };
+    const receiptJson = await runDry(deps, toEmbedTurn(request), request.policyGeneration, context, pipeline);
     return create(DryRunEmbedResponseSchema, { receiptJson });
   };
 
@@ -65,13 +69,13 @@ async function runDry(
   turn: RunTurnRequest,
   policyGeneration: bigint,
   context: Call,
-  work?: Pick<DryRunParts, "parse" | "plan">,
+  pipeline: DryPipeline,
 ): Promise<Buffer> {
   const { access, dryRun, token } = deps;
   const { requestHeader, responseHeader } = context;
   const keyHash = callerKeyHash(requestHeader, token);
   const isGateway = isFromGateway(deps, context);
-  const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+  const admitted = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
   const requester = {
     keyHash,
     requestId: requestIdIn(requestHeader) ?? newId("req_"),
@@ -82,8 +86,8 @@ async function runDry(
     deadline: Number.POSITIVE_INFINITY,
   };
   try {
-    return await dryRun.run(turn, requester, work);
+    return await dryRun.run(turn, requester, pipeline);
   } finally {
-    admission?.leave();
+    admitted?.admission.leave(false);
   }
 }

@@ -6,7 +6,7 @@ import type { EmbedRequest } from "@sluice/proto/gen/sluice/inference/v1/embed_p
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../../engine/current-config.ts";
-import type { EngineDeps } from "../../engine/engine.ts";
+import type { Pipeline } from "../../engine/engine.ts";
 import { parseEmbedding } from "../../turn/parse/embedding.ts";
 
 /** @throws Fault INVALID_REQUEST */
@@ -42,6 +42,6 @@ export const toEmbedTurn = ({ model, inputJson, user, serviceMetadata, unknownFi
 
 /** Parses the original request: the engine's copy has only the common fields. */
 export const embedParser =
-  (request: EmbedRequest, config: Pick<CurrentConfig, "catalog">): EngineDeps["parse"] =>
+  (request: EmbedRequest, config: Pick<CurrentConfig, "catalog">): Pipeline["parse"] =>
   (_, { scanned }, { workspaceId }) =>
     parseEmbedding(request, { scanned, names: config.catalog.namesOf(workspaceId) });

@@ -8,7 +8,7 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import type { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { traceHeadersOf } from "@sluice/proto/lib/tracing/rpc.js";
 import { overloadedFault } from "../../engine/admission.ts";
@@ -20,7 +20,7 @@ import { readVectors } from "../../models/upstream/embedding/translator.ts";
 import type { EngineTurn, WireBatch } from "../../engine/wire.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { DirectTurnDeps } from "./direct-call.ts";
-import { withRefusalRecord } from "./direct-refusals.ts";
+import { recordRefusal } from "./direct-refusals.ts";
 import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
 
@@ -41,11 +41,15 @@ export const embedHandler =
     // A gateway has already checked the scalars, scanned the input and counted the request; other clients are not trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
     const turn = toEmbedTurn(request);
-    const admission = await withRefusalRecord(deps, { keyHash, request: turn, context }, async () => {
+    let admission: Admission | undefined;
+    try {
       checkEmbedRequest(request);
-      return isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
-    });
-    const meter = admission?.countsTokens ? new TokenMeter(turn) : undefined;
+      if (!isGateway) ({ admission } = await admitDirectly(deps, keyHash, responseHeader));
+    } catch (error) {
+      recordRefusal(deps, { keyHash, request: turn, context }, error);
+      throw error;
+    }
+    admission?.countTokens(turn);
     const limitMs = Math.min(
       context.timeoutMs() ?? Number.POSITIVE_INFINITY,
       (isGateway && request.deadlineMs) || Number.POSITIVE_INFINITY,
@@ -80,8 +84,8 @@ export const embedHandler =
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
-      meter?.note(call.events);
-      admission?.leave(meter?.tokens(signal.aborted));
+      admission?.meter?.note(call.events);
+      admission?.leave(signal.aborted);
       deps.beforeSending();
     }
   };

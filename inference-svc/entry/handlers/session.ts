@@ -10,7 +10,7 @@ import { decodeSessionRequest } from "@sluice/proto/lib/lane/decode-request.js";
 import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, Pipeline } from "../../engine/engine.ts";
 import { LocalSession } from "../lane/local-session.ts";
 import { type MessageSink, ServerLane, type TurnRunner } from "../lane/server-lane.ts";
 import type { ServerTurn } from "../lane/server-turn.ts";
@@ -18,6 +18,7 @@ import { type TimeLimits, deadlineExceeded, timeLimitMs } from "./time-limit.ts"
 
 export interface SessionDeps {
   readonly engine: Engine;
+  readonly pipeline: Pipeline;
   readonly config: TimeLimits;
   readonly log: Pick<Logger, "error" | "warn">;
   /** Name of this process in the hello to gateways. */
@@ -86,7 +87,7 @@ export class SessionHandler implements TurnRunner {
     const { traceparent, tracestate } = open;
     const trace = { traceparent, tracestate };
     const requester = { keyHash, requestId, generationId, policyGeneration, deadline, trace, scanned: true };
-    return this.#deps.engine.run(request, requester, turn);
+    return this.#deps.engine.run(request, requester, turn, this.#deps.pipeline);
   }
 }
 

@@ -5,11 +5,9 @@ import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Generation } from "@sluice/proto/lib/idempotency/generation.js";
 import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
-import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
-import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
-import { withTokenMeter } from "@sluice/proto/lib/limits/metered.js";
+import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
 import { admitDirectly } from "./direct-admission.ts";
-import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
+import { type AdmittedTurn, type DirectCall, type DirectTurn, type DirectTurnDeps, admitTurn } from "./direct-call.ts";
 import { timeLimitMs } from "./time-limit.ts";
 
 export interface SharedTurnDeps extends DirectTurnDeps {
@@ -48,24 +46,15 @@ async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
 }
 
 async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
-  const { keyHash, request, context } = call;
-  let leave = (_tokens?: number) => {};
+  let admitted: AdmittedTurn | undefined;
   try {
-    const admission = await admitDirectly(deps, keyHash, context.responseHeader);
-    leave = admission.leave;
-    generation.read(fingerprintOf(call));
-    const turn = new DirectTurn(admission.caller);
-    const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
     // Each caller leaves at its own deadline; the turn goes on for the others.
-    const limitMs = timeLimitMs(deps.config, request);
-    generation.opened(
-      turn,
-      (listener) => openInEngine(deps, call, turn, limitMs, meter ? withTokenMeter(meter, listener) : listener),
-      { settled: (left) => leave(meter?.tokens(left)) },
-    );
-    return turn;
+    admitted = await admitTurn(deps, call, timeLimitMs(deps.config, call.request));
+    generation.read(fingerprintOf(call));
+    generation.opened(admitted.turn, admitted.open, { settled: admitted.leave });
+    return admitted.turn;
   } catch (error) {
-    leave();
+    admitted?.leave(false);
     generation.refused(Fault.from(error));
     throw error;
   }

@@ -11,7 +11,8 @@ import {
   newTurnUse,
   refusalOf,
 } from "./decision.ts";
-import { type KeyUse, KeyUses, chargeTokens, decideLocally } from "./local.ts";
+import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
+import { type MeteredRequest, TokenMeter } from "./meter.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
 
@@ -24,18 +25,46 @@ export interface LimiterOptions {
   readonly shared?: SharedOptions | undefined;
 }
 
-export interface Admission {
+/** A request's place in the limits of its key, from its admission to its end. */
+export class Admission {
   /** RATE_LIMITED when the key is over a limit; undefined when the request may continue. */
   readonly refusal: Fault | undefined;
   /** Headers for every answer; undefined when the key has no limit per minute. */
   readonly headers: RateLimitHeaders | undefined;
-  /** True when the caller must count tokens. */
+  /** Whether the key has a limit of tokens. */
   readonly countsTokens: boolean;
+  /** Counts the tokens of the turn; undefined before `countTokens`, and without a limit of tokens. */
+  meter: TokenMeter | undefined = undefined;
+  readonly #ended: ((tokens: number) => void) | undefined;
+  #isOver = false;
+
+  /** @param ended takes the tokens of an admitted request at its end */
+  constructor(
+    refusal: Fault | undefined,
+    headers: RateLimitHeaders | undefined,
+    countsTokens: boolean,
+    ended?: (tokens: number) => void,
+  ) {
+    this.refusal = refusal;
+    this.headers = headers;
+    this.countsTokens = countsTokens;
+    this.#ended = ended;
+  }
+
+  /** Begins to count the tokens of the turn, if its key has a limit of them. */
+  countTokens(request: MeteredRequest): void {
+    if (this.countsTokens) this.meter = new TokenMeter(request);
+  }
+
   /**
-   * Ends the turn, if one was opened. Only the first call counts.
-   * @param tokens used, input plus output
+   * Ends the turn, if one was opened, and charges its key with the counted tokens. Only the first call counts.
+   * @param left whether the client left before the end
    */
-  readonly leave: (tokens?: number) => void;
+  leave(left: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended?.(this.meter?.tokens(left) ?? 0);
+  }
 }
 
 export class Limiter {
@@ -104,7 +133,7 @@ export class Limiter {
       origin: this.#options.origin,
       metadata: { error_type: "rate_limit_exceeded" },
     });
-    return { refusal, headers, countsTokens: false, leave: () => {} };
+    return new Admission(refusal, headers, false);
   }
 
   #entered(
@@ -117,17 +146,13 @@ export class Limiter {
     const turns = Number(limited.turn);
     use.open += turns;
     this.open += turns;
-    let over = false;
-    const leave = (tokens = 0) => {
-      if (over) return;
-      over = true;
+    // No open turn refers to this entry anymore.
+    if (turns === 0) this.#uses.release(keyHash, use, performance.now());
+    return new Admission(undefined, headers, limits.tokensPerMinute !== undefined, (tokens) => {
       use.open -= turns;
       this.open -= turns;
       this.#settle(keyHash, use, limits, tokens, turns);
-    };
-    // No open turn refers to this entry anymore.
-    if (turns === 0) this.#uses.release(keyHash, use, performance.now());
-    return { refusal: undefined, headers, countsTokens: limits.tokensPerMinute !== undefined, leave };
+    });
   }
 
   #settle(keyHash: string, use: KeyUse, limits: KeyLimits, tokens: number, turns: number): void {

@@ -1,19 +1,22 @@
 /** Counts the tokens of a turn: the reported usage, or an estimate from its bytes. */
 import type { RunTurnRequest, TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
+import type { TurnListener } from "../lane/turn-listener.ts";
 
 /** Bytes per token of English text; close enough for other scripts in a limit per minute. */
 const bytesPerToken = 4;
 /** Cap for the estimate: images are long texts, but few tokens. */
 const maxInputTokens = 200_000;
 
-type MeteredRequest = Pick<RunTurnRequest, "inputJson" | "toolsJson" | "instructions">;
+/** The texts of a request that are counted as its input. */
+export type MeteredRequest = Pick<RunTurnRequest, "inputJson"> &
+  Partial<Pick<RunTurnRequest, "toolsJson" | "instructions">>;
 
 export class TokenMeter {
   readonly #inputBytes: number;
   #outputLength = 0;
   #reportedTokens: number | undefined;
 
-  constructor({ inputJson, toolsJson, instructions }: Partial<MeteredRequest> & Pick<MeteredRequest, "inputJson">) {
+  constructor({ inputJson, toolsJson, instructions }: MeteredRequest) {
     this.#inputBytes = inputJson.length + (toolsJson?.length ?? 0) + (instructions?.length ?? 0);
   }
 
@@ -37,3 +40,17 @@ export class TokenMeter {
     this.#reportedTokens = inputTokens + outputTokens;
   }
 }
+
+/** Counts the tokens of a turn while its events pass. @param meter undefined when they are not counted */
+export const metered = (meter: TokenMeter | undefined, listener: TurnListener): TurnListener =>
+  meter === undefined
+    ? listener
+    : {
+        accepted: () => listener.accepted?.(),
+        events: (events, cost) => {
+          meter.note(events);
+          listener.events(events, cost);
+        },
+        ended: () => listener.ended(),
+        failed: (fault, accepted) => listener.failed(fault, accepted),
+      };

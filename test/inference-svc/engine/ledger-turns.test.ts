@@ -106,15 +106,25 @@ class Process {
       hindrances,
       access,
       budget: new ByteBudget({ origin: FaultOrigin.INFERENCE, registry }),
-      turn: buildStack({ ...openParts(config.file).parts, ledger }).turn,
       openTurns: new OpenTurns(),
       observer: new LedgerTurns({ inner: new TurnRecorder(log, registry), ledger, access }),
       registry,
       region: "",
       enforcesEndUsers: () => false,
-      parse: new RequestParser(config, new Identities(stackSecret)).parse,
     });
-    const runner = new SessionHandler({ engine, config, log, instance: "test-1", hindrances, beforeSending: () => {} });
+    const pipeline = {
+      parse: new RequestParser(config, new Identities(stackSecret)).parse,
+      turn: buildStack({ ...openParts(config.file).parts, ledger }).turn,
+    };
+    const runner = new SessionHandler({
+      engine,
+      pipeline,
+      config,
+      log,
+      instance: "test-1",
+      hindrances,
+      beforeSending: () => {},
+    });
     const write = (message: SessionResponse) => this.#hear(message);
     this.#lane = new ServerLane({ instance: "test-1", draining: false, messages: { write }, runner });
   }

@@ -5,6 +5,7 @@ import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { type Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Redis } from "ioredis";
+import { leaveAfter } from "../../support/admissions.ts";
 import { DatabaseLink } from "../../support/database-link.ts";
 import { eventually } from "../../support/processes.ts";
 import { describeWithRedis, redisUrl } from "../../support/redis.ts";
@@ -100,7 +101,7 @@ describeWithRedis("with Redis", () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });
     // A minute gives 1,000 of them back.
-    (await enter(one, caller)).leave(3_000);
+    leaveAfter(3_000, await enter(one, caller));
     await eventually(async () => (await enter(other, caller)).headers?.["x-ratelimit-remaining-tokens"] === "0");
     const { refusal } = await enter(other, caller);
     expect(refusal?.message).toBe("Rate limit exceeded: 1000 tokens a minute");
@@ -111,7 +112,7 @@ describeWithRedis("with Redis", () => {
     const caller = callerOf({ concurrentRequests: 3 });
     const open = await Promise.all([enter(one, caller), enter(one, caller), enter(other, caller)]);
     expect([await isIn(one, caller), await isIn(other, caller)]).toEqual([false, false]);
-    open[0]?.leave();
+    open[0]?.leave(false);
     await eventually(() => isIn(other, caller));
     expect(await isIn(one, caller)).toBe(false);
     const gone = callerOf({ concurrentRequests: 1 });
@@ -126,11 +127,11 @@ describeWithRedis("with Redis", () => {
     const process = await start();
     const caller = callerOf({ concurrentRequests: 1 });
     const key = `sluice:limits:key:${(caller as { keyHash: string }).keyHash}`;
-    const { leave } = await enter(process, caller);
+    const turn = await enter(process, caller);
     const first = await redis.hgetall(key);
     await eventually(async () => JSON.stringify(await redis.hgetall(key)) !== JSON.stringify(first));
     expect(await isIn(process, caller)).toBe(false);
-    leave();
+    turn.leave(false);
     await eventually(async () => (await redis.exists(key)) === 0 || Object.keys(await redis.hgetall(key)).length === 0);
   });
 
@@ -147,7 +148,7 @@ describeWithRedis("with Redis", () => {
     remains(fifth, 5);
     // Five are open: those from before count, too.
     expect((await enter(process, caller)).refusal?.message).toContain("5 requests of this key are running");
-    fifth.leave();
+    fifth.leave(false);
     await restore();
     await eventually(async () => (await process.figure("sluice_limits_shared")) === 1);
     expect(process.logged.filter((line) => line === "limits are counted in Redis")).toHaveLength(2);

@@ -5,6 +5,7 @@ import { Bucket, periodMs, remainingUnits, waitForUnitMs } from "@sluice/proto/l
 import { rateLimitHeaders, sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import { type Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { leaveAfter } from "../../support/admissions.ts";
 
 const unlimited = { requests_per_minute: null, tokens_per_minute: null };
 
@@ -56,7 +57,7 @@ describe("requests a minute", () => {
     const admissions = [1, 2, 3].map(() => enter(limiter, caller));
     expect(admissions.map(({ refusal }) => refusal)).toEqual([undefined, undefined, undefined]);
     expect(admissions.map(({ headers }) => headers?.["x-ratelimit-remaining-requests"])).toEqual(["2", "1", "0"]);
-    for (const admission of admissions) admission.leave();
+    for (const admission of admissions) admission.leave(false);
     for (let tries = 0; tries < 10; tries++) {
       const { refusal, headers } = enter(limiter, caller);
       expect(refusal).toMatchObject({
@@ -84,7 +85,7 @@ describe("requests a minute", () => {
     const limiter = limiterOf();
     const admission = enter(limiter, { keyHash: "a" });
     expect([admission.headers, admission.countsTokens]).toEqual([undefined, false]);
-    admission.leave(1_000_000);
+    leaveAfter(1_000_000, admission);
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeUndefined();
   });
 
@@ -103,10 +104,10 @@ describe("tokens a minute", () => {
     const limiter = limiterOf();
     const first = enter(limiter, caller);
     expect([first.countsTokens, first.headers?.["x-ratelimit-remaining-tokens"]]).toEqual([true, "100"]);
-    first.leave(99);
+    leaveAfter(99, first);
     const second = enter(limiter, caller);
     expect(second.refusal).toBeUndefined();
-    second.leave(51);
+    leaveAfter(51, second);
     const { refusal, headers } = enter(limiter, caller);
     expect(refusal).toMatchObject({ status: 429, message: "Rate limit exceeded: 100 tokens a minute" });
     expect(refusal?.retryAfterMs).toBeGreaterThan(30_000);
@@ -118,7 +119,7 @@ describe("tokens a minute", () => {
   test("are taken once, however often a turn ends", () => {
     const limiter = limiterOf();
     const admission = enter(limiter, caller);
-    for (let n = 0; n < 3; n++) admission.leave(40);
+    for (let n = 0; n < 3; n++) leaveAfter(40, admission);
     expect(enter(limiter, caller).headers?.["x-ratelimit-remaining-tokens"]).toBe("60");
   });
 });
@@ -134,8 +135,8 @@ describe("turns at a time", () => {
     });
     expect(headers).toBeUndefined();
     expect(enter(limiter, { keyHash: "b" }).refusal).toBeUndefined();
-    first?.leave();
-    first?.leave();
+    first?.leave(false);
+    first?.leave(false);
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeUndefined();
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeDefined();
     expect(limiter.open).toBe(3);

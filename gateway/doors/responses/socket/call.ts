@@ -1,22 +1,19 @@
 /** A response under way on a connection: its place in the limits, its memory, its log line. */
 import type { IncomingMessage } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
-import type { JsonMember } from "@sluice/proto/lib/json/span.js";
-import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import type { LoadShedding } from "../../../edge/http/load-shedding.ts";
 import type { Observation } from "../../../edge/http/observe.ts";
-import { responsesPath } from "../../../edge/http/turn-head.ts";
-import { admit } from "../../../edge/limits/admission.ts";
-import { reserveForParsing } from "../../../edge/turns/body.ts";
+import { type ScannedBody, scanBody } from "../../../edge/turns/body.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
-import { toOpenMessage, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
+import { type OpeningCall, openTurn } from "../../../edge/turns/open.ts";
+import { readSessionId, sendTurn, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
 import type { TurnRouteParts } from "../../../edge/turns/route.ts";
 import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
 import { type CreateFrame, bodyOf } from "./frame.ts";
@@ -31,62 +28,111 @@ export interface CallConnection {
   readonly keyHash: string;
 }
 
+/** The connection as its call uses it. */
+export interface FrameTaker extends EventTaker {
+  /** JSON of the items of the whole input. @throws Fault INVALID_REQUEST */
+  readonly wholeInput: () => string;
+}
+
+interface SocketResponse extends ReadResponse {
+  readonly generationId: string;
+}
+
 const overloaded = () => new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.GATEWAY });
 const draining = () => new Fault(FaultReason.UNAVAILABLE, "The gateway is stopping", { origin: FaultOrigin.GATEWAY });
 /** Frames have no headers, so the rate limit headers of an answer go nowhere. */
 const noHeaders = { headersSent: true, setHeader: () => noHeaders as never };
+/** A connection has a memory of its own for earlier items. */
+const frameDoor = { ...responsesDoor, refersToItems: false, bodyName: "frame" };
 
-export class SocketCall {
+export class SocketCall implements OpeningCall<SocketResponse> {
   readonly requestId = newId("req_");
-  readonly #connected: CallConnection;
-  readonly #startedAt = performance.now();
-  readonly #observation: Observation;
-  readonly #room: Reservation;
-  #admission: Admission | undefined = undefined;
-  #caller: Caller | undefined = undefined;
-  #request: RunTurnRequest | undefined = undefined;
-  readonly #generationId = newId("gen-");
-  #isOver = false;
-  #captured: CapturedTurn | undefined = undefined;
+  readonly generationId = newId("gen-");
+  readonly startedAt = performance.now();
+  readonly trace: TraceHeaders;
+  readonly door = frameDoor;
+  readonly res = noHeaders;
+  readonly client = undefined;
+  readonly bodyRoom: Reservation;
+  readonly keyHash: string;
+  caller!: Caller;
+  route: string = frameDoor.path;
+  admission: Admission | undefined = undefined;
+  captured: CapturedTurn | undefined = undefined;
+  /** JSON of the items of the whole input; empty before it is read. */
+  input = "";
   turn: SocketTurn | undefined = undefined;
+  readonly #connected: CallConnection;
+  readonly #frame: CreateFrame;
+  readonly #taker: FrameTaker;
+  readonly #observation: Observation;
+  #read: SocketResponse | undefined = undefined;
+  #isOver = false;
 
-  constructor(connected: CallConnection) {
+  constructor(connected: CallConnection, frame: CreateFrame, taker: FrameTaker) {
+    const { parts, request, keyHash } = connected;
     this.#connected = connected;
-    this.#observation = connected.parts.observer.begin(connected.request);
-    this.#room = connected.parts.budget.open(connected.keyHash);
+    this.#frame = frame;
+    this.#taker = taker;
+    this.#observation = parts.observer.begin(request);
+    this.trace = this.#observation.trace;
+    this.keyHash = keyHash;
+    this.bodyRoom = parts.budget.open(keyHash);
   }
 
-  /** Takes the steps of every turn before its body. @throws Fault */
-  async admit({ generates }: CreateFrame): Promise<void> {
-    const { parts, shedding, request, keyHash } = this.#connected;
+  /** Settles once the turn is open. @throws Fault */
+  answer(): Promise<void> {
+    return this.#frame.generates ? openTurn(this.#connected.parts, this) : this.#prepare();
+  }
+
+  /** Answers a frame without generation: it is checked like a turn, but takes no place in the limits. */
+  async #prepare(): Promise<void> {
+    await this.enter();
+    const { identity } = this.read(await scanBody(await this.readBody(), this));
+    if (this.#isOver) return;
+    this.turn = new SocketTurn(this.#taker, identity, undefined);
+    this.turn.prepare();
+  }
+
+  async enter(): Promise<void> {
+    const { parts, shedding, request } = this.#connected;
     if (parts.lifecycle.draining) throw draining();
     if (shedding.refuses(request)) throw overloaded();
-    const { caller } = await parts.access.resolve(keyHash, undefined, this.#observation.trace);
+    const { caller } = await parts.access.resolve(this.keyHash, undefined, this.trace);
     if (!caller) throw invalidKey();
-    // A frame without generation is not a turn.
-    if (generates) this.#caller = caller;
-    await eventLoop.turnOf(keyHash);
-    // A frame without generation takes no place in the limits.
-    if (!generates) return;
-    const admission = await admit(parts.limiter, caller, noHeaders);
-    if (this.#isOver) admission.leave();
-    else this.#admission = admission;
+    this.caller = caller;
+    await eventLoop.turnOf(this.keyHash);
   }
 
-  /** @param input JSON of all its items @throws Fault */
-  async open(frame: CreateFrame, input: string, taker: EventReceiver): Promise<void> {
-    const body = bodyOf(frame, input);
-    const { request, identity, members } = await this.#read(body);
-    if (this.#isOver) return;
-    this.#request = request;
-    this.#captured = this.#capture(request, body, members);
-    const turn = new SocketTurn(taker, identity, request, this.#captured);
-    this.turn = turn;
-    if (!frame.generates) return turn.prepare();
-    const { parts, keyHash } = this.#connected;
-    const caller = { keyHash, requestId: this.requestId, trace: this.#observation.trace };
-    const prepared = { request, generationId: this.#generationId, timeoutMs: undefined };
-    turn.start(keyHash, (listener) => parts.pool.open(toOpenMessage(parts, caller, prepared), listener));
+  async readBody(): Promise<Buffer> {
+    this.input = this.#taker.wholeInput();
+    const body = bodyOf(this.#frame, this.input);
+    await this.bodyRoom.grow(2 * body.length);
+    return body;
+  }
+
+  read({ body, members }: ScannedBody): SocketResponse {
+    const { compat } = this.#connected.parts;
+    const { headers } = this.#connected.request;
+    const read = readResponse(body, members, {
+      sessionId: readSessionId(headers),
+      serviceMetadata: wantsServiceMetadata(headers, compat),
+      compat,
+    });
+    this.#read = { ...read, generationId: this.generationId };
+    return this.#read;
+  }
+
+  open({ request, identity, generationId }: SocketResponse): void {
+    if (this.#isOver) return this.admission?.leave(true);
+    const { parts } = this.#connected;
+    this.turn = new SocketTurn(this.#taker, identity, this.captured);
+    const turn = { request, generationId, timeoutMs: undefined };
+    this.turn.start(this.keyHash, (listener) => sendTurn(parts, this, turn, listener));
+  }
+
+  refused(error: unknown): never {
+    throw error;
   }
 
   /** Ends the call, and the turn with it. @param status 499 when the client has left */
@@ -94,56 +140,20 @@ export class SocketCall {
     this.#isOver = true;
     const hasLeft = status === 499;
     if (hasLeft) this.turn?.abandon();
-    this.#captured?.end();
-    this.#admission?.leave(this.#admission.countsTokens ? this.turn?.tokens(hasLeft || !fault) : undefined);
-    this.#room.release();
+    this.captured?.end();
+    this.admission?.leave(hasLeft || !fault);
+    this.bodyRoom.release();
     this.#observation.note({
       requestId: this.requestId,
       clientRequestId: undefined,
       method: "WEBSOCKET",
-      route: responsesPath,
+      route: this.route,
       status,
-      ms: performance.now() - this.#startedAt,
+      ms: performance.now() - this.startedAt,
       errorType: fault?.errorType,
       cause: fault?.cause,
     });
-    if (fault) this.#noteRefusal(fault);
-  }
-
-  #noteRefusal(fault: Fault): void {
-    const caller = this.#caller;
-    if (!caller) return;
-    const { requestId } = this;
-    const durationMs = performance.now() - this.#startedAt;
-    const read = { request: this.#request, generationId: this.#generationId };
-    const { trace } = this.#observation;
-    this.#connected.parts.refusals.note({ caller, requestId, trace, door: "responses", fault, durationMs, ...read });
-  }
-
-  /** A frame without generation has no caller. */
-  #capture(request: RunTurnRequest, body: Buffer, members: readonly JsonMember[]): CapturedTurn | undefined {
-    const caller = this.#caller;
-    if (caller?.capturesContent !== true) return undefined;
-    const named = {
-      caller,
-      requestId: this.requestId,
-      generationId: this.#generationId,
-      startedAt: this.#startedAt,
-    };
-    return this.#connected.parts.captures.begin({ ...named, request, body, members });
-  }
-
-  async #read(body: Buffer): Promise<ReadResponse & { readonly members: readonly JsonMember[] }> {
-    const { parts, request } = this.#connected;
-    await this.#room.grow(2 * body.length);
-    const members = scanObject(body, "frame");
-    await reserveForParsing(this.#room, body, members, responsesDoor.unparsed);
-    const sessionId = request.headers["x-session-id"];
-    const read = readResponse(body, members, {
-      sessionId: typeof sessionId === "string" ? sessionId : undefined,
-      serviceMetadata: wantsServiceMetadata(request.headers, parts.compat),
-      compat: parts.compat,
-    });
-    return { ...read, members };
+    // A frame without generation is not a turn.
+    if (fault && this.#frame.generates) this.#connected.parts.refusals.note(this, this.door.name, fault, this.#read);
   }
 }

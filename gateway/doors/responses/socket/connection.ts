@@ -103,25 +103,20 @@ export class ResponseSocket {
     const frame = this.#waiting.shift();
     if (this.#waiting.length === 0) this.#receiving.shrink(this.#receiving.bytes);
     if (!frame) return;
-    const call = new SocketCall(this.#connected);
-    this.#running = call;
-    setInUse(this.#stream, true);
-    this.#answer(call, frame).catch((error: unknown) => {
-      this.#forget(frame);
-      this.#finish(call, Fault.from(error), true);
-    });
-  }
-
-  async #answer(call: SocketCall, frame: CreateFrame): Promise<void> {
-    await call.admit(frame);
-    const input = this.#wholeInput(frame);
-    await call.open(frame, input, {
+    const call = new SocketCall(this.#connected, frame, {
+      wholeInput: () => this.#wholeInput(frame),
       send: (frames) => this.#send(frames),
       finished: (fault, refused) => {
-        if (call.turn && !fault) this.#remember(call.turn.id, joinNonEmpty(input, call.turn.items));
+        if (call.turn && !fault) this.#remember(call.turn.id, joined(call.input, call.turn.items));
         else this.#forget(frame);
         this.#finish(call, fault, refused);
       },
+    });
+    this.#running = call;
+    setInUse(this.#stream, true);
+    call.answer().catch((error: unknown) => {
+      this.#forget(frame);
+      this.#finish(call, Fault.from(error), true);
     });
   }
 

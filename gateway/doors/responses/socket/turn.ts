@@ -1,14 +1,12 @@
 /** A response on a connection: from its frame to its last event. */
 import { create } from "@bufbuild/protobuf";
 import {
-  type RunTurnRequest,
   TurnEndSchema,
   type TurnEvent,
   TurnEventSchema,
   TurnStatus,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { TokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import type { ResponseIdentity } from "@sluice/proto/lib/responses/identity.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import { type Account, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
@@ -46,24 +44,17 @@ export class SocketTurn implements TurnListener {
   readonly #captured: CapturedTurn | undefined;
   readonly #object: ResponseObject;
   readonly #ladder: Ladder;
-  readonly #meter: TokenMeter;
   #control: TurnControl | undefined = undefined;
   #held: Account | undefined = undefined;
   #begun = false;
   #over = false;
 
   /** @param captured receives the answer if the key captures content */
-  constructor(
-    taker: EventReceiver,
-    identity: ResponseIdentity,
-    request: RunTurnRequest,
-    captured: CapturedTurn | undefined,
-  ) {
+  constructor(taker: EventTaker, identity: ResponseIdentity, captured: CapturedTurn | undefined) {
     this.#taker = taker;
     this.#captured = captured;
     this.#object = new ResponseObject(identity);
     this.#ladder = new Ladder(this.#object);
-    this.#meter = new TokenMeter(request);
   }
 
   get id(): string {
@@ -86,7 +77,6 @@ export class SocketTurn implements TurnListener {
 
   events(events: readonly TurnEvent[], cost: number): void {
     if (this.#held?.tryGrow(measureEvents(events.length, cost)) === false) return;
-    this.#meter.note(events);
     this.#send(this.#ladder.events(events));
   }
 
@@ -126,11 +116,6 @@ export class SocketTurn implements TurnListener {
 
   resume(): void {
     this.#control?.resume();
-  }
-
-  /** Tokens of the turn. @param left whether the client left before its end */
-  tokens(left: boolean): number {
-    return this.#meter.tokens(left);
   }
 
   #send(text: string): void {

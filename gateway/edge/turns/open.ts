@@ -1,0 +1,103 @@
+/**
+ * Opens turns: the steps from the head of a request to inference-svc, in the order of their refusals, the same for every door.
+ *
+ *   key ─ shared turn ─ rate limits ─ body ─ scan ─ remembered items ─ door ─ count of tokens ─ capture ─▶ inference-svc
+ *
+ * A call adds its own: how its key is known, where its bytes come from, and what becomes of the turn. Most steps need not wait, so a promise is created
+ * only for those that do, and one for all of them.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Limits } from "@sluice/proto/config/config-file.js";
+import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import type { MeteredRequest } from "@sluice/proto/lib/limits/meter.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
+import { type LimitHeaders, admit } from "../limits/admission.ts";
+import { type ScannedBody, scanBody } from "./body.ts";
+import type { CapturedRequest, CapturedTurn } from "./captured-turn.ts";
+import type { Captures } from "./captures.ts";
+import type { Door } from "./door.ts";
+import { type ItemMemory, restoreItems } from "./item-memory.ts";
+
+export interface OpeningParts {
+  readonly limiter: Limiter;
+  readonly limits: Limits;
+  readonly captures: Captures;
+  readonly itemMemory: ItemMemory;
+}
+
+/** A turn as its door has read it. */
+export interface ReadTurn {
+  readonly request: MeteredRequest & CapturedRequest;
+  /** Undefined where inference-svc assigns it. */
+  readonly generationId?: string;
+}
+
+/** Who asks for a turn, for its records. */
+export interface TurnCaller {
+  /** Undefined while the key is unknown. */
+  readonly caller: Caller | undefined;
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
+  /** performance.now() at its beginning. */
+  readonly startedAt: number;
+}
+
+/** A call for a turn: a request, or a frame of a WebSocket. */
+export interface OpeningCall<Turn extends ReadTurn> extends TurnCaller {
+  readonly caller: Caller;
+  readonly keyHash: string;
+  readonly door: Pick<Door, "path" | "unparsed" | "repeats" | "refersToItems" | "bodyName">;
+  /** Receives the rate limit headers. */
+  readonly res: LimitHeaders;
+  /** Memory of the body. */
+  readonly bodyRoom: Reservation;
+  /** The request of the only client waiting for the turn; undefined when other clients may share it. */
+  readonly client: IncomingMessage | undefined;
+  /** Pattern of the route, for metrics. */
+  route: string;
+  admission: Admission | undefined;
+  captured: CapturedTurn | undefined;
+  /** The steps up to a known key; absent when they are done. Returns undefined when it need not wait. @throws Fault */
+  enter?(): Promise<void> | undefined;
+  /** Joins the running turn of an equal request; absent when the call opens its own. @returns whether it has joined @throws Fault */
+  join?(): Promise<boolean>;
+  readBody(): Buffer | Promise<Buffer>;
+  /** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
+  read(source: ScannedBody, remember: ItemTaker | undefined): Turn;
+  /** Sends the turn to inference-svc. @param source the body as received */
+  open(turn: Turn, source: ScannedBody): Promise<void> | void;
+  /** Answers with the failure of a step, or throws it. */
+  refused(error: unknown): Promise<void> | void;
+}
+
+/** Settles once the turn is open; its answer continues by callbacks. */
+export async function openTurn<Turn extends ReadTurn>(parts: OpeningParts, call: OpeningCall<Turn>): Promise<void> {
+  try {
+    const entering = call.enter?.();
+    if (entering) await entering;
+    call.route = call.door.path;
+    const joining = call.join?.();
+    if (joining && (await joining)) return;
+    const admitting = admit(parts.limiter, call.caller, call.res);
+    const admission = admitting instanceof Promise ? await admitting : admitting;
+    call.admission = admission;
+    const reading = call.readBody();
+    const body = reading instanceof Promise ? await reading : reading;
+    const scanning = scanBody(body, call);
+    const source = scanning instanceof Promise ? await scanning : scanning;
+    const restoring = restoreItems(parts, call, source);
+    const whole = (restoring && (await restoring)) ?? source;
+    const remember = call.door.refersToItems ? parts.itemMemory.taker(call.keyHash) : undefined;
+    const turn = call.read(whole, remember);
+    admission.countTokens(turn.request);
+    call.captured = parts.captures.begin(call, turn, source);
+    const opening = call.open(turn, source);
+    if (opening) await opening;
+  } catch (error) {
+    call.admission?.leave(false);
+    await call.refused(error);
+  }
+}

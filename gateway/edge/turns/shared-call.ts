@@ -1,0 +1,105 @@
+/** A call with an Idempotency-Key: equal concurrent calls share one turn. */
+import { type Hash, createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/lib/idempotency/generation.js";
+import { type InFlight, readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
+import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { digestBody } from "../http/body.ts";
+import { admit } from "../limits/admission.ts";
+import { TurnCall, type TurnCallParts } from "./call.ts";
+import type { Door } from "./door.ts";
+import { type PreparedTurn, createAnswer, sendTurn, wantsServiceMetadata } from "./prepare.ts";
+
+/** A prepared turn that further requests can join. */
+export type SharedTurn = PreparedTurn & KeyedTurn;
+
+export interface SharedCallParts extends TurnCallParts {
+  readonly inFlight: InFlight<SharedTurn>;
+}
+
+export const idempotencyHeader = "idempotency-key";
+
+export class SharedCall extends TurnCall {
+  readonly #parts: SharedCallParts;
+  /** The turn that this call prepares for all of its clients; undefined once it is open. */
+  #led: Generation<SharedTurn> | undefined = undefined;
+  #member: JoinedRequest | undefined = undefined;
+  #bodyRoom: Reservation | undefined = undefined;
+
+  constructor(parts: SharedCallParts, request: IncomingMessage, response: ServerResponse, door: Door) {
+    super(parts, request, response, door);
+    this.#parts = parts;
+  }
+
+  /** Other clients need the body when this client has left. */
+  override get client(): undefined {
+    return undefined;
+  }
+
+  override get bodyRoom(): Reservation {
+    return (this.#bodyRoom ??= this.#parts.budget.open(this.keyHash));
+  }
+
+  /** Joins the running turn with this Idempotency-Key. Such a call counts towards the rate limit, and opens no turn. Its body is compared and not kept. */
+  async join(): Promise<boolean> {
+    const { inFlight, limiter, limits } = this.#parts;
+    const key = readIdempotencyKey(this.req.headers[idempotencyHeader]) ?? "";
+    const running = inFlight.find(this.keyHash, key);
+    if (!running) this.#led = inFlight.begin(this.keyHash, key);
+    const generation = running ?? (this.#led as Generation<SharedTurn>);
+    this.#member = generation.join();
+    if (!running) return false;
+    await admit(limiter, this.caller, this.res, joinTurn);
+    const hash = this.#beginFingerprint();
+    await digestBody(this.req, limits.body_bytes, hash);
+    this.#follow(this.#member, await running.prepared(hash.digest("base64"), this.caller));
+    return true;
+  }
+
+  override async readBody(): Promise<Buffer> {
+    const body = await super.readBody();
+    this.#led?.read(this.#beginFingerprint().update(body).digest("base64"));
+    return body;
+  }
+
+  override open(prepared: PreparedTurn): void {
+    const { admission, bodyRoom } = this;
+    const turn = { ...prepared, key: this.caller };
+    this.#led?.opened(turn, (listener) => sendTurn(this.#parts, this, turn, listener), {
+      accepted: () => bodyRoom.release(),
+      settled: (left) => {
+        bodyRoom.release();
+        admission?.leave(left);
+      },
+    });
+    this.#led = undefined;
+    this.#follow(this.#member as JoinedRequest, turn);
+  }
+
+  override refused(error: unknown): Promise<void> {
+    this.#bodyRoom?.release();
+    this.#led?.refused(Fault.from(error));
+    this.#member?.leave();
+    return super.refused(error);
+  }
+
+  /** The place in the rate limits belongs to the turn, which goes on for other clients. */
+  protected override leave(): void {
+    this.#member?.leave();
+  }
+
+  #follow(member: JoinedRequest, turn: SharedTurn): void {
+    createAnswer(this.#parts, this, turn).start((listener) => member.follow(listener, () => this.res.destroy()));
+  }
+
+  /** Starts the hash of everything that affects the answer; the caller adds the body. */
+  #beginFingerprint(): Hash {
+    const { door, req } = this;
+    const { headers } = req;
+    const deciding = [door.path, wantsServiceMetadata(headers, this.#parts.compat), headers["x-session-id"] ?? null];
+    for (const name of door.decidingHeaders) deciding.push(String(headers[name] ?? ""));
+    return createHash("sha256").update(JSON.stringify(deciding));
+  }
+}

@@ -28,3 +28,40 @@ export function waitUnlessAborted(ms: number, signal: TurnSignal): Promise<void>
     signal.addEventListener("abort", stop);
   });
 }
+
+/** One call for a turn. Its signal aborts at the end of the turn, at the call's time limit, and at the end of the call. */
+export class TimedCall {
+  readonly #abort = new AbortController();
+  readonly #turn: TurnSignal;
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param late creates the failure at the time limit @throws Fault when the turn is over */
+  constructor(turn: TurnSignal, limitMs: number, late: () => Error) {
+    throwIfAborted(turn);
+    this.#turn = turn;
+    this.#timer = setTimeout(() => this.#abort.abort(late()), limitMs);
+    turn.addEventListener("abort", this.#stop);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Settles with the answer, or fails when the signal aborts, even if the answer ignores the signal. */
+  race<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    const { signal } = this;
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      answer.then(resolve, reject);
+    });
+  }
+
+  /** Ends everything that a failure may have left running. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#turn.removeEventListener("abort", this.#stop);
+    this.#abort.abort();
+  }
+
+  readonly #stop = (): void => this.#abort.abort(abortFault(this.#turn));
+}

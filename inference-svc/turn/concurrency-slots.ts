@@ -1,34 +1,43 @@
 /** Limits concurrency; callers wait in order of arrival. */
 export class ConcurrencySlots {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   constructor(count: number) {
     this.#free = count;
+  }
+
+  /** Number of callers waiting for a slot. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /** @returns a function to release the slot, to be called once; undefined when none was free in time */
   async take(waitMs: number): Promise<(() => void) | undefined> {
     if (this.#free > 0) this.#free--;
     else if (!(await this.#wait(waitMs))) return undefined;
-    return () => {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    };
+    return this.#release;
   }
 
   #wait(waitMs: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const called = () => {
+      const enter = () => {
         clearTimeout(timer);
         resolve(true);
       };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(called), 1);
+        this.#waiting.delete(enter);
         resolve(false);
       }, waitMs);
-      this.#waiting.push(called);
+      this.#waiting.add(enter);
     });
   }
+
+  /** Passes the slot to the caller with the longest wait. */
+  readonly #release = (): void => {
+    const next = this.#waiting.values().next();
+    if (next.done === true) return void this.#free++;
+    this.#waiting.delete(next.value);
+    next.value();
+  };
 }

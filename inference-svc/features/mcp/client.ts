@@ -105,15 +105,13 @@ export class McpServers {
   }
 
   /** Counts a request, and logs the reason of a failure. */
-  #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, work: () => Promise<Result>) {
-    return observeCall(this.#parts.watch(kind), signal, async () => {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof McpFailure && !signal.aborted) this.#warn(kind, url, error);
-        throw error;
-      }
-    });
+  async #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, request: () => Promise<Result>) {
+    try {
+      return await watched(this.#parts.watch(kind), signal, request);
+    } catch (error) {
+      if (error instanceof McpFailure && !signal.aborted) this.#warn(kind, url, error);
+      throw error;
+    }
   }
 
   /** The log contains neither the path, which may contain a key, nor the server's messages. */

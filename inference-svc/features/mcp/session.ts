@@ -3,8 +3,8 @@
  * session, opened first and deleted at the end.
  */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { CallAbandoned } from "../../models/ledger/service-meter.ts";
-import { abortFault } from "../../turn/abort.ts";
+import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { TimedCall } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { FieldMap, McpConnection } from "./connection.ts";
 import { McpFailure } from "./failure.ts";
@@ -62,23 +62,36 @@ export class McpSession {
 
   /** @throws McpFailure; Fault when the turn is over */
   async request(method: string, params: Params, limits: RequestLimits): Promise<JsonObject> {
-    return await bounded(limits, async (signal) => {
-      const opened = this.#open(signal);
-      try {
-        const ready = await opened;
-        limits.onSent?.();
-        return await this.#request(ready, method, params, signal, limits.fields);
-      } catch (error) {
-        const status = error instanceof McpFailure ? error.status : undefined;
-        const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
-        // The server may have been replaced by another revision.
-        if (!isOver && (status === 400 || status === 404)) this.#parts.revisions.delete(this.#parts.url);
-        if (!isOver) throw error;
-        // The server no longer knows the session, and did not process the request.
-        if (this.#opened === opened) this.#opened = undefined;
-        return await this.#request(await this.#open(signal), method, params, signal, limits.fields);
-      }
-    });
+    const { limitMs } = limits;
+    const call = new TimedCall(limits.signal, limitMs, () => lateAnswer(limitMs));
+    try {
+      return await call.race(this.#requestWithin(call.signal, method, params, limits));
+    } finally {
+      call.end();
+    }
+  }
+
+  async #requestWithin(
+    signal: AbortSignal,
+    method: string,
+    params: Params,
+    { fields, onSent }: RequestLimits,
+  ): Promise<JsonObject> {
+    const opened = this.#open(signal);
+    try {
+      const ready = await opened;
+      onSent?.();
+      return await this.#ask(ready, method, params, signal, fields);
+    } catch (error) {
+      const status = error instanceof McpFailure ? error.status : undefined;
+      const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
+      // The server may have been replaced by another revision.
+      if (!isOver && (status === 400 || status === 404)) this.#parts.revisions.delete(this.#parts.url);
+      if (!isOver) throw error;
+      // The server no longer knows the session, and did not process the request.
+      if (this.#opened === opened) this.#opened = undefined;
+      return await this.#ask(await this.#open(signal), method, params, signal, fields);
+    }
   }
 
   /** Ends the session, and cuts requests under way. */
@@ -216,28 +229,4 @@ function sessionIdIn(field: string | string[] | undefined): string | undefined {
 function lateAnswer(limitMs: number): McpFailure {
   const message = `no answer in ${limitMs / 1_000} s`;
   return new McpFailure(message, { cause: new CallAbandoned(message, 524) });
-}
-
-/** Runs work bounded by the turn and its time limit. @throws McpFailure after its time; Fault when the turn is over */
-async function bounded<Result>(
-  { signal, limitMs }: RequestLimits,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  const abort = new AbortController();
-  const stop = () => abort.abort(abortFault(signal));
-  const timer = setTimeout(() => abort.abort(lateAnswer(limitMs)), limitMs);
-  signal.addEventListener("abort", stop);
-  if (signal.aborted) stop();
-  try {
-    return await new Promise((resolve, reject) => {
-      abort.signal.addEventListener("abort", () => reject(abort.signal.reason as Error));
-      if (abort.signal.aborted) reject(abort.signal.reason as Error);
-      else work(abort.signal).then(resolve, reject);
-    });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    // Ends everything a failure may have left running.
-    abort.abort();
-  }
 }

@@ -1,7 +1,7 @@
 /** Fetches pages of the web safely: only GET, no credentials, no private addresses. Every redirect is checked like the first URL. */
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
-import { abortFault } from "../../turn/abort.ts";
+import { TimedCall } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { Domains } from "../../services/public-web/domains.ts";
 import { download } from "./download.ts";
@@ -31,6 +31,10 @@ export interface FetcherDependencies {
   readonly totalMs?: number;
 }
 
+interface FetchCaller extends ServiceCaller {
+  readonly signal: AbortSignal;
+}
+
 interface HostSlots {
   readonly slots: ConcurrencySlots;
   users: number;
@@ -46,24 +50,44 @@ export class Fetcher {
   }
 
   /** @throws PageUnreadable; Fault when the turn is over */
-  get(text: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
-    return timed(this.#parts.totalMs ?? totalMs, signal, (ended) => this.#follow(text, domains, ended));
+  async get(text: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
+    const call = timedFetch(signal, this.#parts.totalMs ?? totalMs);
+    try {
+      return await call.race(this.#follow(text, domains, call.signal));
+    } finally {
+      call.end();
+    }
   }
 
   /**
    * Lets a vendor read a page of the public internet. Origins that may have private addresses are never sent to a vendor.
    * @throws PageUnreadable; Fault when the turn is over
    */
-  hand(text: string, domains: Domains, engine: PageEngine, { scope, signal }: ServiceCaller): Promise<VendorPage> {
-    return timed(engine.timeoutMs, signal, async (ended) => {
+  async hand(
+    text: string,
+    domains: Domains,
+    engine: PageEngine,
+    { scope, signal }: ServiceCaller,
+  ): Promise<HandedPage> {
+    const call = timedFetch(signal, engine.timeoutMs);
+    try {
       const url = checkUrl(text, domains, noOrigin);
-      const page = await this.#politely(url.host, ended, async () => {
-        await resolveTarget(url, this.#parts.resolve, noOrigin);
-        ended.throwIfAborted();
-        return engine.read(url.href, { scope, signal: ended });
-      });
+      const page = await call.race(this.#hand(url, engine, { scope, signal: call.signal }));
       return { ...page, url: checkUrl(page.url, domains, noOrigin).href };
-    });
+    } finally {
+      call.end();
+    }
+  }
+
+  async #hand(url: URL, engine: PageEngine, { scope, signal }: FetchCaller): Promise<HandedPage> {
+    const release = await this.#takeSlots(url.host, signal);
+    try {
+      await resolveTarget(url, this.#parts.resolve, noOrigin);
+      signal.throwIfAborted();
+      return await engine.read(url.href, { scope, signal });
+    } finally {
+      release();
+    }
   }
 
   async #follow(text: string, domains: Domains, signal: AbortSignal): Promise<DownloadedFile> {
@@ -78,58 +102,48 @@ export class Fetcher {
 
   async #once(url: URL, signal: AbortSignal): Promise<DownloadedFile | Redirect> {
     const { resolve, trustedOrigins: trusted, userAgent } = this.#parts;
-    return this.#politely(url.host, signal, async () => {
+    const release = await this.#takeSlots(url.host, signal);
+    try {
       const target = await resolveTarget(url, resolve, trusted);
       signal.throwIfAborted();
-      return download(target, userAgent, signal, async ({ status, type, location }, body) =>
+      return await download(target, userAgent, signal, async ({ status, type, location }, body) =>
         redirects.has(status) && location !== undefined
           ? new Redirect(location)
           : { url: url.href, status, type, body: await body() },
       );
-    });
+    } finally {
+      release();
+    }
   }
 
-  async #politely<Result>(host: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  /** @returns the function to call at the end of the fetch @throws PageUnreadable when no slot is free in time */
+  async #takeSlots(host: string, signal: AbortSignal): Promise<() => void> {
     const own = this.#hosts.get(host) ?? { slots: new ConcurrencySlots(maxPerHost), users: 0 };
     this.#hosts.set(host, own);
     own.users++;
     const held: (() => void)[] = [];
+    const release = () => {
+      for (const slot of held) slot();
+      if (--own.users === 0) this.#hosts.delete(host);
+    };
     try {
       for (const slots of [own.slots, this.#all]) {
         // The wait for a slot is bounded by the time limit of the fetch.
-        const release = await slots.take(this.#parts.totalMs ?? totalMs);
-        if (release) held.push(release);
+        const slot = await slots.take(this.#parts.totalMs ?? totalMs);
+        if (slot) held.push(slot);
         signal.throwIfAborted();
-        if (release === undefined) throw new PageUnreadable("too many pages are being read");
+        if (slot === undefined) throw new PageUnreadable("too many pages are being read");
       }
-      return await work();
-    } finally {
-      for (const release of held) release();
-      if (--own.users === 0) this.#hosts.delete(host);
+      return release;
+    } catch (error) {
+      release();
+      throw error;
     }
   }
 }
 
-/** @param work is given up when the turn or the time is over */
-async function timed<Result>(
-  limitMs: number,
-  signal: TurnSignal,
-  work: (ended: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  const abort = new AbortController();
-  const stop = () => abort.abort(abortFault(signal));
-  const timer = setTimeout(() => abort.abort(new PageUnreadable(`took more than ${limitMs / 1_000} s`)), limitMs);
-  signal.addEventListener("abort", stop);
-  if (signal.aborted) stop();
-  try {
-    return await within(abort.signal, work(abort.signal));
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    // Ends waits for slots and pending lookups.
-    abort.abort();
-  }
-}
+const timedFetch = (signal: TurnSignal, limitMs: number): TimedCall =>
+  new TimedCall(signal, limitMs, () => new PageUnreadable(`took more than ${limitMs / 1_000} s`));
 
 class Redirect {
   readonly location: string;
@@ -137,14 +151,4 @@ class Redirect {
   constructor(location: string) {
     this.location = location;
   }
-}
-
-/** Rejects when the signal aborts, even if the work ignores it. */
-function within<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

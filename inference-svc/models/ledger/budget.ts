@@ -11,13 +11,13 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { guardrailsFor } from "../../turn/applied-guardrails.ts";
+import { appliedTo } from "../../turn/applied-guardrails.ts";
+import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
 import { BudgetQueues } from "./budget-queues.ts";
 import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
 import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
-import { ConcurrencyLimit } from "./turnstile.ts";
 
 /** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
 const timeoutMs = 2_000;
@@ -66,7 +66,7 @@ export interface BudgetHold {
 /** Client of the budgets in admin-svc. They are kept in one place, so any number of processes can spend from them. */
 export class Budgets {
   readonly #parts: SettlementParts;
-  readonly #turnstile = new ConcurrencyLimit(maxConcurrentCalls, maxWaitMs);
+  readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
   /** The last refusal of each key, kept while other calls wait. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
@@ -146,18 +146,22 @@ export class Budgets {
     } = scope;
     const arrivedAt = performance.now();
     try {
-      return await this.#turnstile.run(async () => {
+      const release = await this.#slots.take(maxWaitMs);
+      if (release === undefined) throw new Error(`no place within ${maxWaitMs} ms`);
+      try {
         const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
         const known = this.#refusals.get(keyHash);
         if (known && known.requestedAt >= arrivedAt && size >= known.size) return known.answer;
         const requestedAt = performance.now();
         const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
-        const response = this.#reserve(reservation, serviceMetadata(token, { trace: span }));
-        const answer = turn ? await this.#longTurns.requestCall(turn, pico, response) : await response;
-        if (this.#turnstile.waiting === 0) this.#refusals.clear();
-        else if (!answer.admitted) this.#refusals.set(keyHash, { requestedAt, size, answer });
+        const asked = this.#ask(reservation, serviceMetadata(token, { trace: span }));
+        const answer = turn ? await this.#longTurns.asking(turn, pico, asked) : await asked;
+        if (this.#slots.waiting === 0) this.#refusals.clear();
+        else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, size, answer });
         return answer;
-      });
+      } finally {
+        release();
+      }
     } catch (cause) {
       throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
         origin: FaultOrigin.ADMIN,

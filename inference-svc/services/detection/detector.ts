@@ -183,14 +183,14 @@ export class Detector {
 /** Statuses that mean the detector is down or overloaded: retried, and counted by the circuit breaker. */
 const away: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Works on several items concurrently, and starts no more after a failure. */
-async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+/** Visits several items concurrently, and starts no more after a failure. */
+async function someAtOnce<Item>(items: readonly Item[], visit: (item: Item) => Promise<void>): Promise<void> {
   // A shared generator ends for all workers when one of them stops reading.
   const left = (function* () {
     yield* items;
   })();
   const worker = async () => {
-    for (const item of left) await work(item);
+    for (const item of left) await visit(item);
   };
   await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, worker));
 }

@@ -186,34 +186,33 @@ class OpenScans {
     this.#found = found;
     this.#tally = tally;
     this.open = rules.flatMap((rule) => {
-      const scan = this.#attempt(rule, () => rule.finder.open());
-      return scan ? [{ rule, scan, pieceLength: pieceLengthOf(rule.finder) }] : [];
+      try {
+        return [{ rule, scan: rule.finder.open(), pieceLength: pieceLengthOf(rule.finder) }];
+      } catch (error) {
+        tally.failures.set(rule, error);
+        return [];
+      }
     });
   }
 
-  push({ rule, scan }: OpenScan, piece: string): void {
-    this.#note(rule, () => scan.push(piece));
+  /** @param piece the next piece of the text; undefined at its end */
+  push({ rule, scan }: OpenScan, piece: string | undefined): void {
+    if (this.#tally.failures.has(rule)) return;
+    try {
+      this.#note(rule, piece === undefined ? scan.end() : scan.push(piece));
+    } catch (error) {
+      this.#tally.failures.set(rule, error);
+    }
   }
 
   end(): void {
-    for (const { rule, scan } of this.open) this.#note(rule, () => scan.end());
+    for (const scan of this.open) this.push(scan, undefined);
   }
 
-  #note(rule: FilterRule, look: () => Found): void {
-    if (this.#tally.failures.has(rule)) return;
-    const spans = this.#attempt(rule, look)?.spans ?? [];
+  #note(rule: FilterRule, { spans }: Found): void {
     if (spans.length === 0) return;
     const before = this.#found.get(rule);
     if (before === undefined) this.#found.set(rule, [...spans]);
     else for (const span of spans) before.push(span);
-  }
-
-  #attempt<Result>(rule: FilterRule, work: () => Result): Result | undefined {
-    try {
-      return work();
-    } catch (error) {
-      this.#tally.failures.set(rule, error);
-      return undefined;
-    }
   }
 }

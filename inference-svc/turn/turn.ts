@@ -75,9 +75,26 @@ export type Batch = readonly TurnEvent[];
 export type NextBatch = Batch | "pending" | "end";
 
 /**
- * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later failure a failed event. Batches are taken
- * without promises, because one promise in each layer cost more than the work of the layers. An answer is read to its end or closed, or its
- * scope is aborted.
+ * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later failure a failed event. An answer is read to its end
+ * or closed, or its scope is aborted.
+ *
+ * Batches are pulled through the layers and pushed at both ends, where sockets decide the time:
+ *
+ *   client ◀──push── gateway ◀──push── AnswerDelivery ──pull──▶ layer ──pull──▶ layer ──pull──▶ provider's answer ◀──push── its socket
+ *            write              frame                   next()          next()          next()                     bytes
+ *
+ * A pull never waits. It returns a batch, "end" or "pending". After "pending" the provider's answer keeps `wake`; the next bytes call it, and
+ * AnswerDelivery pulls again through all layers. So a batch needs no promise: one in each layer cost more than the work of the layers. A client that
+ * does not read stops the pulling, then the socket. Layers with other asynchronous work, such as the agent loop, are generators that read with
+ * `for await`; `generated` makes an answer of them. Every other reader does this:
+ *
+ *   const answer = next(request, scope);
+ *   for (;;) {
+ *     const batch = answer.next(wake);
+ *     if (batch === "pending") return; // until wake() is called
+ *     if (batch === "end") break;
+ *     deliver(batch);
+ *   }
  */
 export abstract class Answer implements AsyncIterable<Batch> {
   /**
@@ -125,7 +142,26 @@ class AnswerIterator implements AsyncIterator<Batch, undefined> {
 /** Begins a turn. It may throw at once what its answer would throw later. */
 export type Turn = (request: TurnRequest, scope: Scope) => Answer;
 
-/** Wraps a turn in another. The first layer of a list is the outermost, as in Koa. */
+/**
+ * Wraps a turn in another. The first layer of a list is the outermost, as in Koa: it sees the request first, and the answer last.
+ *
+ *   request ──▶ outer ──▶ inner ──▶ attempt
+ *   answer  ◀── outer ◀── inner ◀──────┘
+ *
+ * A layer decides whether and how often the next one runs. Most need only the request or the batches: `onRequest` and `onBatch` build those.
+ *
+ *   const upperCase: Layer = (next) => (request, scope) => {
+ *     if (request.stream) throw invalid("stream", "must be false"); // A refusal: no inner layer runs.
+ *     const answer = next({ ...request, temperature: 0 }, scope); // The request on its way in.
+ *     return new UpperCase(answer); // The answer on its way out.
+ *   };
+ *
+ *   class UpperCase extends PassedAnswer {
+ *     protected override passed(batch: Batch): Batch {
+ *       return batch.map((event) => (event.type === "text.delta" ? { ...event, delta: event.delta.toUpperCase() } : event));
+ *     }
+ *   }
+ */
 export type Layer = (next: Turn) => Turn;
 
 export const compose = (layers: readonly Layer[], innermost: Turn): Turn =>

@@ -9,10 +9,11 @@ import { readKeyHash } from "@sluice/gateway/edge/http/auth.js";
 import { readBody } from "@sluice/gateway/edge/http/body.js";
 import { createEdgeServer } from "@sluice/gateway/edge/http/edge-server.js";
 import { toClientFault, writeFault, writeJson } from "@sluice/gateway/edge/http/errors.js";
+import { readClientRequestId } from "@sluice/gateway/edge/http/exchange.js";
 import { rawPath } from "@sluice/gateway/edge/http/path.js";
-import { requestIds } from "@sluice/gateway/edge/http/request-id.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { exchange, parseAnswer } from "./raw-http.ts";
@@ -26,7 +27,8 @@ const read = async (request: IncomingMessage) => await readBody(request, limitBy
 
 /** Key, path, body, in the order of the gateway; the answer repeats the data read. */
 async function edge(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { requestId, clientRequestId } = requestIds(request);
+  const requestId = newId("req_");
+  const clientRequestId = readClientRequestId(request);
   try {
     const keyHash = readKeyHash(request);
     const path = rawPath(request);

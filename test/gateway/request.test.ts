@@ -458,7 +458,8 @@ describe("the time limit of a turn", () => {
     const body = Buffer.from(JSON.stringify({ ...bare, stream }));
     const headers = said === undefined ? {} : { "x-request-timeout-ms": said };
     const asked = prepareTurn({ compat }, responsesDoor, headers, { body, members: scanObject(body, "body") });
-    return toOpen({ access: { generation: 1n }, limits } as Parameters<typeof toOpen>[0], asker, asked).deadlineMs;
+    return toOpenMessage({ access: { generation: 1n }, limits } as Parameters<typeof toOpenMessage>[0], asker, asked)
+      .deadlineMs;
   };
 
   test("is the operator's by default", () => {

@@ -193,7 +193,7 @@ export class Console {
     const { url = "" } = context.req;
     context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
     const { caller } = await access.resolve(keyHash, undefined, context.trace);
-    const turn = enter(this.#parts, context, keyHash, caller);
+    const turn = continueAsCaller(this.#parts, context, keyHash, caller);
     context.person = session.person === "" ? undefined : session.person;
     context.permit = (operation) => {
       const call = `${operation.method.toUpperCase()} ${operation.path}`;

@@ -9,7 +9,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Compat, Limits } from "@sluice/proto/config/config-file.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
-import { dollars } from "@sluice/proto/lib/ledger/money.js";
+import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
@@ -96,7 +96,7 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
     const { res, requestId } = this;
     try {
       warnAboutUnknownFields(res, request);
-      const answer = await this.#ask(request);
+      const answer = await this.#requestEmbedding(request);
       if (answer.usage) this.admission?.meter?.noteUsage(answer.usage);
       const { generationId } = answer;
       const json = answerJson(answer, compat);
@@ -111,16 +111,16 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
   }
 
   /** Repeats a call that its process could not begin. */
-  async #ask(request: EmbedRequest): Promise<EmbedResponse> {
+  async #requestEmbedding(request: EmbedRequest): Promise<EmbedResponse> {
     try {
-      return await this.#askOnce(request);
+      return await this.#requestOnce(request);
     } catch (error) {
-      if (error instanceof Fault && error.isUnbegun) return await this.#askOnce(request);
+      if (error instanceof Fault && error.isUnbegun) return await this.#requestOnce(request);
       throw error;
     }
   }
 
-  #askOnce(request: EmbedRequest): Promise<EmbedResponse> {
+  #requestOnce(request: EmbedRequest): Promise<EmbedResponse> {
     const { inference, token } = this.#parts;
     const metadata = serviceMetadata(token, this.#context);
     const limitMs = request.deadlineMs + graceMs;

@@ -4,6 +4,8 @@
  * inference-svc checks those subtrees; here they are neither parsed nor copied. This runs for every request, so it is written by hand instead of with a
  * schema library.
  */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
@@ -18,7 +20,6 @@ import { parametersAt } from "../../edge/turns/parameters.ts";
 import { readSession } from "../../edge/turns/session.ts";
 import { KnownFields, toUnknownField } from "../../edge/turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
-import { refusePrompt } from "./stored-prompt.ts";
 
 export interface RequestHeaders {
   /** Value of the header `x-session-id`, used when the body names no session. */
@@ -149,4 +150,14 @@ function buildTurn(
   } satisfies Partial<RunTurnRequest>);
   parametersAt.responses.read(fields, request);
   return request;
+}
+
+/** Rejects a stored prompt, since Sluice stores none. Call it last, for an otherwise valid request. @throws Fault NOT_FOUND */
+function refusePrompt({ prompt }: { readonly prompt: JsonObject | null | undefined }): void {
+  if (!isObject(prompt)) return;
+  throw new Fault(
+    FaultReason.NOT_FOUND,
+    `prompt ${String(prompt["id"]).slice(0, 256)} not found: no prompts are stored`,
+    { origin: FaultOrigin.CLIENT, metadata: { error_type: "not_found", param: "prompt" } },
+  );
 }

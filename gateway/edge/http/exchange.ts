@@ -1,6 +1,8 @@
 /** The steps of every request before its handler and after its answer: observation, key, and the answer to failures. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { IncomingMessage } from "node:http";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
@@ -13,7 +15,9 @@ import { recordAnswer } from "./impatience.ts";
 import type { KeylessLimiter } from "./keyless-limiter.ts";
 import type { Observer } from "./observe.ts";
 import { rawPath } from "./path.ts";
-import { requestIds } from "./request-id.ts";
+
+/** Form of a client's X-Request-Id. It never replaces the gateway's id, because a client can repeat it. */
+const clientIdForm = /^[\w-]{1,64}$/;
 
 export interface ExchangeParts {
   readonly access: Access;
@@ -25,13 +29,17 @@ export interface ExchangeParts {
 /** Begins to observe a request; `closeExchange` must follow when its response closes. */
 export function beginExchange({ observer }: Pick<ExchangeParts, "observer">, exchange: Exchange): void {
   exchange.startedAt = performance.now();
-  const { requestId, clientRequestId } = requestIds(exchange.req);
   exchange.observation = observer.begin(exchange.req);
   exchange.trace = exchange.observation.trace;
-  exchange.requestId = requestId;
-  exchange.clientRequestId = clientRequestId;
+  exchange.requestId = newId("req_");
+  exchange.clientRequestId = readClientRequestId(exchange.req);
   exchange.route = "unknown";
   exchange.fault = undefined;
+}
+
+/** Reads `X-Request-Id`; undefined when it is absent or malformed. */
+export function readClientRequestId({ headers: { "x-request-id": id } }: IncomingMessage): string | undefined {
+  return typeof id === "string" && clientIdForm.test(id) ? id : undefined;
 }
 
 /** Records the outcome of a request, and releases its memory. */
@@ -59,8 +67,9 @@ export function closeExchange(exchange: Exchange): void {
 export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
   const keyHash = readKeyHash(exchange.req);
   const resolved = parts.access.resolve(keyHash, undefined, exchange.trace);
-  if (resolved instanceof Promise) return resolved.then(({ caller }) => enter(parts, exchange, keyHash, caller));
-  return enter(parts, exchange, keyHash, resolved.caller);
+  if (resolved instanceof Promise)
+    return resolved.then(({ caller }) => continueAsCaller(parts, exchange, keyHash, caller));
+  return continueAsCaller(parts, exchange, keyHash, resolved.caller);
 }
 
 /**
@@ -68,7 +77,7 @@ export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<
  * @param caller undefined for an unknown key
  * @throws Fault UNAUTHENTICATED
  */
-export function enter(
+export function continueAsCaller(
   { budget }: ExchangeParts,
   exchange: Exchange,
   keyHash: string,

@@ -14,8 +14,7 @@ import { type WheelTimer, timeLimits } from "@sluice/proto/lib/time/timer-wheel.
 import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
-import { warnAboutAlteredFields } from "./altered-fields.ts";
-import { removeWarnings } from "./unknown-fields.ts";
+import { removeWarnings, warnAboutAlteredFields } from "./unknown-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 

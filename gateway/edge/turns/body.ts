@@ -1,12 +1,13 @@
-/** Scans the body of a request, and reserves memory for parsing it. */
+/** Scans the body of a request, reserves memory for parsing it, and replaces references in it with remembered items. */
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { createScannedArrays } from "@sluice/proto/lib/json/elements.js";
 import { pieceBytes, scanObject, scanObjectInPieces, scanRepeated } from "@sluice/proto/lib/json/scan.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { Limits } from "@sluice/proto/config/config-file.js";
-import { closedEarly, readBody } from "../http/body.ts";
+import { incompleteBodyFault, readBody, bodyTooLargeFault } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { Door } from "./door.ts";
 
@@ -60,7 +61,7 @@ export async function readWholeBody(
 async function scanInPieces(body: Buffer, name: string, call: BodyCall): Promise<ScannedBody> {
   const members = await scanObjectInPieces(body, name, async () => {
     await nextTurn();
-    if (call.client?.socket.destroyed) throw closedEarly();
+    if (call.client?.socket.destroyed) throw incompleteBodyFault();
   });
   await reserveForParsing(body, members, call);
   return { body, members };
@@ -77,4 +78,31 @@ function reserveForParsing(
   const passed = members.find(({ key }) => key === door.unparsed);
   const parsedBytes = body.length - (passed ? passed.end - passed.start : 0);
   return bodyRoom.grow(parsedCopies * parsedBytes);
+}
+
+/** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
+export interface ItemMemory {
+  /** @returns the receiver of the answer's items; undefined when they are not remembered */
+  taker(keyHash: string): ItemReceiver | undefined;
+  /** @returns the body with items instead of references to them; undefined when it stays unchanged */
+  restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
+}
+
+/**
+ * Replaces references with the earlier items.
+ * @returns undefined when the body stays unchanged
+ * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE when no memory is free
+ */
+export function restoreItems(
+  { itemMemory, limits }: { readonly itemMemory: ItemMemory; readonly limits: Pick<Limits, "body_bytes"> },
+  { door, keyHash, bodyRoom }: Pick<BodyCall, "keyHash" | "bodyRoom"> & { readonly door: Pick<Door, "refersToItems"> },
+  { body, members }: ScannedBody,
+): Promise<ScannedBody | undefined> | undefined {
+  const restoring = door.refersToItems ? itemMemory.restore(keyHash, body, members) : undefined;
+  return restoring?.then(async (restored) => {
+    if (!restored) return undefined;
+    if (restored.length > limits.body_bytes) throw bodyTooLargeFault(limits.body_bytes);
+    await bodyRoom.grow(2 * restored.length);
+    return { body: restored, members: await scanObjectInPieces(restored, "body", nextTurn) };
+  });
 }

@@ -4,12 +4,12 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.js";
 import { readBody } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
-import { type ExchangeParts, authenticate, begin, close, fail } from "../http/exchange.ts";
+import { type ExchangeParts, authenticate, beginExchange, closeExchange, answerFailure } from "../http/exchange.ts";
 import { waitAfterRefusals } from "../http/impatience.ts";
 import type { Observation } from "../http/observe.ts";
 import type { AnswerWriter, AnsweredCall } from "./answer-writer.ts";
@@ -52,7 +52,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
     this.req = request;
     this.res = response;
     this.door = door;
-    begin(parts, this);
+    beginExchange(parts, this);
     response.on("close", () => this.#closed());
   }
 
@@ -77,7 +77,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
     return readBody(this.req, this.#parts.limits.body_bytes, this.bodyRoom);
   }
 
-  read(source: ScannedBody, remember: ItemTaker | undefined): PreparedTurn {
+  read(source: ScannedBody, remember: ItemReceiver | undefined): PreparedTurn {
     return prepareTurn(this.#parts, this.door, this.req.headers, source, remember);
   }
 
@@ -86,7 +86,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
   }
 
   refused(error: unknown): Promise<void> {
-    return fail(this.#parts, this, error);
+    return answerFailure(this.#parts, this, error);
   }
 
   /** Releases the memory of the request, whose content the pool has dropped. */
@@ -107,7 +107,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
 
   /** Called when the response closes, at its end or because the client left. */
   #closed(): void {
-    close(this);
+    closeExchange(this);
     this.answer?.left();
     this.captured?.end();
     if (this.fault) this.#parts.refusals.note(this, this.door.name, this.fault, this.prepared);

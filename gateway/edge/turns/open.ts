@@ -12,14 +12,13 @@ import type { Limits } from "@sluice/proto/config/config-file.js";
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type { MeteredRequest } from "@sluice/proto/lib/limits/meter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import { type LimitHeaders, admit } from "../limits/admission.ts";
-import { type ScannedBody, scanBody } from "./body.ts";
+import { type ItemMemory, type ScannedBody, restoreItems, scanBody } from "./body.ts";
 import type { CapturedRequest, CapturedTurn } from "./captured-turn.ts";
 import type { Captures } from "./captures.ts";
 import type { Door } from "./door.ts";
-import { type ItemMemory, restoreItems } from "./item-memory.ts";
 
 export interface OpeningParts {
   readonly limiter: Limiter;
@@ -66,7 +65,7 @@ export interface OpeningCall<Turn extends ReadTurn> extends TurnCaller {
   join?(): Promise<boolean>;
   readBody(): Buffer | Promise<Buffer>;
   /** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
-  read(source: ScannedBody, remember: ItemTaker | undefined): Turn;
+  read(source: ScannedBody, remember: ItemReceiver | undefined): Turn;
   /** Sends the turn to inference-svc. @param source the body as received */
   open(turn: Turn, source: ScannedBody): Promise<void> | void;
   /** Answers with the failure of a step, or throws it. */

@@ -4,11 +4,11 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Compat } from "@sluice/proto/config/config-file.js";
-import type { ItemTaker } from "@sluice/proto/lib/responses/object.js";
+import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
-import { metered } from "@sluice/proto/lib/limits/meter.js";
+import { withTokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import type { LanePool } from "../../lane/pool.ts";
 import type { RequestCaller } from "../http/context.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
@@ -71,7 +71,7 @@ export function prepareTurn(
   door: Door,
   headers: IncomingHttpHeaders,
   { body, members }: ScannedBody,
-  remember?: ItemTaker,
+  remember?: ItemReceiver,
 ): PreparedTurn {
   const turn = door.read(body, members, {
     sessionId: readSessionId(headers),
@@ -96,7 +96,7 @@ interface SentCall extends Omit<RequestCaller, "room"> {
 
 type SentTurn = Pick<PreparedTurn, "request" | "generationId" | "timeoutMs">;
 
-export const toOpen = (
+export const toOpenMessage = (
   { access, limits }: Pick<TurnParts, "access" | "limits">,
   { keyHash, requestId, trace }: Omit<SentCall, "admission">,
   { request, generationId, timeoutMs = Number.POSITIVE_INFINITY }: SentTurn,
@@ -120,7 +120,7 @@ export const sendTurn = (
   call: SentCall,
   turn: SentTurn,
   listener: TurnListener,
-): TurnControl => parts.pool.open(toOpen(parts, call, turn), metered(call.admission?.meter, listener));
+): TurnControl => parts.pool.open(toOpenMessage(parts, call, turn), withTokenMeter(call.admission?.meter, listener));
 
 /** Creates the writer of the answer; the call notifies it when the response closes. */
 export function createAnswer(

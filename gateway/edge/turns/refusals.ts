@@ -13,7 +13,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
-import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
+import { type TurnFacts, requestedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { TurnCaller } from "./open.ts";
 
 /** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
@@ -123,7 +123,7 @@ function describeRefusal(
     durationMs,
     door,
     operation: turnOperation(door),
-    model: request ? askedModel(request.model, request.models) : "",
+    model: request ? requestedModel(request.model, request.models) : "",
     outcome: TurnOutcome.REFUSED,
     httpStatus: fault.status,
     errorType: fault.errorType,

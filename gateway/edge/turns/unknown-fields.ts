@@ -1,9 +1,10 @@
-/** Unknown fields of a request. They are ignored, as the contract promises, and reported in the receipt and in a header, to reveal misspelled settings. */
+/** Unknown and altered fields of a request. They are ignored or rewritten, as the contract promises, and reported in the receipt and in a header. */
 import type { ServerResponse } from "node:http";
-import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { RunTurnRequest, TurnStart, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import { type FieldNames, nameField } from "./field-names.ts";
 
 export const warningHeader = "x-sluice-warning";
 
@@ -91,6 +92,24 @@ export function removeWarnings(
   if (passed.length === 0 || response.headersSent) return;
   response.removeHeader(warningHeader);
   warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });
+}
+
+/**
+ * Names in the same header the fields that affect the answer but were sent to the model in another form, and unknown fields noticed only by inference-svc.
+ * @param names undefined when the format has the turn's field names
+ */
+export function warnAboutAlteredFields(
+  response: ServerResponse,
+  { alteredFields }: Pick<TurnStart, "alteredFields">,
+  names: FieldNames | undefined,
+): void {
+  // The head of a stream goes out before its first event if the event is late.
+  if (alteredFields.length === 0 || response.headersSent) return;
+  const warnings = alteredFields.map(({ path, reason }) =>
+    fieldWarning(headerPath(names ? nameField(path, names) : path), reason),
+  );
+  const earlier = response.getHeader(warningHeader);
+  response.setHeader(warningHeader, [...(earlier === undefined ? [] : [String(earlier)]), ...warnings].join(", "));
 }
 
 const warningOf = ({ name, didYouMean, reason }: UnknownField): string =>

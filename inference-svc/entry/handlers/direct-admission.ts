@@ -2,7 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
-import { type Ask, readOnly } from "@sluice/proto/lib/limits/decision.js";
+import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import { Admission, type Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 
@@ -25,7 +25,7 @@ export async function admitDirectly(
   const { caller } = await access.resolve(keyHash);
   if (!caller) throw invalidKey();
   // Management keys have no rate limits: they may read lists, and are refused later for turns.
-  if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) {
+  if (ask === readOnlyUse && caller.kind === KeyKind.MANAGEMENT) {
     return { caller, admission: new Admission(undefined, undefined, false) };
   }
   const admission = await limiter.enter(caller, ask);

@@ -5,7 +5,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { ConfigFile } from "@sluice/proto/config/config-file.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
-import { metered } from "@sluice/proto/lib/limits/meter.js";
+import { withTokenMeter } from "@sluice/proto/lib/limits/meter.js";
 import type { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Echo } from "@sluice/proto/lib/responses/echo.js";
@@ -71,7 +71,7 @@ export async function admitTurn(deps: DirectTurnDeps, call: DirectCall, limitMs:
   admission.countTokens(call.request);
   return {
     turn,
-    open: (listener) => openInEngine(deps, call, turn, limitMs, metered(admission.meter, listener)),
+    open: (listener) => openInEngine(deps, call, turn, limitMs, withTokenMeter(admission.meter, listener)),
     leave: (left) => admission.leave(left),
   };
 }

@@ -19,7 +19,7 @@ export interface RequestedTurn {
 /** @param error a Fault, or an error of the process */
 export function recordRefusal(
   { turns }: DirectRefusals,
-  { keyHash, request, context }: AskedTurn,
+  { keyHash, request, context }: RequestedTurn,
   error: unknown,
 ): void {
   const requestId = requestIdIn(context.requestHeader) ?? newId("req_");

@@ -10,7 +10,7 @@ import { readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
 import { callerKeyHash, generationIdHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { unknownFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { overloaded } from "../../engine/admission.ts";
+import { overloadedFault } from "../../engine/admission.ts";
 import { type AdmittedTurn, type DirectTurn, type DirectTurnDeps, admitTurn } from "./direct-call.ts";
 import { recordRefusal } from "./direct-refusals.ts";
 import { PulledTurn } from "./pulled-turn.ts";

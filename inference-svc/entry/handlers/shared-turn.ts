@@ -5,7 +5,7 @@ import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Generation } from "@sluice/proto/lib/idempotency/generation.js";
 import type { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
-import { joinTurn } from "@sluice/proto/lib/limits/decision.js";
+import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, type DirectTurn, type DirectTurnDeps, admitTurn } from "./direct-call.ts";
 import { timeLimitMs } from "./time-limit.ts";

@@ -107,7 +107,7 @@ export class McpServers {
   /** Counts a request, and logs the reason of a failure. */
   async #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, request: () => Promise<Result>) {
     try {
-      return await watched(this.#parts.watch(kind), signal, request);
+      return await observeCall(this.#parts.watch(kind), signal, request);
     } catch (error) {
       if (error instanceof McpFailure && !signal.aborted) this.#warn(kind, url, error);
       throw error;

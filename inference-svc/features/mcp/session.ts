@@ -3,7 +3,7 @@
  * session, opened first and deleted at the end.
  */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { CallGivenUp } from "../../models/ledger/service-meter.ts";
+import { CallAbandoned } from "../../models/ledger/service-meter.ts";
 import { TimedCall } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { FieldMap, McpConnection } from "./connection.ts";
@@ -81,7 +81,7 @@ export class McpSession {
     try {
       const ready = await opened;
       onSent?.();
-      return await this.#ask(ready, method, params, signal, fields);
+      return await this.#request(ready, method, params, signal, fields);
     } catch (error) {
       const status = error instanceof McpFailure ? error.status : undefined;
       const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
@@ -90,7 +90,7 @@ export class McpSession {
       if (!isOver) throw error;
       // The server no longer knows the session, and did not process the request.
       if (this.#opened === opened) this.#opened = undefined;
-      return await this.#ask(await this.#open(signal), method, params, signal, fields);
+      return await this.#request(await this.#open(signal), method, params, signal, fields);
     }
   }
 

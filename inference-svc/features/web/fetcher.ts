@@ -50,7 +50,7 @@ export class Fetcher {
   }
 
   /** @throws PageUnreadable; Fault when the turn is over */
-  async get(text: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
+  async get(text: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
     const call = timedFetch(signal, this.#parts.totalMs ?? totalMs);
     try {
       return await call.race(this.#follow(text, domains, call.signal));
@@ -68,7 +68,7 @@ export class Fetcher {
     domains: Domains,
     engine: PageEngine,
     { scope, signal }: ServiceCaller,
-  ): Promise<HandedPage> {
+  ): Promise<VendorPage> {
     const call = timedFetch(signal, engine.timeoutMs);
     try {
       const url = checkUrl(text, domains, noOrigin);
@@ -79,7 +79,7 @@ export class Fetcher {
     }
   }
 
-  async #hand(url: URL, engine: PageEngine, { scope, signal }: FetchCaller): Promise<HandedPage> {
+  async #hand(url: URL, engine: PageEngine, { scope, signal }: FetchCaller): Promise<VendorPage> {
     const release = await this.#takeSlots(url.host, signal);
     try {
       await resolveTarget(url, this.#parts.resolve, noOrigin);

@@ -11,7 +11,7 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import { appliedTo } from "../../turn/applied-guardrails.ts";
+import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
@@ -154,10 +154,10 @@ export class Budgets {
         if (known && known.requestedAt >= arrivedAt && size >= known.size) return known.answer;
         const requestedAt = performance.now();
         const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
-        const asked = this.#ask(reservation, serviceMetadata(token, { trace: span }));
-        const answer = turn ? await this.#longTurns.asking(turn, pico, asked) : await asked;
+        const response = this.#reserve(reservation, serviceMetadata(token, { trace: span }));
+        const answer = turn ? await this.#longTurns.requestCall(turn, pico, response) : await response;
         if (this.#slots.waiting === 0) this.#refusals.clear();
-        else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, size, answer });
+        else if (!answer.admitted) this.#refusals.set(keyHash, { requestedAt, size, answer });
         return answer;
       } finally {
         release();

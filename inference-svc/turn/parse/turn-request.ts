@@ -2,6 +2,9 @@
  * Parses a request of the contract. The open-ended subtrees are scanned, parsed and checked here for all handlers; proto/contract has
  * checked the scalars.
  */
+import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
+import { openBrace } from "@sluice/proto/lib/json/bytes.js";
+import { membersOf } from "@sluice/proto/lib/json/span.js";
 import { promptCacheOptions } from "@sluice/proto/contract/request/caching.js";
 import { contextManagement, prediction } from "@sluice/proto/contract/request/extensions.js";
 import { type ParameterValues, parameterList } from "@sluice/proto/contract/request/parameters.js";
@@ -13,7 +16,6 @@ import { scanValue } from "@sluice/proto/lib/json/scan.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
 import { DeclaredTools } from "./declared-tools.ts";
-import { parseExtraFields } from "./extra-fields.ts";
 import { parseInput } from "./input.ts";
 import { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralizeAll } from "./kinds.ts";
@@ -226,4 +228,16 @@ function spelledPlainly(plugin: FusionPlugin, aliases: Aliases): FusionPlugin {
   const tools: unknown = JSON.parse(Buffer.from(plugin.toolsJson).toString());
   neutralizeAll(tools, tool.kinds, aliases);
   return { ...plugin, toolsJson: Buffer.from(JSON.stringify(tools)) };
+}
+
+/** Reads request fields outside the contract. @param json an object @returns JSON texts of the fields as the client wrote them; undefined when there are none */
+function parseExtraFields(json: Buffer | undefined, problems: Problems): Readonly<Record<string, string>> | undefined {
+  if (json === undefined) return undefined;
+  const before = problems.count;
+  if (json.length > maxExtraBytes) problems.add("extra", `at most ${maxExtraBytes} bytes`);
+  if (json[0] !== openBrace) problems.add("extra", "must be an object");
+  if (problems.count > before) return undefined;
+  const members = membersOf(json);
+  if (members.length > maxExtraFields) problems.add("extra", `at most ${maxExtraFields} fields`);
+  return Object.fromEntries(members.map(({ key, start, end }) => [key, json.toString("utf8", start, end)]));
 }

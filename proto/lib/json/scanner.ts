@@ -1,5 +1,5 @@
 /** Reads a JSON text byte by byte, and refuses malformed text and text beyond the limits. */
-import { checkEncoding } from "./encoding.ts";
+import { isUtf8 } from "node:buffer";
 import type { Fault } from "../faults/fault.ts";
 import {
   backslash,
@@ -31,6 +31,7 @@ import {
   inValueString,
 } from "./states.ts";
 import { escapeEnd, numberEnd, plainTextEnd, refusal, wordEnd } from "./tokens.ts";
+import { firstInvalidUtf8 } from "./utf8.ts";
 import { invalid } from "../validation/problems.ts";
 
 /** Scans without recursion, so it can pause between any two bytes of a string and between any two tokens. */
@@ -255,4 +256,11 @@ export class JsonScanner {
     if (this.#next === inKeyString) this.#endKey();
     else this.#endValue();
   }
+}
+
+/** @throws Fault INVALID_REQUEST for bytes that cannot be a JSON text: none, a byte order mark, or invalid UTF-8 */
+function checkEncoding(bytes: Buffer, name: string): void {
+  if (bytes.length === 0) throw invalid(name, "must not be empty");
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw refusal(name, "byte order mark", 0);
+  if (!isUtf8(bytes)) throw refusal(name, "invalid UTF-8", firstInvalidUtf8(bytes));
 }

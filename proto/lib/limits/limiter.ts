@@ -11,7 +11,7 @@ import {
   newTurnUse,
   refusalOf,
 } from "./decision.ts";
-import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
+import { type KeyUse, KeyUses, chargeTokens, decideLocally } from "./local.ts";
 import { type MeteredRequest, TokenMeter } from "./meter.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";

@@ -42,7 +42,7 @@ export class TokenMeter {
 }
 
 /** Counts the tokens of a turn while its events pass. @param meter undefined when they are not counted */
-export const metered = (meter: TokenMeter | undefined, listener: TurnListener): TurnListener =>
+export const withTokenMeter = (meter: TokenMeter | undefined, listener: TurnListener): TurnListener =>
   meter === undefined
     ? listener
     : {

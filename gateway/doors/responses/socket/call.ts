@@ -29,7 +29,7 @@ export interface CallConnection {
 }
 
 /** The connection as its call uses it. */
-export interface FrameTaker extends EventTaker {
+export interface FrameReceiver extends EventReceiver {
   /** JSON of the items of the whole input. @throws Fault INVALID_REQUEST */
   readonly wholeInput: () => string;
 }
@@ -64,16 +64,16 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   turn: SocketTurn | undefined = undefined;
   readonly #connected: CallConnection;
   readonly #frame: CreateFrame;
-  readonly #taker: FrameTaker;
+  readonly #receiver: FrameReceiver;
   readonly #observation: Observation;
   #read: SocketResponse | undefined = undefined;
   #isOver = false;
 
-  constructor(connected: CallConnection, frame: CreateFrame, taker: FrameTaker) {
+  constructor(connected: CallConnection, frame: CreateFrame, receiver: FrameReceiver) {
     const { parts, request, keyHash } = connected;
     this.#connected = connected;
     this.#frame = frame;
-    this.#taker = taker;
+    this.#receiver = receiver;
     this.#observation = parts.observer.begin(request);
     this.trace = this.#observation.trace;
     this.keyHash = keyHash;
@@ -90,7 +90,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
     await this.enter();
     const { identity } = this.read(await scanBody(await this.readBody(), this));
     if (this.#isOver) return;
-    this.turn = new SocketTurn(this.#taker, identity, undefined);
+    this.turn = new SocketTurn(this.#receiver, identity, undefined);
     this.turn.prepare();
   }
 
@@ -105,7 +105,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   }
 
   async readBody(): Promise<Buffer> {
-    this.input = this.#taker.wholeInput();
+    this.input = this.#receiver.wholeInput();
     const body = bodyOf(this.#frame, this.input);
     await this.bodyRoom.grow(2 * body.length);
     return body;
@@ -126,7 +126,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   open({ request, identity, generationId }: SocketResponse): void {
     if (this.#isOver) return this.admission?.leave(true);
     const { parts } = this.#connected;
-    this.turn = new SocketTurn(this.#taker, identity, this.captured);
+    this.turn = new SocketTurn(this.#receiver, identity, this.captured);
     const turn = { request, generationId, timeoutMs: undefined };
     this.turn.start(this.keyHash, (listener) => sendTurn(parts, this, turn, listener));
   }

@@ -107,7 +107,7 @@ export class ResponseSocket {
       wholeInput: () => this.#wholeInput(frame),
       send: (frames) => this.#send(frames),
       finished: (fault, refused) => {
-        if (call.turn && !fault) this.#remember(call.turn.id, joined(call.input, call.turn.items));
+        if (call.turn && !fault) this.#remember(call.turn.id, joinNonEmpty(call.input, call.turn.items));
         else this.#forget(frame);
         this.#finish(call, fault, refused);
       },

@@ -40,7 +40,7 @@ function dataOf(text: string): string[] {
 }
 
 export class SocketTurn implements TurnListener {
-  readonly #taker: EventReceiver;
+  readonly #receiver: EventReceiver;
   readonly #captured: CapturedTurn | undefined;
   readonly #object: ResponseObject;
   readonly #ladder: Ladder;
@@ -50,8 +50,8 @@ export class SocketTurn implements TurnListener {
   #over = false;
 
   /** @param captured receives the answer if the key captures content */
-  constructor(taker: EventTaker, identity: ResponseIdentity, captured: CapturedTurn | undefined) {
-    this.#taker = taker;
+  constructor(receiver: EventReceiver, identity: ResponseIdentity, captured: CapturedTurn | undefined) {
+    this.#receiver = receiver;
     this.#captured = captured;
     this.#object = new ResponseObject(identity);
     this.#ladder = new Ladder(this.#object);
@@ -122,13 +122,13 @@ export class SocketTurn implements TurnListener {
     if (text === "" || this.#over) return;
     this.#begun = true;
     this.#captured?.add(text);
-    this.#taker.send(dataOf(text));
+    this.#receiver.send(dataOf(text));
   }
 
   #finish(fault: Fault | undefined): void {
     if (this.#over) return;
     this.#over = true;
     this.#held?.release();
-    this.#taker.finished(fault, !this.#begun);
+    this.#receiver.finished(fault, !this.#begun);
   }
 }

@@ -6,10 +6,10 @@ import { backslash, comma, openBrace, openBracket, quote } from "./bytes.ts";
 import { plainTextEnd } from "./tokens.ts";
 
 /**
- * Maximum values of a text: arrays, objects, keys and strings; eight numbers count as one. Log probabilities of 3,300 tokens with 20 alternatives have as
- * many, and so have 2,048 vectors of 1,900 numbers.
+ * Maximum values of a text: arrays, objects, keys and strings; eight numbers count as one. Log probabilities of 6,600 tokens with 20 alternatives have as
+ * many, and vectors of so many numbers are longer than an answer may be.
  */
-export const maxValues = 500_000;
+export const maxValues = 1_000_000;
 const numbersPerValue = 8;
 
 /** Completes `the answer has`, and similar words. */

@@ -14,8 +14,10 @@ const exactMs = 1;
  * systems count processor time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
-/** Longest rest after long work. Small requests of others wait for the event loop some five times on their way, and take about this long in a busy process. */
+/** Longest rest after long work. Small requests of others take about this long in a busy process. */
 const maxRestMs = 50;
+/** Turns of the event loop in each rest, at least: small requests of others wait for it about so often. A process without processor time may get no more. */
+export const minRestTurns = 5;
 /** Idle shares are searched and removed above this number. */
 const sweepFrom = 1_024;
 
@@ -32,7 +34,7 @@ export interface FairSharesOptions {
   readonly now?: () => number;
   /** Processor time of this process so far, in milliseconds. */
   readonly used?: () => number;
-  /** Whether each slice is followed by a rest of the same duration, up to some ten milliseconds. */
+  /** Whether each slice is followed by a rest of the same duration, up to 50 ms. */
   readonly rests?: boolean;
 }
 
@@ -155,9 +157,14 @@ export class FairShares {
   }
 
   #endSlice(): void {
-    if (this.#rests) setTimeout(() => this.#nextSlice(), Math.min(this.#chargedMs, maxRestMs));
+    if (this.#rests) setTimeout(this.#endRest, Math.min(this.#chargedMs, maxRestMs), minRestTurns);
     else setImmediate(() => this.#nextSlice());
   }
+
+  readonly #endRest = (turns: number): void => {
+    if (turns === 0) this.#nextSlice();
+    else setImmediate(this.#endRest, turns - 1);
+  };
 
   #leastServed(): Share {
     let least: Share | undefined;

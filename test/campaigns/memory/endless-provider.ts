@@ -15,7 +15,7 @@ const letters = "a".repeat(megabyte);
 const beginning = '{"a":"';
 const empties = (count: number) => `[${"[],".repeat(count)}[]]`;
 /** Nearly as many as a text may have. */
-const allowed = empties(440_000);
+const allowed = empties(880_000);
 /** Answers with many values, which end. */
 const ending: Readonly<Record<string, () => string>> = {
   values: () => `{"a":${empties((8 * megabyte) / 3)}}`,

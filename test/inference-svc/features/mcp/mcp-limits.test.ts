@@ -195,7 +195,7 @@ describe("a list", () => {
         on("tools/list", ({ id }) => ({
           body: `{"jsonrpc":"2.0","id":${id},"result":{"tools":[],"x":[${"[],".repeat(1_000_000)}[]]}}`,
         })),
-      "the answer has more than 500000 JSON values",
+      "the answer has more than 1000000 JSON values",
     ],
     ["that is none", () => on("tools/list", (message) => toMcpResult(message, {})), "the answer lists no tools"],
     ["that is refused", () => on("tools/list", () => ({ status: 403 })), "HTTP 403"],

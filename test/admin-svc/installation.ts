@@ -32,7 +32,7 @@ import { type Logger, openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Kysely } from "kysely";
-import { createMigratedDatabase } from "../support/database.ts";
+import { type TestDatabase, createMigratedDatabase } from "../support/database.ts";
 
 /** Author of the records made by a test. */
 export const testAuthor = (workspaceId = defaultWorkspaceId): Author => ({
@@ -57,11 +57,15 @@ export interface AdminInstallation {
   close(): Promise<void>;
 }
 
-/** @param via the way from the service to the database, when it is not the direct one */
+/**
+ * @param via the way from the service to the database, when it is not the direct one
+ * @param createDatabase for a database without the schema of this build
+ */
 export async function openInstallation(
   via: (databaseUrl: string) => string | Promise<string> = (url) => url,
+  createDatabase: () => Promise<TestDatabase> = createMigratedDatabase,
 ): Promise<AdminInstallation> {
-  const created = await createMigratedDatabase();
+  const created = await createDatabase();
   const { url } = created;
   const log = openLog("test", "silent");
   const lifecycle = new Lifecycle(log);

@@ -18,7 +18,7 @@ import { samplesOf, scrape } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
-const streams = 8;
+const streams = 12;
 const promptBytes = 512 * 1_024;
 /** An eighth of a prompt: the stream's own memory, and memory given back by the process meanwhile. */
 const keptKib = 64;

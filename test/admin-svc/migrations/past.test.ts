@@ -159,7 +159,7 @@ test("a running admin-svc fills the past by itself", async () => {
     await insertPastCalls(own, 300);
     await own.destroy();
     return url;
-  });
+  }, createDatabase);
   try {
     await eventually(async () => (await pendingBackfills(installation.database)).length === 0);
     await eventually(async () => (await ledgerState(installation.database)).turns === 100);

@@ -104,8 +104,8 @@ class Clients {
 
 interface Cause {
   readonly name: string;
-  /** The cause's name in /readyz. */
-  readonly word: string;
+  /** What /readyz says, in part. */
+  readonly readiness: string;
   /** Whether the process stays ready, because it can do some of its work. */
   readonly isPartial?: boolean;
   /** Whether the cause needs a separate disk, mounted if the machine allows it. */
@@ -150,47 +150,48 @@ function takeDescriptors({ pid }: Bad): void {
 const causes: readonly Cause[] = [
   {
     name: "a full disk",
-    word: "spool",
+    readiness: "ready: spool: ",
     needsDisk: true,
     break: (bad) => expect(() => writeFileSync(filler(bad), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC"),
     repair: (bad) => rmSync(filler(bad)),
   },
   {
     name: "files that may not grow",
-    word: "spool",
+    readiness: "ready: spool: ",
     break: ({ pid }) => limit(pid, "fsize", "1"),
     repair: ({ pid }) => limit(pid, "fsize", "unlimited"),
   },
   {
     name: "a spool folder that is gone",
-    word: "spool",
+    readiness: "ready: spool: ",
     break: ({ spool }) => rmSync(spool, { recursive: true }),
     repair: ({ spool }) => mkdirSync(spool),
   },
   {
     name: "no file descriptor left",
-    word: "descriptors",
+    // Whatever needs a descriptor first reports it.
+    readiness: "(EMFILE)",
     break: takeDescriptors,
     breakAgain: takeDescriptors,
     repair: ({ pid }) => limit(pid, "nofile", "4096"),
   },
   {
     name: "admin-svc out of its reach",
-    word: "policy",
+    readiness: "ready: policy: ",
     isPartial: true,
     break: ({ toAdmin }) => toAdmin.cut(),
     repair: ({ toAdmin }) => toAdmin.restore(),
   },
   {
     name: "a name server that answers with wrong addresses",
-    word: "egress",
+    readiness: "ready: egress: ",
     isPartial: true,
     break: ({ wrongAddress }) => writeFileSync(wrongAddress, ""),
     repair: ({ wrongAddress }) => rmSync(wrongAddress),
   },
   {
     name: "a changed configuration file that it cannot load",
-    word: "configuration",
+    readiness: "ready: configuration: ",
     isPartial: true,
     break: ({ config }) => writeFileSync(config, "providers: 1\n"),
     repair: ({ config }) => writeFileSync(config, `${readFileSync(`${config}.good`, "utf8")}# mended\n`),
@@ -279,7 +280,7 @@ describe("one of two inference processes fails locally", () => {
   if (!causes.every(possible)) test.skip("with a full disk (this machine mounts none)", () => {});
 
   test.each(causes.filter(possible).map((cause) => [cause.name, cause] as const))("with %s", async (_, cause) => {
-    const { word, isPartial = false } = cause;
+    const { readiness, isPartial = false } = cause;
     expect(await clients.failures(8, 4)).toBe(0);
     await cause.break(bad);
     try {
@@ -293,7 +294,7 @@ describe("one of two inference processes fails locally", () => {
       const [status, text] = await isReady(bad.healthPort);
       expect(status === 200).toBe(isPartial);
       // A process without file descriptors accepts no connection.
-      if (status !== 0) expect(text).toContain(`ready: ${word}: `);
+      if (status !== 0) expect(text).toContain(readiness);
       expect(await figure("sluice_inference_processes")).toBe(isPartial ? 2 : 1);
       expect([await clients.failures(40, 8), await clients.failures(16, 4, clients.embedding)]).toEqual([0, 0]);
     } finally {

@@ -264,7 +264,8 @@ describe("a marker in forty places", () => {
     expect(JSON.parse(text)).toMatchObject({
       blocked: false,
       guardrails: [{ guardrail_scope: "api-key", decision: "redacted" }],
-      upstream_body: { instructions: "Keep [REDACTED] to yourself" },
+      // A server of no known vendor gets the instructions and the first messages of the system as one.
+      upstream_body: { instructions: "Keep [REDACTED] to yourself\n\n[REDACTED]\n\n[REDACTED]" },
     });
   });
 });

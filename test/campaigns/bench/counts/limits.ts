@@ -20,7 +20,7 @@ export interface LimitedLoad {
 export const limitedLoads: readonly LimitedLoad[] = [
   {
     load: { ...countedLoads.alone, title: "1 KB request", warmUp: 1_500, count: 500 },
-    limits: { gateway: { promises: 1.5, kilobytes: 30 }, "inference-svc": { promises: 8, kilobytes: 55 } },
+    limits: { gateway: { promises: 1.5, kilobytes: 30 }, "inference-svc": { promises: 8, kilobytes: 58 } },
   },
   {
     load: {
@@ -29,7 +29,7 @@ export const limitedLoads: readonly LimitedLoad[] = [
       warmUp: 1_500,
       count: 500,
     },
-    limits: { gateway: { promises: 1.5, kilobytes: 33 }, "inference-svc": { promises: 8, kilobytes: 68 } },
+    limits: { gateway: { promises: 1.5, kilobytes: 33 }, "inference-svc": { promises: 8, kilobytes: 71 } },
   },
   {
     load: { ...countedLoads.event, title: "event of a stream", warmUp: 6_000, count: 3_000 },

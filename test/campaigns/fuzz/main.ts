@@ -1,9 +1,8 @@
 /**
  * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]: random requests of a format against the checks, the
  * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against
- * their
- * secrets; objects damaged and healed (count only); the applicable layers of a request against all layers of the stack (count only); responses of
- * servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
+ * their secrets; objects damaged and healed (count only); the applicable layers of a request against all layers of the stack (count only); responses
+ * of servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
  */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../../support/runner/campaign-options.ts";

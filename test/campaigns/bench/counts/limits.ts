@@ -29,7 +29,7 @@ export const limitedLoads: readonly LimitedLoad[] = [
       warmUp: 1_500,
       count: 500,
     },
-    limits: { gateway: { promises: 1.5, kilobytes: 33 }, "inference-svc": { promises: 8, kilobytes: 71 } },
+    limits: { gateway: { promises: 1.5, kilobytes: 33 }, "inference-svc": { promises: 8, kilobytes: 68 } },
   },
   {
     load: { ...countedLoads.event, title: "event of a stream", warmUp: 6_000, count: 3_000 },

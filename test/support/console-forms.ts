@@ -18,7 +18,7 @@ export interface Form {
   readonly needs: Readonly<Record<string, string>>;
 }
 
-/** What the tests use of `gateway/console/forms`. */
+/** Exports of `gateway/console/forms` for the tests. */
 interface FormModules {
   readonly records: Readonly<Record<string, JsonSchema>>;
   readonly guardrailForm: Form;

@@ -24,7 +24,7 @@ export interface FormField {
   readonly parts: readonly FormField[];
 }
 
-/** What a form adds to the description, by the name of a field or of a part. */
+/** Additions of a form to the description of its record, by the name of a field or of a part. */
 export interface Special {
   readonly labels?: Readonly<Record<string, string>>;
   readonly kinds?: Readonly<Record<string, Kind>>;

@@ -11,7 +11,7 @@ interface FieldsProps {
   readonly onEdits: (edits: Values) => void;
 }
 
-/** Short fields stand beside each other. */
+/** Kinds of short fields. The form shows several of them in one row. */
 const shortKinds: ReadonlySet<FormField["kind"]> = new Set(["number", "choice", "time"]);
 
 const isShort = ({ kind, clears }: FormField): boolean => shortKinds.has(kind) || (kind === "check" && clears);

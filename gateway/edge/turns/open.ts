@@ -34,7 +34,7 @@ export interface ReadTurn {
   readonly generationId?: string;
 }
 
-/** Who asks for a turn, for its records. */
+/** The key, the request id and the start of a call, for the records of its turn. */
 export interface TurnCaller {
   /** Undefined while the key is unknown. */
   readonly caller: Caller | undefined;

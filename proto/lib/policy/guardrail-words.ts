@@ -10,9 +10,9 @@ import { type Tone, EnumWords } from "./words.ts";
 
 interface ActionTraits {
   readonly value: FilterAction;
-  /** What the action has done: its name in receipts, trials and alerts. */
+  /** Past participle, the name of a decision in receipts, trials and alerts. */
   readonly done: string;
-  /** What the action does, for descriptions. */
+  /** Effect of the action, for descriptions. */
   readonly does: string;
   readonly tone: Tone;
   /** Whether it refuses a request, or ends an answer. */
@@ -63,7 +63,7 @@ export const actionOrBlock = (value: FilterAction): RuleAction =>
 /** Possible actions of a rule in words, which has no place in the text. */
 export const judgeActions: readonly RuleAction[] = filterActions.rows.filter(({ redacts }) => !redacts);
 
-/** What a guardrail decided about a text, with the colour of the decision. */
+/** Colours of the decisions of a guardrail about a text. */
 export const decisions: Readonly<Record<string, Tone>> = {
   allowed: "good",
   ...Object.fromEntries(filterActions.rows.toReversed().map(({ done, tone }) => [done, tone])),

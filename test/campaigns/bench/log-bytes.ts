@@ -33,7 +33,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const below = (limit: number): number => Math.floor(Math.random() * limit);
 
 const kinds = {
-  // Of hexadecimal digits like the ids in the filled tables: the new rows are spread over all pages of an index.
+  // Hexadecimal digits, as in the ids of the filled tables, spread the new rows over all pages of an index.
   "random ids": (prefix: string) => `${prefix}${randomUUID().replaceAll("-", "").slice(0, 22)}`,
   "ids ordered by time": newId,
 } as const;

@@ -1,10 +1,10 @@
 /**
- * Small faults of the dialects, each of a kind that a change could bring: a dropped field, a wrong index, a doubled figure, an end that is not noticed.
+ * Small faults of the dialects, as a careless change could add them: a dropped field, a wrong index, a doubled figure, an overlooked end.
  * A fault replaces a piece of a compiled module of `inference-svc/dist/models/upstream`, which stands there exactly once.
  */
 
 export interface PlantedFault {
-  /** What the fault does to answers or requests. */
+  /** Effect of the fault on answers or requests. */
   readonly effect: string;
   /** The compiled module, without `.js`. */
   readonly module: string;

@@ -104,7 +104,7 @@ class Clients {
 
 interface Cause {
   readonly name: string;
-  /** What /readyz says, in part. */
+  /** Part of the text of /readyz. */
   readonly readiness: string;
   /** Whether the process stays ready, because it can do some of its work. */
   readonly isPartial?: boolean;
@@ -169,7 +169,7 @@ const causes: readonly Cause[] = [
   },
   {
     name: "no file descriptor left",
-    // Whatever needs a descriptor first reports it.
+    // The first part of the process in need of a descriptor reports its cause: the spool, or the check of descriptors.
     readiness: "(EMFILE)",
     break: takeDescriptors,
     breakAgain: takeDescriptors,

@@ -52,7 +52,7 @@ const editable: readonly Editable[] = [
 const recordsOf = (name: string) =>
   (arbitraryOf(modules.records[name] as JsonSchema) as fc.Arbitrary<Values>).map(withOwnScopes);
 
-/** Only the detector of prompt injection has a scope, which no schema says. */
+/** Removes the scopes of all detectors except prompt injection: the service refuses them, and no schema can express that. */
 function withOwnScopes(values: Values): Values {
   const builtins = values["content_filter_builtins"] as readonly Values[] | null | undefined;
   if (!builtins) return values;

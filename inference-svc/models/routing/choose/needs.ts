@@ -76,7 +76,7 @@ export function featureFilters(request: TurnRequest): readonly Filter[] {
   return needs;
 }
 
-/** Where a client requires every parameter, nothing is changed for an endpoint. */
+/** No request is changed for an endpoint if its client requires every parameter. */
 const yielding = ({ provider }: TurnRequest): Pick<Filter, "yields"> =>
   provider?.requireParameters === true ? {} : { yields: true };
 

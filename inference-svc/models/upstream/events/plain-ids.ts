@@ -47,7 +47,7 @@ export function plainIds<Value>(value: Value, field = ""): Value {
   return (copy ?? value) as Value;
 }
 
-/** By index: `for in` makes a text of every index, which took seconds for an array of a million elements. */
+/** Arrays are walked by index. `for in` makes a string of every index, and took seconds for an array of a million elements. */
 function inElements(elements: readonly unknown[], field: string): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let index = 0; index < elements.length; index++) {

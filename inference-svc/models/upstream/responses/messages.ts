@@ -52,7 +52,10 @@ interface FirstPrompts {
   readonly first: number;
 }
 
-/** The instructions, joined with the first prompts where the server takes only one. An input of prompts alone keeps the last as the question. */
+/**
+ * The instructions, joined with the first prompts if the server takes only one message of the system. The last item is never joined: without it the
+ * model would have no question.
+ */
 function firstPrompts({ instructions, input }: TurnRequest, target: Target, onDropped: OnDropped): FirstPrompts {
   if (isVendor(target) || takesPromptsAnywhere(target)) return { instructions, joined: 0, first: input.length };
   const prompts = countFirstPrompts(input);

@@ -14,8 +14,9 @@ export const isPrompt = ({ type, role }: InputItem): boolean =>
   type === "message" && (role === "system" || role === "developer");
 
 export function countFirstPrompts(input: readonly InputItem[]): number {
-  const first = input.findIndex((item) => !isPrompt(item));
-  return first === -1 ? input.length : first;
+  let count = 0;
+  while (count < input.length && isPrompt(input[count]!)) count++;
+  return count;
 }
 
 export const joinedPrompt = "repaired: joined with the system message before it, because many servers take only one";

@@ -284,7 +284,7 @@ const conversations: Readonly<Record<string, Conversation>> = {
   },
 };
 
-/** A number that JavaScript would round, and white space that JSON.stringify would not write. */
+/** A schema with a number beyond the precision of JavaScript, and with white space absent from JSON.stringify. */
 const exact =
   '{"type":"object", "properties":{"n":{"type":"integer","const":12345678901234567890}},"additionalProperties":false}';
 const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: exact });

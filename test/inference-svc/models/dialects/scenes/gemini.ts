@@ -7,18 +7,17 @@ import { type Piece, type Scene, raw, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "STOP", calls: "STOP", limit: "MAX_TOKENS", filter: "SAFETY" };
 
-/** @param said the words of the part */
-function partOf({ kind, id, name }: Piece, said: string): object {
-  if (kind === "text") return { text: said };
-  if (kind === "thought") return { text: said, thought: true };
-  if (kind === "image") return { inlineData: { mimeType: "image/png", data: said } };
-  return { functionCall: { name, ...(said !== "" && { args: raw(said) }), ...(id !== undefined && { id }) } };
+function partOf({ kind, id, name }: Piece, content: string): object {
+  if (kind === "text") return { text: content };
+  if (kind === "thought") return { text: content, thought: true };
+  if (kind === "image") return { inlineData: { mimeType: "image/png", data: content } };
+  return { functionCall: { name, ...(content !== "" && { args: raw(content) }), ...(id !== undefined && { id }) } };
 }
 
 const signed = ({ signature }: Piece, part: object) =>
   signature === undefined ? part : { ...part, thoughtSignature: signature };
 
-/** Only texts come in pieces; a signature stands on the last. */
+/** Texts and thoughts come in pieces, the last of them with the signature; calls and images come whole. */
 function partsOf(piece: Piece): readonly object[] {
   const streams = piece.kind === "text" || piece.kind === "thought";
   const said = streams && piece.said.length > 0 ? piece.said : [sumOf(piece)];

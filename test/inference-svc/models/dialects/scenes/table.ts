@@ -1,4 +1,4 @@
-/** The scenes that every format can have, with the items that clients get. */
+/** Scenes of every format, with the items for clients. */
 import { expect } from "@jest/globals";
 import { functionTool } from "../../../asking.ts";
 import { type Scene, callPiece, refusalPiece, textPiece, thoughtPiece } from "./scene.ts";
@@ -47,7 +47,7 @@ const call = (name: string, args: string, more: object = {}): Shown => ({
 });
 const cut = (shown: Shown): Shown => ({ ...shown, status: "incomplete" });
 
-/** A number that JavaScript would round. */
+/** Arguments with a number beyond the precision of JavaScript. */
 const exact = '{"n":12345678901234567890,"d":1.0}';
 const pair = (name: string) => `{"town":"${name}"}`;
 const source = { url: "https://a.example/", title: "A" };

@@ -1,6 +1,6 @@
 /**
- * Prints each file as it ends, failures in full, tests skipped on this machine, and as the very last line the total for scripts. On a
- * terminal a line below shows the progress.
+ * Prints each file as it ends, failures in full, tests skipped on this machine, the beginnings of all failures again, and as the very
+ * last line the total for scripts. On a terminal a line below shows the progress.
  */
 import { stripVTControlCharacters } from "node:util";
 import type {
@@ -16,6 +16,9 @@ import { Progress } from "./progress.ts";
 
 const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
 
+/** Longest repetition of a file's failures at the end. */
+const maxRepeatedLines = 40;
+
 type Parts = "onRunStart" | "onTestFileStart" | "onTestCaseResult" | "onTestResult" | "onRunComplete";
 
 export default class TotalReporter implements Pick<Reporter, Parts> {
@@ -23,6 +26,8 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
   /** False when the command line picks tests by a pattern: the others are left out on purpose. */
   readonly #named: boolean;
   readonly #skipped = new Map<string, string[]>();
+  /** Names of files with the text of their failures. */
+  readonly #failed = new Map<string, string>();
 
   constructor({ testNamePattern }: Config.GlobalConfig) {
     this.#named = testNamePattern === undefined || testNamePattern === "";
@@ -50,7 +55,10 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
     if (skipped.length > 0) this.#skipped.set(name, skippedNames(skipped));
     this.#say(`${failed ? "FAIL" : "ok  "}  ${name}  (${result.numPassingTests} passed, ${seconds} s)`);
     for (const { message } of result.console ?? []) this.#say(`      ${message}`);
-    if (failed) this.#say(result.failureMessage ?? result.testExecError?.message ?? "");
+    if (!failed) return;
+    const message = result.failureMessage ?? result.testExecError?.message ?? "";
+    this.#failed.set(name, message);
+    this.#say(message);
   }
 
   onRunComplete(_: Set<TestContext>, results: AggregatedResult): void {
@@ -62,7 +70,17 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
     for (const [name, tests] of this.#named ? this.#skipped : []) {
       for (const test of tests) this.#say(`      ${name}: ${test}`);
     }
+    this.#repeatFailures();
     this.#say(`${results.numPassedTests} passed, ${failed} failed, ${skipped} skipped`);
+  }
+
+  /** The files of a whole run end far above its last line. */
+  #repeatFailures(): void {
+    if (this.#failed.size > 0) this.#say("Failed:");
+    for (const [name, message] of this.#failed) {
+      const lines = message.trim().split("\n");
+      this.#say([`FAIL  ${name}`, ...lines.slice(0, maxRepeatedLines)].join("\n"));
+    }
   }
 
   #say(text: string): void {

@@ -1,7 +1,16 @@
 /** A whole test run: its output and its complete cleanup. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -59,6 +68,76 @@ describe("the report", () => {
     const lines = await report({ "broken.test.js": broken, "unreadable.test.js": "(" });
     expect(lines.at(-1)).toBe("0 passed, 2 failed, 0 skipped");
     expect(lines.join("\n")).toMatch(/^FAIL {2}broken\.test [^]*on purpose/m);
+  });
+
+  test("repeats the beginning of every failure between the skipped tests and its last line", async () => {
+    const long = Array.from({ length: 60 }, (_, n) => `line ${n}`).join("\\n");
+    const files = {
+      "broken.test.js": `test("breaks", () => { throw "${long}"; }); test.skip("alone (no Redis here)", () => {});`,
+      "unreadable.test.js": "(",
+      "whole.test.js": 'test("works", () => {});',
+    };
+    const lines = await report(files);
+    const from = lines.indexOf("Failed:");
+    expect(lines[from - 1]).toBe("      broken.test: alone (no Redis here)");
+    const names = lines.slice(from).filter((line) => line.startsWith("FAIL"));
+    expect(names.sort()).toEqual(["FAIL  broken.test", "FAIL  unreadable.test"]);
+    const own = lines.slice(lines.lastIndexOf("FAIL  broken.test") + 1);
+    expect(own[0]).toContain("breaks");
+    expect(own[39]).toMatch(/line 3\d$/);
+    expect(own[40]).toMatch(/^(FAIL {2}unreadable\.test|1 passed, 2 failed, 1 skipped)$/);
+    expect(lines.at(-1)).toBe("1 passed, 2 failed, 1 skipped");
+  });
+});
+
+describe("the gate", () => {
+  /** Runs it with programs that print what a run would. */
+  async function gate(tests: string): Promise<string[]> {
+    for (const name of [".ci", "bin"]) mkdirSync(join(folder, name));
+    copyFileSync(join(root, ".ci/run"), join(folder, ".ci/run"));
+    writeFileSync(join(folder, "tests.txt"), tests);
+    const programs = { npm: 'if [ "$1" = test ]; then cat tests.txt; fi', node: "echo v1", helm: "echo" };
+    for (const [name, text] of Object.entries(programs))
+      writeFileSync(join(folder, "bin", name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    const environment = { ...bareEnvironment(), PATH: `${join(folder, "bin")}:${process.env["PATH"]}` };
+    const { stdout } = await runProgram("bash", [join(folder, ".ci/run")], { cwd: folder, environment });
+    const lines = stdout.trimEnd().split("\n");
+    return lines.slice(lines.indexOf("Failures of all runs:"));
+  }
+
+  const notInstalled = (version: string) => [
+    expect.stringMatching(`^== smoke on Node ${version}`),
+    "FAIL  this version could not be installed",
+  ];
+
+  test("prints the failures of each run before its last line", async () => {
+    expect(await gate("Failed:\nFAIL  old\nFailed:\nFAIL  a.test\nwhy\n5 passed, 1 failed, 2 skipped\n")).toEqual([
+      "Failures of all runs:",
+      "== every test on Node v1",
+      "FAIL  a.test",
+      "why",
+      ...notInstalled("22"),
+      ...notInstalled("24"),
+      "5 passed, 3 failed, 2 skipped",
+    ]);
+  });
+
+  test("prints the end of a run without a total", async () => {
+    expect((await gate("killed\n")).slice(0, 4)).toEqual([
+      "Failures of all runs:",
+      "== every test on Node v1",
+      "FAIL  no total, status 0",
+      "killed",
+    ]);
+  });
+
+  test("keeps many failures to 120 lines, with every name", async () => {
+    const names = Array.from({ length: 9 }, (_, n) => `FAIL  ${n}.test`);
+    const failures = names.map((name) => `${name}\n${"why\n".repeat(39)}`).join("");
+    const lines = await gate(`Failed:\n${failures}1 passed, 9 failed, 0 skipped\n`);
+    expect(lines).toEqual(expect.arrayContaining([...names, "1 passed, 11 failed, 0 skipped"]));
+    expect(lines.length).toBeLessThan(120);
+    expect(lines.length).toBeGreaterThan(80);
   });
 });
 

@@ -3,7 +3,7 @@ import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configura
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { ConfigFile, LeftOut } from "@sluice/proto/config/config-file.js";
-import { type Hindrances, checkDescriptors } from "@sluice/proto/lib/process/hindrances.js";
+import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
@@ -19,6 +19,7 @@ import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { tlsPeer } from "@sluice/proto/lib/tls/client.js";
 import { version } from "@sluice/proto/lib/process/version.js";
 import type { Settings } from "./config.ts";
+import { checkDescriptors } from "./free-descriptor.ts";
 import { CurrentConfig } from "../engine/current-config.ts";
 import { Engine } from "../engine/engine.ts";
 import { DocumentReaders } from "../content/files/documents/readers.ts";
@@ -170,7 +171,7 @@ function watchHindrances(hindrances: Hindrances, { access, pressure, configRefus
     for (const [cause, found] of hindrances) set({ cause }, found ? (found.isPartial ? 0.5 : 1) : 0);
   });
   hindrances.watch("policy", () => access.findHindrance(), access.findHindrance());
-  hindrances.watch("descriptors", checkDescriptors);
+  hindrances.watch("descriptors", checkDescriptors, checkDescriptors());
   hindrances.watch("egress", () => sharedEgress.look());
   sharedEgress.onLoss((found) => hindrances.found("egress", found));
   hindrances.watch("memory", () =>

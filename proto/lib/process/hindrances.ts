@@ -2,7 +2,6 @@
  * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without traffic, so a process is ready again
  * within a second of the repair.
  */
-import { open } from "node:fs/promises";
 import type { Logger } from "../log/log.ts";
 
 const lookMs = 1_000;
@@ -107,17 +106,5 @@ export class Hindrances {
 
   #notifyListener(): void {
     for (const watcher of this.#watchers) watcher();
-  }
-}
-
-/** Checks whether the process can still open a file or a connection. */
-export async function checkDescriptors(): Promise<HindranceFinding | undefined> {
-  try {
-    await (await open("/dev/null")).close();
-    return undefined;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EMFILE" && code !== "ENFILE") return undefined;
-    return { reason: `no file descriptor is left (${code})`, isPartial: false };
   }
 }

@@ -10,15 +10,20 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { FirstPrompts, joinPromptTexts } from "../translate/first-prompts.ts";
 import { type UserPart, sdkPart } from "./parts.ts";
 
 export function buildPrompt(request: TurnRequest, translation: TranslationContext): LanguageModelV4Prompt {
-  const writer = new PromptWriter(translation);
   const { instructions = "" } = request;
-  if (instructions !== "") writer.messages.push({ role: "system", content: instructions });
+  const writer = new PromptWriter(translation, instructions);
   translateInput(request.input, translation, writer);
+  const { messages, prompts } = writer;
+  if (messages.length === 0) writer.addUser(prompts.takeQuestion(translation.onDropped) ?? []);
   writer.settle();
-  return writer.messages;
+  return [
+    ...prompts.messages.map((parts) => ({ role: "system" as const, content: joinPromptTexts(textsOf(parts)) })),
+    ...messages,
+  ];
 }
 
 interface AssistantMessage {
@@ -36,6 +41,7 @@ class PromptWriter implements ConversationWriter {
   readonly takesFailures = false;
   readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
+  readonly prompts: FirstPrompts<UserPart>;
   readonly messages: LanguageModelV4Message[] = [];
   /** The message and the name of each call, by call id. */
   readonly #calls = new Map<unknown, { readonly name: string; readonly message: AssistantMessage }>();
@@ -43,25 +49,21 @@ class PromptWriter implements ConversationWriter {
   /** Images and files from tool outputs. Most packages take only text there, so they follow as a user message. */
   #attachments: UserPart[] = [];
 
-  constructor(translation: TranslationContext) {
+  constructor(translation: TranslationContext, instructions: string) {
     this.#translation = translation;
+    this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
   /** System messages at the beginning stay system messages; later ones are sent as the user's, because many packages allow no others. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
-    const first = this.messages.every(({ role }) => role === "system");
-    const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-    if (item.role !== "user" && first && texts.length === parts.length) {
-      return void (texts.length > 0 && this.messages.push({ role: "system", content: texts.join("\n") }));
-    }
-    if (item.role !== "user") {
-      this.#translation.onDropped(
-        `${path}.role`,
-        "sent as the user's: the format has system messages only at the beginning",
-      );
-    }
-    this.#addUser(parts);
+    if (item.role === "user") return this.addUser(parts);
+    if (this.messages.length === 0 && textsOf(parts).length === parts.length) return this.prompts.add(parts, path);
+    this.#translation.onDropped(
+      `${path}.role`,
+      "sent as the user's: the format has system messages only at the beginning",
+    );
+    this.addUser(parts);
   }
 
   addAnswer(item: InputItem, path: string): void {
@@ -84,7 +86,7 @@ class PromptWriter implements ConversationWriter {
     const call = this.#calls.get(callId);
     if (!call) return;
     const parts = this.#content(output, path);
-    const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    const texts = textsOf(parts);
     this.#attachments.push(...parts.filter((part) => part.type === "file"));
     this.#findResults(call.message).content.push({
       type: "tool-result",
@@ -100,7 +102,7 @@ class PromptWriter implements ConversationWriter {
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
-    this.#addUser([{ type: "text", text: head }, ...this.#content(content, path)]);
+    this.addUser([{ type: "text", text: head }, ...this.#content(content, path)]);
   }
 
   /** Adds pending images and files of tool outputs before the next message. */
@@ -110,7 +112,7 @@ class PromptWriter implements ConversationWriter {
     if (attachments.length > 0) this.messages.push({ role: "user", content: attachments });
   }
 
-  #addUser(parts: readonly UserPart[]): void {
+  addUser(parts: readonly UserPart[]): void {
     this.settle();
     if (parts.length > 0) this.messages.push({ role: "user", content: [...parts] });
   }
@@ -140,6 +142,9 @@ class PromptWriter implements ConversationWriter {
     return parts.filter((part) => part.type !== "text" || part.text !== "");
   }
 }
+
+const textsOf = (parts: readonly UserPart[]): readonly string[] =>
+  parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
 
 /** Unfinished arguments are invalid JSON and are kept as text. */
 function parseInput(json: string): unknown {

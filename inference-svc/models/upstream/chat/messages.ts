@@ -14,10 +14,12 @@ import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
 import { boundedId } from "../translate/bounded-id.ts";
 import {
-  countFirstPrompts,
+  type Opening,
   isPrompt,
-  joinedPrompt,
-  latePrompt,
+  joinPromptTexts,
+  openingOf,
+  reportJoined,
+  reportQuestion,
   takesPromptsAnywhere,
 } from "../translate/first-prompts.ts";
 import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
@@ -27,14 +29,13 @@ import type { TranslationContext } from "../translate/context.ts";
 /** The messages as a JSON array. */
 export function chatMessages(request: TurnRequest, translation: TranslationContext): Verbatim {
   const { instructions, input, cacheControl } = request;
-  const prompts = countFirstPrompts(input);
-  const joins = !takesPromptsAnywhere(translation.target) && prompts + (instructions === undefined ? 0 : 1) > 1;
-  const from = joins ? prompts : 0;
+  const opening = openingOf(request, !takesPromptsAnywhere(translation.target));
+  const from = opening.joins ? opening.prompts : 0;
   // The cache mark of the whole request may go into any message.
-  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation, from);
-  const writer = new ChatWriter(repeated?.translation ?? translation, repeated, prompts);
-  if (joins) writer.joinPrompts(instructions, input);
-  else if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
+  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation, from, opening.prompts);
+  const writer = new ChatWriter(repeated?.translation ?? translation, repeated, opening);
+  if (opening.joins) writer.joinPrompts(instructions, input);
+  else if (instructions !== undefined) writer.instruct(instructions);
   const heads = writer.thread.length;
   repeated?.beginItems();
   translateInput(input, writer.translation, writer, repeated?.knownItems ?? from);
@@ -54,43 +55,38 @@ class ChatWriter implements ConversationWriter {
   readonly translation: TranslationContext;
   readonly #repeated: RepeatedMessages | undefined;
   readonly #isMistral: boolean;
-  /** Number of first items that are prompts of the system. */
-  readonly #prompts: number;
+  readonly #opening: Opening;
   #index = 0;
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
 
-  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined, prompts: number) {
+  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined, opening: Opening) {
     this.translation = translation;
     this.#repeated = repeated;
-    this.#prompts = prompts;
+    this.#opening = opening;
     this.#isMistral = isMistral(translation.target.upstreamModel);
     this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
     this.marks = new ChatCacheMarks(translation);
   }
 
-  /** Writes the instructions and the first prompts as one message of the system; one with a cache mark keeps its own message. */
+  instruct(instructions: string): void {
+    if (this.#opening.asksInstructions) reportQuestion("instructions", this.translation.onDropped);
+    this.thread.add({ role: this.#opening.asksInstructions ? "user" : "system", content: instructions });
+  }
+
+  /** Writes the instructions and the first prompts as one message of the system: as one text, or as parts if one of them has a cache mark. */
   joinPrompts(instructions: string | undefined, input: readonly InputItem[]): void {
     const { onDropped } = this.translation;
-    let texts = instructions === undefined ? [] : [instructions];
-    const write = () => {
-      if (texts.length > 0) this.thread.add({ role: "system", content: texts.join("\n\n") });
-      texts = [];
-    };
-    for (const [index, item] of input.slice(0, this.#prompts).entries()) {
+    const parts: JsonObject[] = instructions === undefined ? [] : [{ type: "text", text: instructions }];
+    for (const [index, item] of input.slice(0, this.#opening.prompts).entries()) {
       const path = `input.${index}`;
       if (hasParticipantName(item)) onDropped(`${path}.name`, "system messages are sent as one");
+      if (parts.length > 0) reportJoined(path, onDropped);
       const content = this.#content(item.content, `${path}.content`);
-      const parts = typeof content === "string" ? [{ type: "text", text: content }] : objects(content);
-      if (parts.every(isPlainText)) {
-        if (texts.length > 0) onDropped(path, joinedPrompt);
-        texts.push(...parts.map((part) => text(part.text)));
-      } else {
-        write();
-        this.thread.add({ role: "system", content });
-      }
+      parts.push(...(typeof content === "string" ? [{ type: "text", text: content }] : objects(content)));
     }
-    write();
+    const content = parts.every(isPlainText) ? joinPromptTexts(parts.map((part) => text(part.text))) : parts;
+    this.thread.add({ role: "system", content });
   }
 
   begin(index: number): void {
@@ -108,8 +104,8 @@ class ChatWriter implements ConversationWriter {
 
   #roleOf(item: InputItem, path: string): string {
     const { target, onDropped } = this.translation;
-    if (isPrompt(item) && this.#index >= this.#prompts && !takesPromptsAnywhere(target)) {
-      onDropped(`${path}.role`, latePrompt);
+    if (isPrompt(item) && this.#index >= this.#opening.prompts) {
+      onDropped(`${path}.role`, this.#opening.reason);
       return "user";
     }
     return item.role === "developer" && !target.original ? "system" : text(item.role);

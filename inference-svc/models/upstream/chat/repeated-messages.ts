@@ -12,6 +12,8 @@ import type { TranslationContext } from "../translate/context.ts";
 interface KnownMessages {
   /** Place of the first item translated into them. */
   readonly from: number;
+  /** Number of first items that stay messages of the system. */
+  readonly prompts: number;
   /** Number of items translated into them. */
   readonly items: number;
   /** The messages with commas between them. */
@@ -38,6 +40,7 @@ export class RepeatedMessages {
   readonly #beginning: Input | undefined;
   readonly #known: KnownMessages | undefined;
   readonly #from: number;
+  readonly #prompts: number;
   readonly #onDropped: TranslationContext["onDropped"];
   #dropped: DroppedField[] = [];
   /** The context for the new items. */
@@ -50,13 +53,15 @@ export class RepeatedMessages {
     beginning: Input | undefined,
     { target, tools, onDropped }: TranslationContext,
     from: number,
+    prompts: number,
   ) {
     const isFor = (messages: KnownMessages | undefined) =>
-      messages?.target === target && messages.tools === tools && messages.from === from;
+      messages?.target === target && messages.tools === tools && messages.from === from && messages.prompts === prompts;
     this.#input = input;
     this.#beginning = beginning;
     this.#known = [input[known], beginning?.[known]].find(isFor);
     this.#from = from;
+    this.#prompts = prompts;
     this.#onDropped = onDropped;
     this.translation = {
       target,
@@ -71,15 +76,17 @@ export class RepeatedMessages {
   /**
    * Undefined for an input without known items and not expected to repeat.
    * @param from place of the first item with messages of its own: those before it are in the first messages, which are written each time
+   * @param prompts number of first items that stay messages of the system
    */
   static open(
     input: readonly InputItem[],
     translation: TranslationContext,
     from: number,
+    prompts: number,
   ): RepeatedMessages | undefined {
     const beginning = knownItemsOf(input);
     if (beginning === undefined && !isRemembered(input)) return undefined;
-    return new RepeatedMessages(input, beginning, translation, from);
+    return new RepeatedMessages(input, beginning, translation, from, prompts);
   }
 
   /** Called after the first messages, whose dropped fields are not cached: reports those of the known messages. */
@@ -111,7 +118,15 @@ export class RepeatedMessages {
       json = joinTexts(json, membersJson(written.slice(done, messages)));
       done = messages;
       const { target, tools } = this.translation;
-      input[known] = { from: this.#from, items, json, dropped: this.#dropped.slice(0, dropped), target, tools };
+      input[known] = {
+        from: this.#from,
+        prompts: this.#prompts,
+        items,
+        json,
+        dropped: this.#dropped.slice(0, dropped),
+        target,
+        tools,
+      };
     };
     if (this.#known === undefined && this.#beginning && this.#inBeginning) keep(this.#beginning, this.#inBeginning);
     if (this.#last && isRemembered(this.#input)) keep(this.#input, this.#last);

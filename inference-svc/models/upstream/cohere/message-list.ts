@@ -11,7 +11,6 @@ interface Turn {
 
 export class CohereMessageList {
   readonly #messages: JsonObject[] = [];
-  #system: JsonObject[] = [];
   #turn: Turn | undefined;
   /** Images of tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
@@ -19,10 +18,6 @@ export class CohereMessageList {
   /** Whether only the system has spoken so far. */
   get isEmpty(): boolean {
     return this.#messages.length === 0 && this.#turn === undefined;
-  }
-
-  instruct(parts: readonly JsonObject[]): void {
-    this.#system.push(...parts);
   }
 
   /** Cohere answers 400 to a message without content. */
@@ -47,9 +42,10 @@ export class CohereMessageList {
     this.#attachments.push(...images);
   }
 
-  finish(): readonly JsonObject[] {
+  /** @param prompts parts of the message of the system */
+  finish(prompts: readonly JsonObject[]): readonly JsonObject[] {
     this.#settle();
-    const system = this.#system.length > 0 ? [{ role: "system", content: contentOf(this.#system) }] : [];
+    const system = prompts.length > 0 ? [{ role: "system", content: contentOf(prompts) }] : [];
     return [...system, ...this.#messages];
   }
 

@@ -3,16 +3,18 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { FirstPrompts } from "../translate/first-prompts.ts";
 import { CohereMessageList } from "./message-list.ts";
 import { coherePart, isTextPart } from "./parts.ts";
 import { toThinkingPart } from "./reasoning.ts";
 
 export function cohereMessages(request: TurnRequest, translation: TranslationContext): readonly JsonObject[] {
-  const writer = new CohereWriter(translation);
   const { instructions = "" } = request;
-  if (instructions !== "") writer.thread.instruct([{ type: "text", text: instructions }]);
+  const writer = new CohereWriter(translation, instructions);
   translateInput(request.input, translation, writer);
-  return writer.thread.finish();
+  const { prompts, thread } = writer;
+  if (thread.isEmpty) thread.addUserMessage(prompts.takeQuestion(translation.onDropped) ?? []);
+  return thread.finish(prompts.messages.flat());
 }
 
 class CohereWriter implements ConversationWriter {
@@ -20,17 +22,19 @@ class CohereWriter implements ConversationWriter {
   readonly takesFailures = false;
   readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
+  readonly prompts: FirstPrompts<JsonObject>;
   readonly thread = new CohereMessageList();
 
-  constructor(translation: TranslationContext) {
+  constructor(translation: TranslationContext, instructions: string) {
     this.#translation = translation;
+    this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
   /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(parts);
-    if (this.thread.isEmpty && parts.every(isTextPart)) return this.thread.instruct(parts);
+    if (this.thread.isEmpty && parts.every(isTextPart)) return this.prompts.add(parts, path);
     this.#translation.onDropped(
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",

@@ -8,6 +8,7 @@ import {
   translateInput,
 } from "../translate/conversation.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { FirstPrompts } from "../translate/first-prompts.ts";
 import { geminiPart, isText } from "./parts.ts";
 import { signCalls, findSignature, geminiReasoningFormat } from "./reasoning.ts";
 import { type Content, ContentList } from "./message-list.ts";
@@ -18,14 +19,13 @@ export interface GeminiConversation {
 }
 
 export function buildContents(request: TurnRequest, translation: TranslationContext): GeminiConversation {
-  const writer = new GeminiWriter(translation);
   const { instructions = "" } = request;
-  if (instructions !== "") writer.system.push({ text: instructions });
+  const writer = new GeminiWriter(translation, instructions);
   translateInput(request.input, translation, writer);
   const contents = signCalls(writer.thread.finish(), translation.target);
-  // Gemini requires at least one content.
-  const prompt = contents.length === 0 ? writer.system.pop() : undefined;
-  return { system: writer.system, contents: prompt ? [{ role: "user", parts: [prompt] }] : contents };
+  const question = contents.length === 0 ? writer.prompts.takeQuestion(translation.onDropped) : undefined;
+  const system = writer.prompts.messages.flat();
+  return { system, contents: question ? [{ role: "user", parts: [...question] }] : contents };
 }
 
 class GeminiWriter implements ConversationWriter {
@@ -33,19 +33,20 @@ class GeminiWriter implements ConversationWriter {
   readonly takesFailures = false;
   readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
-  readonly system: JsonObject[] = [];
+  readonly prompts: FirstPrompts<JsonObject>;
   readonly thread: ContentList;
 
-  constructor(translation: TranslationContext) {
+  constructor(translation: TranslationContext, instructions: string) {
     this.#translation = translation;
     this.thread = new ContentList(translation.onDropped);
+    this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
   /** System messages at the beginning become the system instruction; later ones are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(parts);
-    if (this.thread.contents.length === 0 && parts.every(isText)) return void this.system.push(...parts);
+    if (this.thread.contents.length === 0 && parts.every(isText)) return this.prompts.add(parts, path);
     this.#translation.onDropped(
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",

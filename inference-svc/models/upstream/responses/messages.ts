@@ -9,10 +9,12 @@ import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
 import { hasParticipantName } from "../translate/conversation.ts";
 import {
-  countFirstPrompts,
+  type Opening,
   isPrompt,
-  joinedPrompt,
-  latePrompt,
+  joinPromptTexts,
+  openingOf,
+  reportJoined,
+  reportQuestion,
   takesPromptsAnywhere,
 } from "../translate/first-prompts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
@@ -31,51 +33,43 @@ export interface SentInput {
 export function sentInput(request: TurnRequest, target: Target, onDropped: OnDropped): SentInput {
   const { input } = request;
   const sending: Sending = { request, target, onDropped, names: ToolNames.of(request) };
-  const { instructions, joined, first } = firstPrompts(request, target, onDropped);
-  const items: JsonObject[] = [];
-  for (let index = joined; index < input.length; index++) {
+  const opening = openingOf(request, !isVendor(target) && !takesPromptsAnywhere(target));
+  const { instructions, items } = openInput(request, opening, onDropped);
+  for (let index = opening.joins ? opening.prompts : 0; index < input.length; index++) {
     const path = `input.${index}`;
     const item = input[index] as InputItem;
-    const isLate = index >= first && isPrompt(item);
-    if (isLate) onDropped(`${path}.role`, latePrompt);
-    const sent = sentItem(isLate ? { ...item, role: "user" } : item, path, sending);
+    const isUsers = index >= opening.prompts && isPrompt(item);
+    if (isUsers) onDropped(`${path}.role`, opening.reason);
+    const sent = sentItem(isUsers ? { ...item, role: "user" } : item, path, sending);
     if (sent) items.push(sent);
   }
   return { instructions, items };
 }
 
-interface FirstPrompts {
+interface OpenedInput {
   readonly instructions: string | undefined;
-  /** Number of first items joined with the instructions. */
-  readonly joined: number;
-  /** Place from which on the server takes no messages of the system. */
-  readonly first: number;
+  readonly items: JsonObject[];
 }
 
-/**
- * The instructions, joined with the first prompts if the server takes only one message of the system. The last item is never joined: without it the
- * model would have no question.
- */
-function firstPrompts({ instructions, input }: TurnRequest, target: Target, onDropped: OnDropped): FirstPrompts {
-  if (isVendor(target) || takesPromptsAnywhere(target)) return { instructions, joined: 0, first: input.length };
-  const prompts = countFirstPrompts(input);
-  const texts = instructions === undefined ? [] : [instructions];
-  if (prompts + texts.length < 2) return { instructions, joined: 0, first: prompts };
-  let joined = 0;
-  for (const item of input.slice(0, Math.min(prompts, input.length - 1))) {
-    const parts =
-      typeof item.content === "string" ? [{ type: "input_text", text: item.content }] : objects(item.content);
-    if (parts.some(({ type }) => type !== "input_text")) break;
-    joinPrompt(item, `input.${joined}`, texts.length > 0, onDropped);
-    texts.push(...parts.map((part) => text(part.text)));
-    joined++;
+/** The instructions and the items before those of the client. */
+function openInput({ instructions, input }: TurnRequest, opening: Opening, onDropped: OnDropped): OpenedInput {
+  if (opening.asksInstructions) {
+    reportQuestion("instructions", onDropped);
+    return { instructions: undefined, items: [{ type: "message", role: "user", content: instructions }] };
   }
-  return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), joined, first: joined };
+  if (!opening.joins) return { instructions, items: [] };
+  const texts = instructions === undefined ? [] : [instructions];
+  for (const [index, item] of input.slice(0, opening.prompts).entries()) {
+    reportJoinedPrompt(item, `input.${index}`, texts.length > 0, onDropped);
+    if (typeof item.content === "string") texts.push(item.content);
+    else texts.push(...objects(item.content).map((part) => text(part.text)));
+  }
+  return { instructions: joinPromptTexts(texts), items: [] };
 }
 
 /** Reports what a prompt loses within the instructions. */
-function joinPrompt(item: InputItem, path: string, isLater: boolean, onDropped: OnDropped): void {
-  if (isLater) onDropped(path, joinedPrompt);
+function reportJoinedPrompt(item: InputItem, path: string, isLater: boolean, onDropped: OnDropped): void {
+  if (isLater) reportJoined(path, onDropped);
   if (hasParticipantName(item)) onDropped(`${path}.name`, "the format has no field for it");
   for (const [index, part] of objects(item.content).entries()) {
     const mark = findCacheMark(part);

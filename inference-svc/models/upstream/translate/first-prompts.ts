@@ -1,11 +1,16 @@
 /**
- * Messages of the system for servers of open models. Templates such as those of Qwen since 3.5 refuse every one but the first ("System message must
- * be at the beginning", vllm-project/vllm issue 41114, ollama/ollama issue 17774), and agents send several. Servers of the Responses format put the
- * instructions before the input and run the same templates (`construct_input_messages` of vLLM, `FromResponsesRequest` of Ollama,
+ * Messages of the system at the beginning of a request: their order is that of the request, with the instructions before them, and the last of them
+ * is the user's when no other message remains, because formats and templates require a message to answer ("No user query found in messages" of Qwen,
+ * "messages: at least one message is required" of Anthropic).
+ *
+ * Servers of open models take one such message, and only there. Templates such as those of Qwen since 3.5 refuse every one but the first ("System
+ * message must be at the beginning", vllm-project/vllm issue 41114, ollama/ollama issue 17774), and agents send several. Servers of the Responses
+ * format put the instructions before the input and run the same templates (`construct_input_messages` of vLLM, `FromResponsesRequest` of Ollama,
  * `convert_responses_to_chatcmpl` of llama.cpp; BerriAI/litellm pull request 39852).
  */
-import type { InputItem } from "../../../turn/request.ts";
-import type { Target } from "../dialect.ts";
+import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import type { OnDropped, Target } from "../dialect.ts";
+import { objects } from "../json.ts";
 
 /** Vendors with servers of their own take messages of the system anywhere. */
 export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean => original || vendor !== undefined;
@@ -13,11 +18,89 @@ export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean => o
 export const isPrompt = ({ type, role }: InputItem): boolean =>
   type === "message" && (role === "system" || role === "developer");
 
-export function countFirstPrompts(input: readonly InputItem[]): number {
-  let count = 0;
-  while (count < input.length && isPrompt(input[count]!)) count++;
-  return count;
+export const latePrompt = "sent as the user's: many servers take a system message only at the beginning";
+const joinedPrompt = "repaired: joined with the system message before it, because many servers take only one";
+const question = "repaired: sent as the user's, because a request needs a message besides the system's";
+
+/** The messages of the system at the beginning of a request in the chat and the Responses format. */
+export interface Opening {
+  /** Number of first items that stay messages of the system. Later ones are sent as the user's. */
+  readonly prompts: number;
+  /** Whether they and the instructions are sent as one. */
+  readonly joins: boolean;
+  /** Whether the instructions are sent as the user's. */
+  readonly asksInstructions: boolean;
+  /** The reason for a message of the system to be sent as the user's. */
+  readonly reason: string;
 }
 
-export const joinedPrompt = "repaired: joined with the system message before it, because many servers take only one";
-export const latePrompt = "sent as the user's: many servers take a system message only at the beginning";
+const anywhere: Opening = { prompts: Number.POSITIVE_INFINITY, joins: false, asksInstructions: false, reason: "" };
+
+/** @param isStrict whether the server takes one message of the system, at the beginning */
+export function openingOf({ instructions, input }: TurnRequest, isStrict: boolean): Opening {
+  if (!isStrict) return anywhere;
+  let first = 0;
+  while (first < input.length && isTextPrompt(input[first]!)) first++;
+  let end = first;
+  while (end < input.length && silent.has(input[end]!.type)) end++;
+  const isAlone = end === input.length;
+  const asksInstructions = isAlone && first === 0 && instructions !== undefined;
+  const prompts = isAlone ? Math.max(0, first - 1) : first;
+  const joins = prompts > (instructions === undefined ? 1 : 0);
+  return { prompts, joins, asksInstructions, reason: isAlone ? question : latePrompt };
+}
+
+/** A message with other parts than texts is not one of the system. */
+const isTextPrompt = (item: InputItem): boolean =>
+  isPrompt(item) &&
+  (typeof item.content === "string" || objects(item.content).every(({ text }) => typeof text === "string"));
+
+/** Types of items that do not become messages. */
+const silent: ReadonlySet<string> = new Set([
+  "additional_tools",
+  "configuration_update",
+  "item_reference",
+  "reasoning",
+  "tool_search_output",
+]);
+
+export const reportJoined = (path: string, onDropped: OnDropped): void => onDropped(path, joinedPrompt);
+
+export function reportQuestion(path: string, onDropped: OnDropped): void {
+  onDropped(path, question);
+}
+
+/** Several texts as one. */
+export const joinPromptTexts = (texts: readonly string[]): string => texts.join("\n\n");
+
+interface Prompt<Part> {
+  /** The field that becomes the user's. */
+  readonly path: string;
+  readonly parts: readonly Part[];
+}
+
+/** The messages of the system of a format with a place for all of them. */
+export class FirstPrompts<Part> {
+  readonly #prompts: Prompt<Part>[] = [];
+
+  constructor(instructions: readonly Part[]) {
+    if (instructions.length > 0) this.#prompts.push({ path: "instructions", parts: instructions });
+  }
+
+  /** @param path that of the item */
+  add(parts: readonly Part[], path: string): void {
+    if (parts.length > 0) this.#prompts.push({ path: `${path}.role`, parts });
+  }
+
+  /** Takes out the last message, which is sent as the user's; undefined when there is none. */
+  takeQuestion(onDropped: OnDropped): readonly Part[] | undefined {
+    const last = this.#prompts.pop();
+    if (last) reportQuestion(last.path, onDropped);
+    return last?.parts;
+  }
+
+  /** The parts of each message. */
+  get messages(): readonly (readonly Part[])[] {
+    return this.#prompts.map(({ parts }) => parts);
+  }
+}

@@ -47,7 +47,7 @@ describe("messages of the system", () => {
     expect(bodyOf({ input: [say("system", "s"), say("user", "u")] })).toMatchObject({
       input: [say("system", "s"), say("user", "u")],
     });
-    expect(bodyOf({ input: input.slice(0, 2) })).toMatchObject({ instructions: "s", input: [say("user", parts)] });
+    expect(bodyOf({ input: input.slice(0, 2) })).toMatchObject({ input: [say("system", "s"), say("user", parts)] });
     const picture = say("system", [{ type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" }]);
     const { body } = said({ instructions: "i", input: [picture, say("user", "u")] });
     expect(body).toMatchObject({ instructions: "i", input: [{ ...picture, role: "user" }, say("user", "u")] });

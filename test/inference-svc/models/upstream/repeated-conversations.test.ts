@@ -136,3 +136,19 @@ test("a continued or changed conversation gives the same body as without memory"
   );
   expect(repeated).toBeGreaterThan(200);
 });
+
+test("a prompt that was alone, and the user's, is the system's once a message follows it", () => {
+  const alone = Array.from({ length: 4 }, (_, index) => ({
+    role: "system",
+    content: `${index} ${"word ".repeat(150)}`,
+  }));
+  const steps = [alone.slice(0, 1), alone, [...alone, { role: "user", content: "u" }], alone];
+  for (const [index, target] of targets.entries()) {
+    for (const input of steps) {
+      for (const owner of [undefined, `prompts ${index}`, `prompts ${index}`]) {
+        const { said } = sayAll({ input }, target);
+        expect(sayAll({ input }, target, owner).said).toEqual(said);
+      }
+    }
+  }
+});

@@ -5,6 +5,7 @@ import type { Target } from "../../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../../json.ts";
 import { type ConversationWriter, type WrittenCall, parseArguments, translateInput } from "../conversation.ts";
 import type { TranslationContext } from "../context.ts";
+import { FirstPrompts } from "../first-prompts.ts";
 import type { CacheMarks } from "./cache-marks.ts";
 import { type Block, type BlockMessage, MessageList, textBlock } from "./message-list.ts";
 
@@ -38,15 +39,14 @@ export function translateConversation(
   marks: Pick<CacheMarks, "copy" | "copyCall">,
   format: BlockFormat,
 ): Conversation {
-  const writer = new BlockWriter(translation, marks, format);
   const { instructions = "" } = request;
-  if (instructions.trim() !== "") writer.system.push(textBlock(instructions));
+  const writer = new BlockWriter(translation, marks, format, instructions);
   translateInput(request.input, translation, writer);
   const messages = writer.thread.finish(format.beginsWithUser);
-  // The format requires at least one message.
-  const prompt = messages.length === 0 ? writer.system.pop() : undefined;
-  if (needsJsonInstruction(request.textFormat)) writer.system.push(textBlock(jsonInstruction));
-  return { system: writer.system, messages: prompt ? [{ role: "user", content: [prompt] }] : messages };
+  const question = messages.length === 0 ? writer.prompts.takeQuestion(translation.onDropped) : undefined;
+  const system = writer.prompts.messages.flat();
+  if (needsJsonInstruction(request.textFormat)) system.push(textBlock(jsonInstruction));
+  return { system, messages: question ? [{ role: "user", content: [...question] }] : messages };
 }
 
 /** Whether an instruction replaces the JSON mode, which these formats lack. */
@@ -60,15 +60,21 @@ class BlockWriter implements ConversationWriter {
   readonly #translation: TranslationContext;
   readonly #marks: Pick<CacheMarks, "copy" | "copyCall">;
   readonly #format: BlockFormat;
-  readonly system: Block[] = [];
+  readonly prompts: FirstPrompts<Block>;
   readonly thread: MessageList;
 
-  constructor(translation: TranslationContext, marks: Pick<CacheMarks, "copy" | "copyCall">, format: BlockFormat) {
+  constructor(
+    translation: TranslationContext,
+    marks: Pick<CacheMarks, "copy" | "copyCall">,
+    format: BlockFormat,
+    instructions: string,
+  ) {
     this.#translation = translation;
     this.#marks = marks;
     this.#format = format;
     this.takesFailures = format.takesFailures;
     this.thread = new MessageList(translation.onDropped);
+    this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
   /** System messages at the beginning become the system prompt; later ones are sent as the user's where the format has no others. */
@@ -76,7 +82,7 @@ class BlockWriter implements ConversationWriter {
     const blocks = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(blocks);
     if (blocks.every(({ type }) => type === "text")) {
-      if (this.thread.messages.length === 0) return void this.system.push(...blocks);
+      if (this.thread.messages.length === 0) return this.prompts.add(blocks, path);
       const { target } = this.#translation;
       if (this.#format.takesPromptsAmid?.(target) === true)
         return this.thread.instruct({ path: `${path}.role`, blocks });

@@ -1,9 +1,13 @@
-/** A client in another language: a process that runs one feature at a time and reports its result. */
+/**
+ * A client in another language: a process that runs one feature at a time and reports its result. Where the machine permits namespaces, it can
+ * reach nothing but the gateway.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Installation } from "../installation.ts";
 import { bareEnvironment } from "../processes.ts";
+import { NamespaceGate, isolation } from "../programs/namespace.ts";
 import type { Toolchain } from "./languages.ts";
 
 interface Outcome {
@@ -15,10 +19,12 @@ interface Outcome {
 export class ClientProgram {
   readonly #process: ChildProcess;
   readonly #outcomes: AsyncIterator<string>;
+  readonly #gate: NamespaceGate | undefined;
   #complaints = "";
 
-  private constructor(process: ChildProcess) {
+  private constructor(process: ChildProcess, gate: NamespaceGate | undefined) {
     this.#process = process;
+    this.#gate = gate;
     this.#outcomes = createInterface({ input: process.stdout! })[Symbol.asyncIterator]();
     process.stderr!.on(
       "data",
@@ -31,12 +37,16 @@ export class ClientProgram {
     set: Toolchain,
     folder: string,
     program: string,
-    { baseUrl, apiKey }: Installation,
+    { baseUrl, apiKey, ports }: Installation,
   ): Promise<ClientProgram> {
-    const [command, ...args] = set.command(folder, program);
+    const gate = isolation && (await NamespaceGate.open(ports.gateway));
+    const own = set.command(folder, program);
+    const [command, ...args] = gate?.enter(own) ?? own;
     const environment = { SLUICE_BASE_URL: baseUrl, SLUICE_API_KEY: apiKey, OPENAI_API_KEY: "", NO_PROXY: "127.0.0.1" };
     const started = new ClientProgram(
-      spawn(command as string, args, { env: { ...bareEnvironment(), ...environment }, stdio: "pipe" }),
+      // The program in the namespace is stopped as a member of its group.
+      spawn(command as string, args, { env: { ...bareEnvironment(), ...environment }, stdio: "pipe", detached: true }),
+      gate,
     );
     const { ready, error } = await started.#next();
     if (ready !== true) throw new Error(`${program} did not start: ${error}`);
@@ -51,10 +61,11 @@ export class ClientProgram {
   }
 
   async stop(): Promise<void> {
-    const { exitCode, signalCode } = this.#process;
-    if (exitCode !== null || signalCode !== null) return;
+    this.#gate?.close();
+    const { exitCode, signalCode, pid } = this.#process;
+    if (exitCode !== null || signalCode !== null || pid === undefined) return;
     const ended = once(this.#process, "exit");
-    this.#process.kill("SIGKILL");
+    process.kill(-pid, "SIGKILL");
     await ended;
   }
 

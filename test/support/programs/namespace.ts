@@ -1,10 +1,10 @@
 /**
- * Third-party programs, run in a network namespace with only loopback. They reach one port of this machine through a
- * Unix socket, shared across network namespaces.
+ * Third-party programs and clients, run in a network namespace with only loopback. They reach one port of this machine through
+ * a Unix socket, shared across network namespaces.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { type Server, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -26,6 +26,43 @@ export const isolation: readonly string[] | undefined = [
   }
 });
 
+/** A way from namespaces to one port of this machine, which has the same number there. */
+export class NamespaceGate {
+  readonly #folder = mkdtempSync(join(tmpdir(), "sluice-test-namespace-"));
+  readonly #port: number;
+  readonly #server: Server;
+
+  private constructor(port: number) {
+    this.#port = port;
+    this.#server = createServer((socket) => {
+      const out = connect(port, "127.0.0.1");
+      socket.on("error", () => out.destroy());
+      out.on("error", () => socket.destroy());
+      socket.pipe(out).pipe(socket);
+    });
+  }
+
+  static async open(port: number): Promise<NamespaceGate> {
+    const gate = new NamespaceGate(port);
+    await new Promise<void>((resolve) => gate.#server.listen(gate.#path, resolve));
+    return gate;
+  }
+
+  get #path(): string {
+    return join(this.#folder, "socket");
+  }
+
+  /** The command that runs another one in a new namespace. */
+  enter(command: readonly string[]): readonly string[] {
+    return [...(isolation ?? []), process.execPath, bridge, this.#path, String(this.#port), ...command];
+  }
+
+  close(): void {
+    this.#server.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
 export interface IsolatedResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -38,16 +75,8 @@ export async function runIsolated(
   port: number,
   options: { readonly cwd: string; readonly environment: NodeJS.ProcessEnv; readonly limitMs: number },
 ): Promise<IsolatedResult> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-test-namespace-"));
-  const path = join(folder, "socket");
-  const server = createServer((socket) => {
-    const out = connect(port, "127.0.0.1");
-    socket.on("error", () => out.destroy());
-    out.on("error", () => socket.destroy());
-    socket.pipe(out).pipe(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  const [program = "", ...args] = [...(isolation ?? []), process.execPath, bridge, path, String(port), ...command];
+  const gate = await NamespaceGate.open(port);
+  const [program = "", ...args] = gate.enter(command);
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: options.environment,
@@ -63,7 +92,6 @@ export async function runIsolated(
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
     return { code, stdout, stderr };
   } finally {
-    server.close();
-    rmSync(folder, { recursive: true, force: true });
+    gate.close();
   }
 }

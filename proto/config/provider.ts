@@ -28,7 +28,7 @@ const traits = {
     cacheMarks: true,
     clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, with reasoning.effort where it takes either, and thinking.disabled or thinking.between_tools where it can be told not to think; message.system where it takes messages of the system amid the conversation; anthropic_betas and context_management where another server than Anthropic's takes them",
+      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, with reasoning.effort where it takes either, and thinking.disabled or thinking.between_tools where it can be told not to think, and thinking.updates where it can show its notes between calls without its thoughts; message.system where it takes messages of the system amid the conversation; anthropic_betas and context_management where another server than Anthropic's takes them",
   },
   converse: {
     cacheMarks: true,

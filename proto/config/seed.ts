@@ -62,7 +62,12 @@ const bedrockName = /^(?:.*\/)?(?:([a-z-]+)\.)?anthropic\.(claude-[a-z0-9-]+?)(?
 const vertexVersion = /@\w+$|-00\d$/;
 
 /** Settings of Anthropic's own API without a counterpart on clouds. */
-const ownApiOnly: ReadonlySet<string> = new Set(["anthropic_betas", "context_management", "message.system"]);
+const ownApiOnly: ReadonlySet<string> = new Set([
+  "anthropic_betas",
+  "context_management",
+  "message.system",
+  "thinking.updates",
+]);
 
 /** Regional endpoints of clouds cost a tenth more than global ones (https://platform.claude.com/docs/en/about-claude/pricing). */
 const regionalFactor = 1.1;

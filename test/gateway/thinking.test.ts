@@ -53,6 +53,7 @@ test.each([
   ["adaptive", undefined, undefined],
   ["adaptive", "summarized", "auto"],
   ["adaptive", "omitted", "omitted"],
+  ["adaptive", "updates", "updates"],
   ["enabled", undefined, "auto"],
   ["enabled", "summarized", "auto"],
   ["enabled", "omitted", "omitted"],

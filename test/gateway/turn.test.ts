@@ -311,7 +311,7 @@ describe("settings", () => {
       { reasoning: { effort: "huge" } },
       "reasoning.effort: must be one of max, xhigh, high, medium, low, minimal, none",
     ],
-    [{ reasoning: { summary: "long" } }, "reasoning.summary: must be one of auto, concise, detailed, omitted"],
+    [{ reasoning: { summary: "long" } }, "reasoning.summary: must be one of auto, concise, detailed, omitted, updates"],
     [{ reasoning: { max_tokens: 0 } }, "reasoning.max_tokens: must be at least 1"],
     [{ reasoning: { enabled: 1 } }, "reasoning.enabled: must be true or false or null"],
     [{ reasoning: { mode: "pro" } }, "accepted"],

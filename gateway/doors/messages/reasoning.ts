@@ -14,10 +14,8 @@ export interface RequestedReasoning {
 const adaptiveEffort = "high";
 
 /** Undefined leaves it to the model: older ones show their thoughts, newer ones do not. */
-function summaryOf(display: string | null | undefined): JsonObject | undefined {
-  if (display === "omitted") return { summary: "omitted" };
-  return display === "summarized" || display === "updates" ? { summary: "auto" } : undefined;
-}
+const summaryOf = (display: string | null | undefined): JsonObject | undefined =>
+  display ? { summary: display === "summarized" ? "auto" : display } : undefined;
 
 /** An effort without `enabled` also applies to text and calls: it does not request reasoning. @returns undefined when nothing was requested */
 export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {

@@ -28,8 +28,8 @@ export const reasoning = named(
     {
       effort: described(nullable(effort), "How much thought; models that know fewer levels take the nearest."),
       summary: described(
-        nullable(word("auto", "concise", "detailed", "omitted")),
-        "Whether and how to summarize the reasoning; omitted keeps its text out of the answer where the provider can.",
+        nullable(word("auto", "concise", "detailed", "omitted", "updates")),
+        "Whether and how to summarize the reasoning; omitted keeps its text out of the answer where the provider can, updates all but notes between calls.",
       ),
       enabled: described(
         nullable(boolean),

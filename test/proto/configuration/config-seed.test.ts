@@ -236,7 +236,7 @@ describe("known data of a model with a cloud's own name", () => {
   ])("%s at %s is %s, at %d times its price", (name, provider, own, factor) => {
     const endpoint = load(provider, name);
     const offer = maker(own);
-    const ownApi = new Set(["anthropic_betas", "context_management", "message.system"]);
+    const ownApi = new Set(["anthropic_betas", "context_management", "message.system", "thinking.updates"]);
     expect(endpoint?.upstream_model).toBe(name);
     expect(endpoint?.supported_parameters).toEqual(offer?.supported_parameters.filter((each) => !ownApi.has(each)));
     const price = (pricing: unknown) => Number((pricing as { prompt?: string } | undefined)?.prompt);

@@ -25,6 +25,7 @@ export function cohereThinking(request: TurnRequest, translation: TranslationCon
   }
   if (effort === undefined) return undefined;
   if (effort.value === "none") return { type: "disabled" };
+  if (effort.value === "xhigh" || effort.value === "max") onDropped(effort.path, "sent as high");
   const share = shares[effort.value];
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   return {

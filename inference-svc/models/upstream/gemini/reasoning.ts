@@ -82,6 +82,7 @@ function budget(
   const thinkingBudget = wanted === 0 && stops ? 0 : Math.min(max, Math.max(min, wanted));
   if (effort && maxTokens !== undefined) onDropped(effort.path, "reasoning.max_tokens counts instead");
   else if (effort?.value === "xhigh" || effort?.value === "max") onDropped(effort.path, "sent as high");
+  else if (effort?.value === "minimal") onDropped(effort.path, "sent as low");
   if (thinkingBudget !== wanted) {
     const path = maxTokens === undefined ? (effort?.path ?? "reasoning") : "reasoning.max_tokens";
     onDropped(path, `sent as a budget of ${thinkingBudget}: the model takes ${min} to ${max}`);

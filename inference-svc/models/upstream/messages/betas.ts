@@ -1,6 +1,7 @@
 /** Beta features of Anthropic's API, requested by name in a header. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
+import { thinkingUpdates } from "../translate/blocks/reasoning.ts";
 import { supports } from "../translate/context.ts";
 import { requestsCodeExecution } from "./native-tools.ts";
 
@@ -14,13 +15,19 @@ const contextManagement = { kind: "context-management-", name: "context-manageme
 /** The vendor runs code only with this name or a later one of its kind. */
 const codeExecution = { kind: "code-execution-", name: "code-execution-2025-08-25" };
 
+/** The vendor takes `display: "updates"` only with this name or a later one of its kind. */
+const displayUpdates = { kind: "thinking-display-updates-", name: "thinking-display-updates-2026-08-18" };
+
 /** The header of a request; undefined when it needs none. */
 export function betaHeader(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined {
   const { anthropicBetas, contextManagementJson: edits } = request;
   const names = anthropicBetas && takesBetas(target, "anthropic_betas") ? [...anthropicBetas] : [];
   const isEdited = edits?.startsWith("{") === true && takesBetas(target, "context_management");
-  if (isEdited && !names.some((name) => name.startsWith(contextManagement.kind))) names.push(contextManagement.name);
-  if (requestsCodeExecution(request) && !names.some((name) => name.startsWith(codeExecution.kind)))
-    names.push(codeExecution.name);
+  const needed = [
+    ...(isEdited ? [contextManagement] : []),
+    ...(requestsCodeExecution(request) ? [codeExecution] : []),
+    ...(request.reasoning?.summary === "updates" && supports(target, thinkingUpdates) ? [displayUpdates] : []),
+  ];
+  for (const { kind, name } of needed) if (!names.some((each) => each.startsWith(kind))) names.push(name);
   return names.length === 0 ? undefined : { "anthropic-beta": names.join(",") };
 }

@@ -60,7 +60,10 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Targ
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
   if (reasoning?.summary === "omitted") onDropped("reasoning.summary", "the format has no field for it");
   if (reasoning)
-    body.add("reasoning", reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens));
+    body.add(
+      "reasoning",
+      reasoningSettings(knownReasoning(reasoning, target, onDropped), reasoning.maxTokens, onDropped),
+    );
   if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
   body.add("prediction", verbatim(request.predictionJson));
   body.add("anthropic_betas", request.anthropicBetas);
@@ -89,7 +92,7 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: 
     request.outputModalities.find((modality) => modality !== "text"),
   );
   // The vendor shows no reasoning unless a summary is requested.
-  if (request.reasoning) body.add("reasoning", reasoningSettings(request.reasoning, undefined));
+  if (request.reasoning) body.add("reasoning", reasoningSettings(request.reasoning, undefined, onDropped));
   body.add("safety_identifier", request.identityHash);
 }
 
@@ -128,8 +131,10 @@ function knownReasoning(reasoning: Reasoning, target: Target, onDropped: OnDropp
 function reasoningSettings(
   { effort, summary, context, mode }: Reasoning,
   maxTokens: number | undefined,
+  onDropped: OnDropped,
 ): JsonObject | undefined {
-  const asked = asksForSummary(summary) ? summary : undefined;
+  if (summary === "updates") onDropped("reasoning.summary", "sent as auto: the format has no updates");
+  const asked = summary === "updates" ? "auto" : asksForSummary(summary) ? summary : undefined;
   const settings = { effort, summary: asked, context, mode, max_tokens: maxTokens };
   return Object.values(settings).every((value) => value === undefined) ? undefined : settings;
 }

@@ -394,7 +394,7 @@ describe("thought", () => {
   test.each<[string, string, object, number]>([
     ["gemini-2.5-flash", "none", { thinkingBudget: 0 }, 0],
     ["gemini-2.5-pro", "none", { thinkingBudget: 128 }, 1],
-    ["gemini-2.5-flash", "minimal", { thinkingBudget: 1_024, ...shows }, 0],
+    ["gemini-2.5-flash", "minimal", { thinkingBudget: 1_024, ...shows }, 1],
     ["gemini-2.5-flash", "medium", { thinkingBudget: 8_192, ...shows }, 0],
     ["gemini-2.5-pro", "high", { thinkingBudget: 24_576, ...shows }, 0],
     ["gemini-2.5-flash", "xhigh", { thinkingBudget: 24_576, ...shows }, 1],

@@ -405,6 +405,13 @@ describe("thought", () => {
     expect(saidOf({ summary: "omitted" })).toEqual([undefined, undefined, []]);
   });
 
+  test("updates are sent to models that know them, and are a summary elsewhere, which is named", () => {
+    const knowing = { ...messagesTarget, supportedParameters: ["reasoning", "thinking.updates"] };
+    const wish = { effort: "high", summary: "updates" } as const;
+    expect(saidOf(wish, knowing)).toEqual([{ ...adaptive, display: "updates" }, "high", []]);
+    expect(saidOf(wish)).toEqual([{ ...adaptive, display: "summarized" }, "high", ["reasoning.summary"]]);
+  });
+
   test("earlier models take a budget within the answer", () => {
     expect(saidOf({ effort: "high" }, messagesWithBudget)).toEqual([enabled(8_000), undefined, []]);
     expect(saidOf({ effort: "minimal" }, messagesWithBudget)[0]).toEqual(enabled(1_024));

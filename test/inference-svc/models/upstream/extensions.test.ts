@@ -197,6 +197,19 @@ describe("the header anthropic-beta", () => {
     expect(header(all, other)).toBeUndefined();
   });
 
+  test("has the name needed for updates of thoughts where the model knows them", () => {
+    const wish: Partial<TurnRequest> = { reasoning: { effort: "high", summary: "updates" } };
+    const knowing = { ...vendor, supportedParameters: ["reasoning", "thinking.updates"] };
+    expect(header(wish, knowing)).toBe("thinking-display-updates-2026-08-18");
+    expect(header({ ...wish, anthropicBetas: ["thinking-display-updates-2027-01-01"] }, knowing)).toBe(
+      "thinking-display-updates-2027-01-01",
+    );
+    expect([header(wish), header({ reasoning: { effort: "high", summary: "auto" } }, knowing)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
   let upstream: Upstream | undefined;
   afterEach(() => upstream?.stop());
 

@@ -121,15 +121,16 @@ function adaptive(
   if (!reasons) onDropped("reasoning", "the model cannot reason when it must make a call");
   return {
     ...(effort && { effort: sentEffort(effort, translation) }),
-    ...(reasons && { thinking: { type: "adaptive", ...display(summary, onDropped) } }),
+    ...(reasons && { thinking: { type: "adaptive", ...display(summary, translation) } }),
   };
 }
 
 function budgeted(
   settings: RequestedReasoning,
-  { onDropped }: TranslationContext,
+  translation: TranslationContext,
   around: ReasoningLimits,
 ): ThinkingSettings {
+  const { onDropped } = translation;
   const { limit } = around;
   const { effort, maxTokens, summary } = settings;
   if (effort === undefined && maxTokens === undefined) {
@@ -145,9 +146,12 @@ function budgeted(
   }
   const wanted = maxTokens ?? Math.floor(limit * (shares[effort?.value ?? "medium"] ?? 0.5));
   const budget = Math.min(limit - 1, maxBudgetTokens, Math.max(minBudgetTokens, wanted));
-  if (maxTokens !== undefined && budget !== maxTokens)
-    onDropped(path, `sent as ${budget}: it must fit into the output`);
-  return { thinking: { type: "enabled", budget_tokens: budget, ...display(summary, onDropped) } };
+  if (maxTokens === undefined && effort?.value === "max") onDropped(path, "sent as xhigh");
+  if (budget !== wanted) {
+    const why = maxTokens === undefined ? "the model takes no smaller budget" : "it must fit into the output";
+    onDropped(path, `sent as ${budget}: ${why}`);
+  }
+  return { thinking: { type: "enabled", budget_tokens: budget, ...display(summary, translation) } };
 }
 
 /** The reason why a model with a budget cannot reason now. */
@@ -162,12 +166,16 @@ function unable({ limit, forced, messages }: ReasoningLimits): string | undefine
 }
 
 /** Newer models show no reasoning unless requested, older ones show it unless it is to be omitted. */
-function display(summary: string | undefined, onDropped: TranslationContext["onDropped"]): JsonObject {
+function display(summary: string | undefined, { target, onDropped }: TranslationContext): JsonObject {
   if (summary === undefined) return {};
-  if (summary === "omitted") return { display: "omitted" };
+  if (summary === "omitted" || (summary === "updates" && supports(target, thinkingUpdates)))
+    return { display: summary };
   if (summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
   return { display: "summarized" };
 }
+
+/** Named by endpoints of models that can show their notes between calls without their thoughts. */
+export const thinkingUpdates = "thinking.updates";
 
 /** The `format` of reasoning signed by Claude. */
 export const claudeReasoningFormat = "anthropic-claude-v1";

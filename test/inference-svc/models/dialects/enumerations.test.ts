@@ -1,0 +1,271 @@
+/**
+ * Every value of an enumeration in the published requests of the doors, in every format: two values give different bodies, or all but one of them are
+ * reported as not sent; and so does a value that is sent like an absent one, unless absence means it.
+ */
+import { describe, expect, test } from "@jest/globals";
+import { refuseSdk } from "@sluice/inference-svc/models/upstream/ai-sdk/provider.js";
+import { callOptions } from "@sluice/inference-svc/models/upstream/ai-sdk/request.js";
+import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
+import { cohere } from "@sluice/inference-svc/models/upstream/cohere/dialect.js";
+import { converse } from "@sluice/inference-svc/models/upstream/converse/dialect.js";
+import type { Dialect, Target } from "@sluice/inference-svc/models/upstream/dialect.js";
+import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
+import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
+import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { scanObject } from "@sluice/proto/lib/json/scan.js";
+import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
+import { document } from "../../../support/answers/published.ts";
+import { formats as doorFormats } from "../../../support/random-requests/formats.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An enumeration of a request, with a request for each of its values. */
+interface Enumeration {
+  readonly path: string;
+  readonly values: readonly string[];
+  /** @param value undefined leaves the field out */
+  readonly body: (value: string | undefined) => Fields;
+}
+
+const resolve = (schema: JsonSchema): JsonSchema => {
+  const reference = schema["$ref"];
+  return typeof reference === "string" ? (document.components.schemas[reference.split("/").at(-1)!] ?? {}) : schema;
+};
+
+const leastText = "n1";
+const picture = "data:image/png;base64,iVBORw0KGgo=";
+
+/** A text if there is a choice, because an empty list would say nothing. */
+const leastOf = (choices: readonly JsonSchema[]): JsonSchema =>
+  choices.find(({ type }) => type === "string") ?? choices.find(({ type }) => type !== "null") ?? {};
+
+/** The least value that a schema accepts. */
+function least(given: JsonSchema): unknown {
+  const schema = resolve(given);
+  if ("const" in schema) return schema["const"];
+  if (Array.isArray(schema["enum"])) return (schema["enum"] as unknown[])[0];
+  if (Array.isArray(schema["anyOf"])) return least(leastOf(schema["anyOf"] as JsonSchema[]));
+  if (schema["type"] === "boolean") return false;
+  if (schema["type"] === "integer" || schema["type"] === "number") return Number(schema["minimum"] ?? 1);
+  if (schema["type"] === "array")
+    return Array.from({ length: Number(schema["minItems"] ?? 0) }, () => least(schema["items"] as JsonSchema));
+  if (schema["type"] !== "object") return leastText;
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const required = [...((schema["required"] ?? []) as readonly string[])];
+  // A picture needs an address, or the id of a file.
+  if (JSON.stringify(properties["type"] ?? "").includes("input_image"))
+    return { type: "input_image", image_url: picture };
+  const filled: Fields = Object.fromEntries(required.map((name) => [name, least(properties[name] ?? {})]));
+  // A message of nothing would not be sent at all.
+  if (properties["role"] && properties["content"] && !required.includes("content"))
+    return { ...filled, content: leastText };
+  return filled;
+}
+
+type Place = (value: unknown) => unknown;
+
+/** @param seen names of schemas on the way and before: each is visited once */
+function* enumerationsOf(
+  given: JsonSchema,
+  path: string,
+  place: Place,
+  seen: Set<string>,
+): Generator<{ path: string; values: readonly string[]; place: Place }> {
+  const reference = given["$ref"];
+  if (typeof reference === "string") {
+    if (seen.has(reference)) return;
+    seen.add(reference);
+  }
+  const schema = resolve(given);
+  const words = (schema["enum"] ?? []) as readonly unknown[];
+  if (words.length > 1) yield { path, values: words.filter((each): each is string => typeof each === "string"), place };
+  for (const choice of (schema["anyOf"] ?? []) as readonly JsonSchema[])
+    yield* enumerationsOf(choice, path, place, seen);
+  if (schema["type"] === "array")
+    yield* enumerationsOf(
+      schema["items"] as JsonSchema,
+      `${path}[]`,
+      (value) => place(value === undefined ? undefined : [value]),
+      seen,
+    );
+  const whole = least(schema) as Fields;
+  for (const [name, field] of Object.entries((schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>)) {
+    yield* enumerationsOf(
+      field,
+      path === "" ? name : `${path}.${name}`,
+      (value) => place({ ...whole, [name]: value }),
+      seen,
+    );
+  }
+}
+
+/** Bears the name of every least reference to a tool. */
+const lookup = { name: leastText, description: "Looks up", parameters: { type: "object", properties: {} } };
+
+const requests = {
+  responses: {
+    schema: "ResponseRequest",
+    base: { model: "m", input: "Hi" },
+    tools: [{ type: "function", ...lookup }],
+  },
+  chat: {
+    schema: "ChatCompletionRequest",
+    base: { model: "m", messages: [{ role: "user", content: "Hi" }] },
+    tools: [{ type: "function", function: lookup }],
+  },
+  messages: {
+    schema: "MessagesRequest",
+    base: { model: "m", max_tokens: 16_000, messages: [{ role: "user", content: "Hi" }] },
+    tools: [{ name: leastText, input_schema: lookup.parameters }],
+  },
+} as const;
+type DoorName = keyof typeof requests;
+
+/** Fields that Sluice acts on by itself, and parts of the history. */
+const own =
+  /^(models|plugins|provider|trace|debug|stop_server_tools_when|include|truncation)\b|\b(status|failure_reason|execution)$|^input\[\]\.(action|command)$/;
+
+function enumerationsFor(door: DoorName): readonly Enumeration[] {
+  const { schema, base, tools } = requests[door];
+  const all = [...enumerationsOf({ $ref: `#/components/schemas/${schema}` }, "", (value) => value, new Set())];
+  return all
+    .filter(({ path }) => !own.test(path))
+    .map(({ path, values, place }) => {
+      const others = Object.entries(base).filter(([name]) => !path.startsWith(name));
+      const around = path.startsWith("tool_choice")
+        ? { tools }
+        : path === "function_call"
+          ? { functions: [lookup] }
+          : {};
+      return {
+        path,
+        values,
+        body: (value) => ({ ...(place(value) as Fields), ...Object.fromEntries(others), ...around }),
+      };
+    });
+}
+
+const at = (upstreamModel: string, supportedParameters?: readonly string[], original = false): Target => ({
+  upstreamModel,
+  tier: "default",
+  original,
+  ...(supportedParameters && { supportedParameters }),
+});
+type Writer = Pick<Dialect, "refusal" | "body" | "requestHeaders">;
+const aiSdk: Writer = {
+  refusal: refuseSdk,
+  body: (turn, target, onDropped) => JSON.stringify(callOptions(turn, target, onDropped, "v4")),
+};
+
+const budgets = ["reasoning", "reasoning.max_tokens", "tool_choice", "tools"];
+const targets: Readonly<Record<string, readonly [Writer, Target]>> = {
+  chat: [chat, at("m")],
+  "OpenAI's chat": [chat, at("m", undefined, true)],
+  responses: [responses, at("m")],
+  "OpenAI's responses": [responses, { ...at("m", undefined, true), reasoningFormat: "openai-responses-v1" }],
+  messages: [messages, at("m")],
+  "messages with a budget": [messages, at("m", budgets, true)],
+  "messages with updates": [messages, at("m", ["reasoning", "thinking.updates", "tools"], true)],
+  "Claude at Bedrock": [converse, at("eu.anthropic.claude-sonnet-4-6")],
+  "Nova at Bedrock": [converse, at("us.amazon.nova-2-lite-v1:0")],
+  "Gemini with a level": [gemini, at("gemini-3.6-flash")],
+  "Gemini with a budget": [gemini, at("gemini-2.5-flash")],
+  cohere: [cohere, at("command-a-plus-05-2026")],
+  "the AI SDK": [aiSdk, at("m")],
+};
+
+interface Sent {
+  readonly body: string;
+  /** Paths of the fields that are not sent as they came, in the names of the Responses format. */
+  readonly losses: readonly string[];
+}
+
+/** Undefined for a refused request. */
+function send(door: DoorName, fields: Fields, dialect: Writer, target: Target): Sent | undefined {
+  const bytes = Buffer.from(JSON.stringify(fields));
+  try {
+    const { turn } = doorFormats[door].accept(bytes, scanObject(bytes, "body"), true);
+    if (dialect.refusal(turn, target)) return undefined;
+    const losses = [...(turn.ignoredFields ?? [])];
+    const body = dialect.body(turn, target, (path) => losses.push(path));
+    return { body: JSON.stringify([body, dialect.requestHeaders?.(turn, target)]), losses };
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/** Names of the fields in the Responses format, where they are others. */
+const names: Readonly<Record<string, string>> = {
+  reasoning_effort: "reasoning.effort",
+  "output_config.effort": "reasoning.effort",
+  "thinking.display": "reasoning.summary",
+  verbosity: "text.verbosity",
+  "messages[].content[].image_url.detail": "input[].content[].detail",
+  "web_search_options.search_context_size": "tools[].search_context_size",
+};
+
+/** A field is named by its own path or that of a field around it. */
+function isNamed(path: string, losses: readonly string[]): boolean {
+  const field = (names[path] ?? path).replace(/^messages\[\]/, "input[]");
+  const plain = losses.map((each) => each.replaceAll(/\.\d+/g, "[]"));
+  return plain.some((each) => field === each || field.startsWith(`${each}.`) || field.startsWith(`${each}[`));
+}
+
+/** Values that mean the same as no value, or as another one, by the definition of the field. */
+const synonyms: readonly (readonly [path: RegExp, values: readonly string[], format?: RegExp])[] = [
+  [/^reasoning\.context$|\.detail$|^(tool_choice|function_call|service_tier)$/, ["auto"]],
+  [/^reasoning\.mode$/, ["standard"]],
+  [/^modalities\[\]$/, ["text"]],
+  [/cache_control\.ttl$/, ["5m"]],
+  // The tier of an endpoint without one; "on_demand" is Groq's name for it, and "fast" another of priority.
+  [/^service_tier$/, ["default", "standard_only", "on_demand", "fast"]],
+  // Models with a budget do not think unless they are told to, and then say so unless it is to be omitted.
+  [/^(reasoning\.effort|reasoning_effort)$/, ["none"]],
+  [/^reasoning\.summary$/, ["omitted"]],
+  [/^thinking\.display$/, ["summarized"]],
+  // "any" is Mistral's word for required.
+  [/^tool_choice$/, ["any"]],
+  // OpenAI shows no thoughts unless it is asked for a summary.
+  [/^thinking\.display$/, ["omitted"], /OpenAI/],
+];
+
+const meansAnother = (path: string, value: string, format: string): boolean =>
+  synonyms.some(([paths, values, formats = /^/]) => paths.test(path) && values.includes(value) && formats.test(format));
+
+/** The values that are silently sent like another one. */
+function foldedOf(door: DoorName, each: Enumeration, format: string): readonly string[] {
+  const [dialect, target] = targets[format]!;
+  const { path, values, body } = each;
+  const known = new Map<string, string>();
+  const absent = send(door, body(undefined), dialect, target);
+  if (absent) known.set(absent.body, "no value");
+  return values.flatMap((value) => {
+    const sent = send(door, body(value), dialect, target);
+    if (sent === undefined || isNamed(path, sent.losses)) return [];
+    if (meansAnother(path, value, format)) return [];
+    const like = known.get(sent.body);
+    known.set(sent.body, value);
+    return like === undefined ? [] : [`${path}: ${value} like ${like}`];
+  });
+}
+
+describe.each(Object.keys(requests) as DoorName[])("from /%s", (door) => {
+  const all = enumerationsFor(door);
+
+  test.each(Object.keys(targets))("every value reaches %s, or is named", (format) => {
+    expect(all.flatMap((each) => foldedOf(door, each, format))).toEqual([]);
+  });
+
+  test("at least one format takes each value", () => {
+    const untaken = all.flatMap(({ path, values, body }) =>
+      values.flatMap((value) =>
+        Object.values(targets).some(([dialect, target]) => send(door, body(value), dialect, target))
+          ? []
+          : [`${path}: ${value}`],
+      ),
+    );
+    expect(untaken).toEqual([]);
+  });
+});

@@ -24,6 +24,8 @@ const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
 /** Written after a compilation without errors: the digest of its sources. */
 const compiledStamp = join(root, "deploy", "local", "dist", ".compiled");
+/** Written after a preparation for a start: the digest of its sources and of what it made of them. */
+const preparedStamp = join(root, "deploy", "local", "dist", ".prepared");
 const compiler = join(modules, "typescript", "bin", "tsc");
 
 /** Progress goes to standard error, to keep the commands' output clean. */
@@ -36,12 +38,16 @@ const testRooms = ["test"];
 /** @param options.tests whether the tests are compiled as well */
 export async function prepare({ tests = false } = {}) {
   requireNode();
+  if (!tests && isPrepared()) return;
   const denial = writeDenial();
   if (denial !== undefined) return requirePrepared(denial);
   const release = await acquire();
   try {
     await install();
+    // The digest is older than the build: an edit during the build makes the next start build again.
+    const sources = digestFiles(programRooms, /./);
     await build(tests ? testRooms : []);
+    writeFileSync(preparedStamp, `${sources} ${digestResults()}`);
   } finally {
     release();
   }
@@ -51,6 +57,34 @@ function requireNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
   throw new Error(`Sluice needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath}).`);
+}
+
+/**
+ * Whether nothing has changed since the last preparation. Only names, sizes and times are compared: a start of a prepared checkout reads no module that
+ * was built, takes no lock and runs no tool.
+ */
+function isPrepared() {
+  const prepared = readIfPresent(preparedStamp);
+  if (prepared === undefined || readIfPresent(stamp) !== wantedInstallation().wanted) return false;
+  try {
+    return prepared === `${digestFiles(programRooms, /./)} ${digestResults()}`;
+  } catch (error) {
+    if (error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** The files by which each step shows that it is done. */
+const results = [
+  ...programRooms.map((room) => join(root, room, "dist", ".tsbuildinfo")),
+  ...programRooms.filter((room) => room !== "proto").map((room) => join(root, room, "bundle", "modules.sha256")),
+  join(root, "gateway", "console", "dist", "site.json"),
+];
+
+function digestResults() {
+  const hash = createHash("sha256");
+  for (const path of results) addFile(hash, path);
+  return hash.digest("hex");
 }
 
 /** Reason why nothing can be written: the checkout is mounted read-only, or belongs to another user. */
@@ -186,24 +220,30 @@ async function compileChanged(rooms, ...options) {
 }
 
 const leftOut = new Set(["node_modules", "dist", "bundle"]);
+/** Written by the build of the console. */
+const consoleTypes = join(root, "gateway", "console", "gen");
 
 /** A digest of names, sizes and times of all files of these rooms read by the compiler. */
-function digestSources(rooms) {
+const digestSources = (rooms) => digestFiles(rooms, /\.(tsx?|json)$/);
+
+/** A digest of names, sizes and times of the hand-written files of these rooms with such a name. */
+function digestFiles(rooms, name) {
   const hash = createHash("sha256");
-  const add = (path) => {
-    const { size, mtimeMs } = statSync(path);
-    hash.update(`${path} ${size} ${mtimeMs}\n`);
-  };
   const addFolder = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory() && !leftOut.has(entry.name)) addFolder(path);
-      else if (/\.(tsx?|json)$/.test(entry.name) && entry.isFile()) add(path);
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory() && !leftOut.has(entry.name) && path !== consoleTypes) addFolder(path);
+      else if (name.test(entry.name) && entry.isFile()) addFile(hash, path);
     }
   };
   for (const room of rooms) addFolder(join(root, room));
-  for (const name of ["tsconfig.json", "tsconfig.base.json"]) add(join(root, name));
+  for (const name of ["tsconfig.json", "tsconfig.base.json"]) addFile(hash, join(root, name));
   return hash.update(readIfPresent(stamp) ?? "").digest("hex");
+}
+
+function addFile(hash, path) {
+  const { size, mtimeMs } = statSync(path);
+  hash.update(`${path} ${size} ${mtimeMs}\n`);
 }
 
 /** The compiler never removes old output: a test without a source would still run. */

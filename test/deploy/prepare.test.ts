@@ -1,7 +1,16 @@
 /** Preparing a checkout, and the command line in a prepared one. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -36,6 +45,57 @@ describe("prepare", () => {
     writeFileSync(orphan, "");
     expect((await prepare()).code).toBe(0);
     expect(() => readFileSync(orphan)).toThrow("ENOENT");
+  });
+});
+
+describe("a start of a prepared checkout", () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "sluice-test-prepared-"));
+    writeFileSync(join(folder, "count.mjs"), counting);
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Prints the files read and the programs started by the rest of the process. */
+  const counting = `
+    import child from "node:child_process";
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const used = [];
+    for (const [module, name] of [[fs, "readFileSync"], [child, "spawn"]]) {
+      const own = module[name];
+      module[name] = (first, ...others) => {
+        used.push(String(first));
+        return own(first, ...others);
+      };
+    }
+    syncBuiltinESMExports();
+    process.on("exit", () => process.stdout.write(JSON.stringify(used)));`;
+
+  /** The files read and the programs run by the preparation of a start. */
+  async function usedByStart(): Promise<readonly string[]> {
+    const preparing = `await (await import(${JSON.stringify(join(root, "deploy/local/prepare.mjs"))})).prepare()`;
+    const args = ["--import", join(folder, "count.mjs"), "--input-type=module", "--eval", preparing];
+    const { code, stdout, stderr } = await runProgram(process.execPath, args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return JSON.parse(stdout) as string[];
+  }
+
+  test("reads the lock file and two stamps, no built module, and runs no tool", async () => {
+    await usedByStart();
+    const read = ["deploy/local/dist/.prepared", "node_modules/.sluice-lock", "package-lock.json"];
+    expect([...new Set(await usedByStart())].toSorted()).toEqual(read.map((path) => join(root, path)));
+  });
+
+  test("looks at everything again after a change of a source, once", async () => {
+    await usedByStart();
+    const source = join(root, "deploy/local/sluice.schema.json");
+    const built = join(root, "proto/dist/config/config-file.js");
+    utimesSync(source, new Date(), new Date());
+    expect(await usedByStart()).toContain(built);
+    expect(await usedByStart()).not.toContain(built);
   });
 });
 

@@ -17,18 +17,20 @@ import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
 
 const waitLimitMs = 30_000;
+/** The database of a machine that starts both together is often ready in a moment; the pause doubles up to the longest one. */
+const pauseMs = { first: 25, longest: 250 };
 
 /** Retries work needed for a start while the database is starting, restarting or too slow. @throws when this lasts too long */
 export async function retryUntilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + waitLimitMs;
-  for (;;) {
+  for (let pause = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.longest)) {
     try {
       return await work();
     } catch (error) {
       if (!isOutage(error)) throw error;
       if (performance.now() > until) throw new Error(outageText(error), { cause: error });
       log.warn({ err: error }, "waiting for the database");
-      await delay(250);
+      await delay(pause);
     }
   }
 }

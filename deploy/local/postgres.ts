@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import pg from "pg";
 import { type ChildService, endChild, lastLines, fileSize, spawnChild } from "./child.ts";
 import { findBinaries, findIdentity } from "./postgres-binaries.ts";
 import {
@@ -24,16 +23,29 @@ export interface PostgresOptions {
   readonly fsync?: boolean;
   /** Called before the database is created, which takes about a second. */
   readonly onCreate?: () => void;
+  /** Ends a server that is not ready yet. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningPostgres extends ChildService {
   readonly url: string;
 }
 
+/** The URL of a server that an earlier start created; undefined before the first start. */
+export function findDatabaseUrl({ dataDir, port }: Pick<PostgresOptions, "dataDir" | "port">): string | undefined {
+  if (!existsSync(join(dataDir, clusterName))) return undefined;
+  return urlOf(readOrCreatePassword(dataDir).password, port);
+}
+
+const clusterName = "cluster";
+
+const urlOf = (password: string, port: number): string =>
+  `postgres://${databaseUser}:${password}@127.0.0.1:${port}/postgres`;
+
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const dataDir = realpathSync(options.dataDir);
-  const cluster = join(dataDir, "cluster");
+  const cluster = join(dataDir, clusterName);
   const binaries = findBinaries(dataDir);
   const identity = findIdentity(binaries, dataDir);
   const { file, password } = readOrCreatePassword(dataDir);
@@ -44,8 +56,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
   changeOwner(cluster, identity);
   const [command, ...args] = [...identity.prefix, binaries.postgres, "-D", cluster, ...settings(options)];
-  const running = await launch(command as string, args, options.log, cluster);
-  return { ...running, url: `postgres://${databaseUser}:${password}@127.0.0.1:${options.port}/postgres` };
+  const running = await launch(command as string, args, options, cluster);
+  return { ...running, url: urlOf(password, options.port) };
 }
 
 function settings({ port, fsync = true }: PostgresOptions): string[] {
@@ -61,12 +73,21 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
   return values.flatMap((value) => ["-c", value]);
 }
 
-async function launch(command: string, args: string[], log: string, cluster: string): Promise<ChildService> {
+async function launch(
+  command: string,
+  args: string[],
+  { log, signal }: PostgresOptions,
+  cluster: string,
+): Promise<ChildService> {
   const from = fileSize(log);
   const { pid, exited, child } = await spawnChild(command, args, { log, whenOrphaned: "INT" });
   while (!isReady(cluster, pid)) {
     const how = await Promise.race([exited, delay(10)]);
     if (how !== undefined) throw new Error(`Postgres did not start (${how}):\n${lastLines(log, 12, from)}`);
+    if (signal?.aborted) {
+      await endChild(child, exited, "SIGINT", 20_000);
+      throw signal.reason;
+    }
   }
   return {
     pid,
@@ -89,6 +110,8 @@ const connectLimitMs = 5_000;
  * which needs it, reports the reason.
  */
 export async function hasServedBefore(databaseUrl: string): Promise<boolean> {
+  // Loaded only for a new secret, because it takes a tenth of the supervisor's own start.
+  const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectLimitMs });
   client.on("error", () => undefined);
   try {

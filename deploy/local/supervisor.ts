@@ -5,7 +5,7 @@ import { type ChildService, toReadableLines, lastLines, fileSize } from "./child
 import type { RecordKeeper } from "./installation-record.ts";
 import { RestartedProcess } from "./restart.ts";
 import type { Hosts, Ports } from "./ports.ts";
-import { hasServedBefore, startPostgres } from "./postgres.ts";
+import { findDatabaseUrl, hasServedBefore, startPostgres } from "./postgres.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import {
   type Installation,
@@ -39,8 +39,8 @@ export interface SupervisorDeps {
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly logsDir: string;
-  /** Groups of processes in the order of their start; each group stops as a whole before the earlier groups. */
-  readonly #steps: RestartedProcess[][] = [];
+  /** Groups of started and starting processes, in order; each group stops as a whole before the earlier groups. */
+  readonly #steps: Promise<RestartedProcess>[][] = [];
   readonly #stopping = new AbortController();
   #ready = false;
   #failed: (error: Error) => void = () => undefined;
@@ -61,9 +61,7 @@ export class Supervisor {
       this.#failed = reject;
     });
     failure.catch(() => undefined);
-    const databaseUrl = this.#deps.settings.DATABASE_URL ?? (await this.#startDatabase());
-    this.#deps.record.database(databaseUrl);
-    await this.#warnOfNewSecret(databaseUrl);
+    const { databaseUrl, isServed } = await this.#openDatabase();
     const installation: Installation = { ...this.#deps, databaseUrl };
     const { count, account } = installation.settings.replicas;
     adoptSpools(installation.settings.dataDir, count);
@@ -76,11 +74,41 @@ export class Supervisor {
     this.#deps.say(account);
     for (const services of order) {
       this.#stopping.signal.throwIfAborted();
-      this.#steps.push(await Promise.all(services.map((service) => this.#keepService(service))));
+      await Promise.all(this.#step(services.map((service) => this.#keepService(service))));
     }
-    await Promise.race([this.#untilReady(order.flat()), failure]);
+    await Promise.race([Promise.all([isServed, this.#untilReady(order.flat())]), failure]);
     this.#ready = true;
     this.#deps.record.ready();
+  }
+
+  /** Begins a step, which ends with the supervisor even if it is still starting. */
+  #step(starting: Promise<RestartedProcess>[]): Promise<RestartedProcess>[] {
+    this.#steps.push(starting);
+    for (const each of starting) each.catch(() => undefined);
+    return starting;
+  }
+
+  /**
+   * The URL of the database, and a promise of its server. The database of an earlier start has a known URL, so the services load while its server starts;
+   * admin-svc waits for it. Before the first start there is nothing to connect to, and a new secret is compared with the database before anything else.
+   */
+  async #openDatabase(): Promise<{ readonly databaseUrl: string; readonly isServed: Promise<void> }> {
+    const { settings, secrets, ports, record } = this.#deps;
+    const known =
+      settings.DATABASE_URL ?? findDatabaseUrl({ dataDir: this.#postgresDir, port: ports.postgres as number });
+    const starting =
+      settings.DATABASE_URL === undefined ? this.#startDatabase() : Promise.resolve(settings.DATABASE_URL);
+    const isServed = starting.then((url) => record.database(url));
+    isServed.catch(() => undefined);
+    if (known !== undefined && secrets.secret.origin !== "new") return { databaseUrl: known, isServed };
+    await isServed;
+    const databaseUrl = await starting;
+    await this.#warnOfNewSecret(databaseUrl);
+    return { databaseUrl, isServed };
+  }
+
+  get #postgresDir(): string {
+    return join(this.#deps.settings.dataDir, "postgres");
   }
 
   /** Warns of a new secret on a used database: it silently changes the identities sent to providers. */
@@ -91,19 +119,20 @@ export class Supervisor {
   }
 
   async #startDatabase(): Promise<string> {
-    const { settings, ports } = this.#deps;
     let url = "";
     const start = async (log: string) => {
       const running = await startPostgres({
-        dataDir: join(settings.dataDir, "postgres"),
-        port: ports.postgres as number,
+        dataDir: this.#postgresDir,
+        port: this.#deps.ports.postgres as number,
         log,
         onCreate: () => this.#deps.say("creating the database"),
+        // While services drain, a server that has died starts again.
+        ...(url === "" && { signal: this.#stopping.signal }),
       });
       url = running.url;
       return running;
     };
-    this.#steps.push([await this.#keep("postgres", start)]);
+    await Promise.all(this.#step([this.#keep("postgres", start)]));
     return url;
   }
 
@@ -167,7 +196,10 @@ export class Supervisor {
 
   async #end(how: (kept: RestartedProcess) => Promise<void>): Promise<void> {
     this.#stopping.abort();
-    for (const step of this.#steps.toReversed()) await Promise.all(step.map(how));
+    for (const step of this.#steps.toReversed()) {
+      const kept = await Promise.allSettled(step);
+      await Promise.all(kept.flatMap((each) => (each.status === "fulfilled" ? [how(each.value)] : [])));
+    }
   }
 }
 

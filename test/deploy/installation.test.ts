@@ -140,6 +140,30 @@ describe("where it cannot start", () => {
   });
 });
 
+describe("a later start", () => {
+  test("loads the services while the database of an earlier start starts", async () => {
+    // The record names processes in the order of their starts; the database counts once it takes connections.
+    const order = (started: Installation) =>
+      Object.keys(started.pids()).filter((name) => name === "postgres" || name === "admin-svc");
+    expect(order(await start())).toEqual(["postgres", "admin-svc"]);
+    await stop();
+    const again = await start();
+    expect(order(again)).toEqual(["admin-svc", "postgres"]);
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => statusOf(again)));
+    expect(statuses).toEqual(Array.from({ length: 10 }, () => 200));
+  });
+
+  test("whose database cannot start says why, and leaves no process", async () => {
+    const first = await start();
+    const { supervisor: pid } = first.pids();
+    await stop();
+    writeFileSync(join(dataDir, "postgres/cluster/postgresql.conf"), "no such setting");
+    await expect(start()).rejects.toThrow(/Postgres did not start \(exit code 1\):[^]*syntax error/);
+    expect(isAlive(pid as number)).toBe(false);
+    expect(existsSync(join(dataDir, "house.json"))).toBe(false);
+  });
+});
+
 describe("when something dies", () => {
   test("each process is restarted, and the installation serves", async () => {
     const started = await start({ inferenceReplicas: 1 });

@@ -109,7 +109,7 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
   context.fault = refusal;
   context.route = documentRoute(request);
   if (refusal) writeFault(response, refusal, { requestId: context.requestId });
-  else writeDocument(request, response);
+  else await writeDocument(request, response);
 }
 
 async function respondDryRun(

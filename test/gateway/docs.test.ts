@@ -10,7 +10,7 @@ let server: Server;
 
 beforeAll(async () => {
   server = createServer((incoming, response) => {
-    if (isDocument(incoming)) writeDocument(incoming, response);
+    if (isDocument(incoming)) void writeDocument(incoming, response);
     else response.writeHead(599).end();
   });
   server.listen(0, "127.0.0.1");

@@ -51,8 +51,8 @@ export async function startBenchInstallation(
       environment: {
         ...inUseVariables(dataDir),
         SLUICE_DRAIN_LIMIT_MS: "5000",
-        // Installations of tests skip the warm-up; the bench measures a normal start.
-        SLUICE_WARM_UP_MS: undefined,
+        // Installations of tests skip the warm-up; the bench warms up like services in production.
+        SLUICE_WARM_UP_MS: "1500",
       },
     });
     for (const pid of family(installation)) pinProcess(pid, setting.cpu);

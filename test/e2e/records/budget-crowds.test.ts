@@ -21,7 +21,12 @@ interface Body {
   readonly messages: readonly { readonly role: string }[];
 }
 
-/** A provider with a model `boss` that hands its work to a subagent before it answers. */
+/** Number of subagents called at once by the first answer of a model. */
+const helpers: Readonly<Record<string, number>> = { boss: 1, chief: 8 };
+/** Time for an answer of the model `worker`, so the calls of parallel subagents overlap. */
+const workMs = 50;
+
+/** A provider with models that hand their work to subagents. */
 async function startProvider(): Promise<{ readonly server: Server; readonly url: string; readonly asked: Body[] }> {
   const asked: Body[] = [];
   const server = createServer((request, response) => {
@@ -32,7 +37,8 @@ async function startProvider(): Promise<{ readonly server: Server; readonly url:
       asked.push(body);
       const { reply, type } = answerTo(body);
       response.writeHead(200, { "content-type": type });
-      response.end(reply);
+      if (body.model === "worker") setTimeout(() => response.end(reply), workMs);
+      else response.end(reply);
     });
   });
   server.listen(0, "127.0.0.1");
@@ -41,10 +47,13 @@ async function startProvider(): Promise<{ readonly server: Server; readonly url:
 }
 
 function answerTo({ model, stream, messages }: Body): { readonly reply: string; readonly type: string } {
-  const delegates = model === "boss" && messages.at(-1)?.role !== "tool";
-  const task = JSON.stringify({ task_name: "Engines", task_description: "LSM or B-tree?" });
-  const call = { id: "call_0", index: 0, type: "function", function: { name: "service_subagent", arguments: task } };
-  const message = delegates ? { content: null, tool_calls: [call] } : { content: "Hi" };
+  const count = messages.at(-1)?.role === "tool" ? 0 : (helpers[model] ?? 0);
+  const delegates = count > 0;
+  const calls = Array.from({ length: count }, (_, index) => {
+    const task = JSON.stringify({ task_name: `Engines ${index}`, task_description: "LSM or B-tree?" });
+    return { id: `call_${index}`, index, type: "function", function: { name: "service_subagent", arguments: task } };
+  });
+  const message = delegates ? { content: null, tool_calls: calls } : { content: "Hi" };
   const finish_reason = delegates ? "tool_calls" : "stop";
   const usage = { prompt_tokens: 1, completion_tokens: tokens.spent, total_tokens: 1 + tokens.spent };
   if (stream !== true) {
@@ -70,7 +79,7 @@ const config = `
 providers:
   - {id: acme, dialect: chat, base_url: "${provider.url}/v1"}
 models:
-${["plain", "boss"].map(endpoint).join("\n")}
+${["plain", "boss", "chief", "worker"].map(endpoint).join("\n")}
 limits: {streams_per_key: 1000}
 `;
 
@@ -227,6 +236,40 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     await database.query("update budget_reservations set expires_at = now() where key_hash = $1", [hash]);
     expect((await sendRequest(installation, key)).status).toBe(402);
   });
+
+  const crew = {
+    model: "acme/chief",
+    max_output_tokens: tokens.held,
+    tools: [{ type: "service:subagent", parameters: { model: "acme/worker", max_completion_tokens: tokens.held } }],
+  };
+  /** Calls of a turn with eight subagents. */
+  const crewCalls = 10;
+
+  test("parallel subagents wait for each other's held money, also across processes, and all are answered", async () => {
+    const turns = 2;
+    // The budget has room for four calls of subagents at a time, and for the last call of all.
+    const limit = (turns * crewCalls - 1) * dollars.spent + dollars.held;
+    const { key, hash } = await newKey(installation, limit);
+    const answers = await Promise.all(Array.from({ length: turns }, () => decided(installation, key, crew)));
+    for (const { status, text } of answers) {
+      const { output } = JSON.parse(text) as { readonly output: readonly { readonly status: string }[] };
+      expect([status, output.map((item) => item.status)]).toEqual([200, Array.from({ length: 9 }, () => "completed")]);
+    }
+    await eventually(async () => (await heldFor(hash)) === 0);
+    expect(await spentBy(hash)).toBeCloseTo(turns * crewCalls * dollars.spent, 12);
+    const { rows } = await database.query<{ processes: number }>(
+      "select count(distinct boot_id)::int as processes from usage_records where key_hash = $1",
+      [hash],
+    );
+    expect(rows[0]?.processes).toBe(inferenceReplicas);
+  }, 120_000);
+
+  test("a turn with eight subagents on a budget for seven of its calls ends with 402 after the seventh", async () => {
+    const { key, hash } = await newKey(installation, 6 * dollars.spent + dollars.held);
+    expect((await decided(installation, key, crew)).status).toBe(402);
+    await eventually(async () => (await heldFor(hash)) === 0);
+    expect(await spentBy(hash)).toBeCloseTo(7 * dollars.spent, 12);
+  }, 120_000);
 
   // Each process keeps reservations for the rest of its running turns, and does not know those of others.
   const calls = [

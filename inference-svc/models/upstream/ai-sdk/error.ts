@@ -12,7 +12,9 @@ import { retryAfterMs } from "../transport/retry-after.ts";
 const callers: ReadonlySet<string> = new Set(["AI_UnsupportedFunctionalityError", "AI_InvalidPromptError"]);
 
 export function sdkFault(error: unknown): Fault {
-  if (error instanceof Fault) return error;
+  // A fault of the package's fetch may be the cause of an error of the package.
+  const fault = findCause(error, (cause) => cause instanceof Fault);
+  if (fault instanceof Fault) return fault;
   const { name, statusCode, message }: JsonObject =
     error instanceof Error || isObject(error) ? { ...fieldsOf(error) } : {};
   // An error response with a truncated body has a status, too.
@@ -32,10 +34,12 @@ export function requestFault(error: unknown): Fault {
 }
 
 /** A refused connection is the only failure of fetch in which certainly nothing was sent. */
-function socketError(error: unknown): Error | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ECONNREFUSED") return cause;
-  }
+const socketError = (error: unknown): Error | undefined =>
+  findCause(error, (cause) => (cause as NodeJS.ErrnoException).code === "ECONNREFUSED");
+
+/** The error itself, or the first of its causes, for which the condition holds. */
+function findCause(error: unknown, isWanted: (cause: Error) => boolean): Error | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (isWanted(cause)) return cause;
   return undefined;
 }
 

@@ -9,6 +9,7 @@ import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { type LoadedConfig, type ProviderSettings, leaveOut } from "@sluice/proto/config/config-file.js";
 import type { LanguageModelV3, LanguageModelV4, ProviderV3, ProviderV4 } from "@ai-sdk/provider";
 import { isObject } from "../json.ts";
+import { packageFetch } from "./package-fetch.ts";
 import { fromVersion3 } from "./version-3.ts";
 
 /** Finds a model of a package for calls with this API key. */
@@ -110,7 +111,7 @@ const settingsOf = ({ id, base_url }: ProviderSettings, key: string | undefined,
   ...(key !== undefined && { apiKey: key }),
   ...(base_url !== undefined && { baseURL: base_url }),
   headers: { "user-agent": `sluice/${version}` },
-  fetch: withoutRedirects,
+  fetch: packageFetch,
 });
 
 /** Some packages export the same factory under an older name as well. */
@@ -128,9 +129,6 @@ function versionOf(name: string, { specificationVersion: version }: { specificat
     `package ${name} implements ${version} of the AI SDK's interface, and Sluice takes v3 and v4; npm install another major version of it`,
   );
 }
-
-/** Redirects are refused, because they would receive the credentials. */
-const withoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "error" });
 
 /**
  * Imports a package from the operator's folder, else from Sluice's own modules.

@@ -87,6 +87,26 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     });
   });
 
+  /** A chunk of an answer with so many objects beside its text. */
+  const objects = (count: number) =>
+    chatChunk({ role: "assistant", content: "Hi" }, null, { more: Array.from({ length: count }, () => ({})) });
+
+  test("an event of more JSON values than an answer may have is refused before the package parses it", async () => {
+    const [, { turn }] = await open([{ chunks: [{ sse: [objects(1_000_000), ...end("stop")] }] }]);
+    const { fault } = await runTestTurn(turn, testRequest());
+    expect([fault?.reason, fault?.message]).toEqual([
+      FaultReason.PROVIDER_FAILED,
+      "The answer is too large: more than 1000000 JSON values",
+    ]);
+  });
+
+  test("events of as many JSON values together are read", async () => {
+    const events = [objects(350_000), objects(350_000), objects(350_000)];
+    const [, { turn }] = await open([{ chunks: [{ sse: [...events, ...end("stop")] }] }]);
+    const { events: read } = await runTestTurn(turn, testRequest());
+    expect(maskIds(itemsOf(read))).toEqual([said("HiHiHi")]);
+  });
+
   test("calls of functions and of provider tools are items", async () => {
     const call = (id: string, name: string, json: string) => ({ id, function: { name, arguments: json } });
     const tool_calls = [call("call00001", "f", '{"a":1}'), call("call00002", "patch", '{"input":"x\\n"}')];

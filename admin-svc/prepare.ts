@@ -6,6 +6,7 @@ import { migrate } from "./store/postgres/migrate.ts";
 import type { Author } from "./store/audit.ts";
 import { trimAlerts } from "./store/alerts/outbox.ts";
 import { dropOldActivity } from "./store/ledger/activity.ts";
+import { openDays } from "./store/ledger/days.ts";
 import { forgetProcesses } from "./store/ledger/holds.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
@@ -74,10 +75,15 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every hour. */
+/**
+ * Makes the next days of the ledger, and removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every
+ * hour.
+ */
 export async function startHourlyCleanup(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
+  await openDays(database);
   const trim = () => {
+    openDays(database).catch((error: unknown) => log.warn({ err: error }, "the next days of the ledger are not made"));
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
     forgetProcesses(database).catch((error: unknown) => log.warn({ err: error }, "ended processes not forgotten"));
     dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));

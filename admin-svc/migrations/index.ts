@@ -44,6 +44,7 @@ import * as activity from "./0045_activity.ts";
 import * as online from "./0046_online.ts";
 import * as holds from "./0050_holds.ts";
 import * as providerErrors from "./0051_provider_errors.ts";
+import * as ledger from "./0052_ledger.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -93,4 +94,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0046_online": online,
   "0050_holds": holds,
   "0051_provider_errors": providerErrors,
+  "0052_ledger": ledger,
 };

@@ -26,6 +26,14 @@ import type {
   UsageSumsTable,
   WorkspaceDaysTable,
 } from "./tables/usage.ts";
+import type {
+  AllCallsView,
+  AllTurnsView,
+  LedgerDaysTable,
+  LedgerNamesTable,
+  LedgerProgressTable,
+  LedgerTable,
+} from "./tables/ledger.ts";
 import type { AlertsTable, CapturedContentsTable, ConsoleSessionsTable, ExportCursorsTable } from "./tables/console.ts";
 
 export interface Database {
@@ -38,6 +46,12 @@ export interface Database {
   external_ids: ExternalIdsTable;
   policy_generation: PolicyGenerationTable;
   policy_log: PolicyLogTable;
+  ledger: LedgerTable;
+  ledger_names: LedgerNamesTable;
+  ledger_days: LedgerDaysTable;
+  ledger_progress: LedgerProgressTable;
+  all_calls: AllCallsView;
+  all_turns: AllTurnsView;
   usage_records: UsageRecordsTable;
   turns: TurnsTable;
   turn_deliveries: TurnDeliveriesTable;
@@ -55,7 +69,7 @@ export interface Database {
   budget_processes: BudgetProcessesTable;
   console_sessions: ConsoleSessionsTable;
   alerts: AlertsTable;
-  export_cursors: ExportCursorsTable;
+  export_positions: ExportCursorsTable;
   captured_contents: CapturedContentsTable;
 }
 

@@ -4,6 +4,7 @@ import { type Author, erasureAction, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
+import { numberOf } from "./ledger/names.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -63,8 +64,8 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
   const { rows } = await sql<{ day: string }>`
     select to_char(day, 'YYYY-MM-DD') as day from generate_series(
       (select least(
-        (select min(opened_at) from usage_records where workspace_id = ${workspaceId}),
-        (select min(opened_at) from turns where workspace_id = ${workspaceId})
+        (select min(opened_at) from all_calls where workspace_id = ${workspaceId}),
+        (select min(opened_at) from all_turns where workspace_id = ${workspaceId})
       ) at time zone 'UTC')::date,
       (now() at time zone 'UTC')::date + 1,
       '1 day'
@@ -85,9 +86,18 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
     await sql`
       update turns set "user" = null, session_id = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
+    const { rows } = await sql<{ calls: number }>`
+      with erased as (
+        update ledger set "user" = null, session_id = null
+        where workspace = ${numberOf(workspaceId)} and "user" = ${user} and ${within(sql`opened_at`)}
+        returning is_moved, attempts, calls
+      )
+      select coalesce(sum(coalesce(jsonb_array_length(calls), attempts)), 0)::int as calls from erased where not is_moved`.execute(
+      transaction,
+    );
     await foldAll(transaction);
     await moveSums(transaction, { workspaceId, dimension: "user", value: user, to: "", where: within(sql`at`) });
-    return Number(numAffectedRows);
+    return Number(numAffectedRows) + (rows[0]?.calls ?? 0);
   });
 }
 

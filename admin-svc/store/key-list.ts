@@ -86,7 +86,10 @@ const columns: Readonly<Record<KeyOrder, RawBuilder<unknown>>> = {
 const columnsWithoutTotals: typeof columns = {
   ...columns,
   spent: sql`(select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = hash)`,
-  last_used: sql`(select max(opened_at) from usage_records where usage_records.key_hash = hash)`,
+  last_used: sql`greatest(
+    (select last_used_at from key_totals where key_totals.key_hash = hash),
+    (select max(opened_at) from usage_records where usage_records.key_hash = hash)
+  )`,
 };
 
 interface Order {

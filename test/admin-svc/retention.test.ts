@@ -43,7 +43,7 @@ const record = (...records: UsageRecord[]) => {
 const daysAgo = (days: number) => BigInt(Date.now() - days * 86_400_000);
 
 const turns = async () => {
-  const rows = await installation.database.selectFrom("usage_records").select("turn_id").execute();
+  const rows = await installation.database.selectFrom("all_calls").select("turn_id").execute();
   return rows.map(({ turn_id: turnId }) => turnId);
 };
 
@@ -134,7 +134,7 @@ describe("an erased end user", () => {
     expect(await everything()).not.toContain(user);
     expect(await everything()).toContain(other);
     const rows = await installation.database
-      .selectFrom("usage_records")
+      .selectFrom("all_calls")
       .select(["user", "session_id", "cost_usd"])
       .execute();
     expect(rows.filter((row) => row.user === null && row.session_id === null && row.cost_usd !== null).length).toBe(4);

@@ -291,7 +291,7 @@ test("a dry run leaves no record: the only record is the following turn's", asyn
   await database.connect();
   try {
     const ids = async () =>
-      (await database.query<{ request_id: string }>("select request_id from usage_records")).rows.map(
+      (await database.query<{ request_id: string }>("select request_id from all_calls")).rows.map(
         ({ request_id }) => request_id,
       );
     await eventually(async () => (await ids()).includes(turn.headers.get("x-request-id") ?? "?"));

@@ -187,7 +187,7 @@ describe("the format of", () => {
 /** @param count of calls; their records may arrive separately */
 async function rowsOf(column: "request_id" | "generation_id", id: string | null, count = 1) {
   const read = async () =>
-    (await database.query(`select * from usage_records where ${column} = $1 order by attempt`, [id])).rows as Record<
+    (await database.query(`select * from all_calls where ${column} = $1 order by attempt`, [id])).rows as Record<
       string,
       unknown
     >[];
@@ -340,7 +340,7 @@ describe("a key with", () => {
     await eventually(async () => (await usageOf(key)) === 0.003);
     expect((await embed({ model: "near/one", input: "eighteen bytes of " }, { key })).status).toBe(200);
     await eventually(async () => (await usageOf(key)) === 0.006);
-    const sum = "select sum(cost_usd)::text as cost from usage_records where key_hash = $1";
+    const sum = "select sum(cost_usd)::text as cost from all_calls where key_hash = $1";
     expect((await database.query(sum, [hashKey(key)])).rows).toEqual([{ cost: "0.006000000000" }]);
   });
 

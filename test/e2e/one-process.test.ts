@@ -139,7 +139,7 @@ const untilReady = () =>
 /** How often the process has ended in order. */
 const goodEnds = (): number => together.output().split("gateway ended: exit code 0").length - 1;
 
-async function rowsOf(table: "turns" | "usage_records", ids: readonly string[]): Promise<readonly string[]> {
+async function rowsOf(table: "all_turns" | "all_calls", ids: readonly string[]): Promise<readonly string[]> {
   const database = new pg.Client(together.databaseUrl);
   await database.connect();
   const { rows } = await database.query(`select generation_id from ${table} where generation_id = any($1)`, [ids]);
@@ -159,8 +159,8 @@ test("a killed process loses no turn with a delivered end, and doubles none", as
   process.kill(together.pids()["gateway"] as number, "SIGKILL");
   expect(ids).toHaveLength(20);
   await untilReady();
-  await eventually(async () => (await rowsOf("turns", ids)).length >= ids.length);
-  for (const table of ["turns", "usage_records"] as const) expect(await rowsOf(table, ids)).toEqual(ids.toSorted());
+  await eventually(async () => (await rowsOf("all_turns", ids)).length >= ids.length);
+  for (const table of ["all_turns", "all_calls"] as const) expect(await rowsOf(table, ids)).toEqual(ids.toSorted());
 });
 
 test("SIGTERM lets a stream finish, and its record is in Postgres when the process has ended", async () => {
@@ -178,7 +178,7 @@ test("SIGTERM lets a stream finish, and its record is in Postgres when the proce
   expect(parseSse(await response.text()).events.at(-1)?.type).toBe("response.completed");
   await eventually(() => goodEnds() > endsBefore);
   const id = response.headers.get("x-generation-id") as string;
-  expect([await rowsOf("turns", [id]), await rowsOf("usage_records", [id])]).toEqual([[id], [id]]);
+  expect([await rowsOf("all_turns", [id]), await rowsOf("all_calls", [id])]).toEqual([[id], [id]]);
   await untilReady();
 });
 

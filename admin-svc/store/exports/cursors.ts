@@ -2,10 +2,11 @@
  * Cursors of exports: how far each has delivered the turns of a workspace. A batch keeps its bounds until it is delivered, so a repetition replaces the
  * results of an earlier attempt.
  */
-import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { type Kysely, type RawBuilder, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { ExportCursorsTable } from "../tables/console.ts";
 import type { TurnRow } from "../ledger/generations.ts";
+import { numberOf } from "../ledger/names.ts";
 import { lockLedgerExclusively, lockLedgerShared } from "../ledger/usage.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 
@@ -24,12 +25,12 @@ export interface ExportSource {
 export async function openCursors(database: Kysely<Database>, source: ExportSource, now: Date): Promise<void> {
   const { name, workspace = null } = source;
   await sql`
-    insert into export_cursors (export, workspace_id, started_at, started, delivered, due_at)
+    insert into export_positions (export, workspace_id, started_at, started, delivered, due_at)
     select ${name}, id, coalesce(earlier.started_at, ${now}), coalesce(earlier.started, latest), coalesce(earlier.started, latest), ${now}
     from workspaces cross join (select case when is_called then last_value else 0 end as latest from ledger_log) as log
-      left join lateral (select started_at, started from export_cursors where export = ${name} order by started limit 1) as earlier on true
+      left join lateral (select started_at, started from export_positions where export = ${name} order by started limit 1) as earlier on true
     where (${workspace}::text is null or ${workspace}::text in (name, id::text))
-      and not exists (select from export_cursors where export = ${name} and workspace_id = id)
+      and not exists (select from export_positions where export = ${name} and workspace_id = id)
     order by id
     on conflict do nothing`.execute(database);
 }
@@ -40,7 +41,7 @@ const settledMinutes = 15;
 /** Numbers the turns without a record, left by a killed process or by an admin-svc without exports. */
 export async function logSettledTurns(database: Kysely<Database>, name: string, now: Date): Promise<void> {
   const settled = sql`log_sequence is null and opened_at + duration_ms * interval '1 ms' < ${now}::timestamptz - make_interval(mins => ${settledMinutes})
-    and opened_at >= (select min(started_at) from export_cursors where export = ${name})`;
+    and opened_at >= (select min(started_at) from export_positions where export = ${name})`;
   const { rows } = await sql<{
     id: string;
   }>`select distinct workspace_id::text as id from turns where ${settled}`.execute(database);
@@ -77,7 +78,7 @@ export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promi
     // A transaction under way may have taken numbers below the visible ones.
     if (!waiting.bounded && !(await lockLedgerExclusively(transaction, waiting.id))) {
       const later = new Date(now.getTime() + busyMs);
-      await sql`update export_cursors set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
+      await sql`update export_positions set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
         transaction,
       );
       return "busy";
@@ -93,12 +94,29 @@ interface Waiting {
   readonly bounded: boolean;
 }
 
+interface LoggedTurns {
+  /** Columns of both `turns` and `ledger`. */
+  readonly columns: RawBuilder<unknown>;
+  readonly workspace: RawBuilder<unknown>;
+  readonly after: RawBuilder<unknown>;
+  readonly limit: number;
+}
+
+/** The first turns after a number, those of `turns` and those of the ledger apart: each has an index in this order. */
+const loggedTurns = ({ columns, workspace, after, limit }: LoggedTurns): RawBuilder<unknown> => sql`
+  (select ${columns} from turns where turns.workspace_id = ${workspace} and log_sequence > ${after} order by log_sequence limit ${limit})
+  union all
+  (
+    select ${columns} from ledger where workspace = ${numberOf(workspace)} and not is_moved and log_sequence > ${after}
+    order by log_sequence limit ${limit}
+  )`;
+
 /** The first turn in the order of the index: with `exists`, Postgres may read the whole table for each workspace without a turn. */
 async function findWaiting(transaction: Transaction<Database>, name: string, now: Date): Promise<Waiting | undefined> {
   const { rows } = await sql<Waiting>`
     select workspace_id::text as id, batch_last is not null as bounded
-    from export_cursors as waiting left join lateral (
-      select true as waits from turns where turns.workspace_id = waiting.workspace_id and log_sequence > waiting.delivered
+    from export_positions as waiting left join lateral (
+      ${loggedTurns({ columns: sql`true as waits, log_sequence`, workspace: sql`waiting.workspace_id`, after: sql`waiting.delivered`, limit: 1 })}
       order by log_sequence limit 1
     ) as next on true
     where export = ${name} and due_at <= ${now} and (batch_last is not null or waits)
@@ -112,11 +130,11 @@ async function boundBatch(
   { name, now, until, limit }: BatchClaim,
 ): Promise<ExportBatch | undefined> {
   const { rows } = await sql<ExportBatch>`
-    update export_cursors as claimed set
+    update export_positions as claimed set
       attempts = attempts + 1, due_at = ${until}, batch_at = coalesce(batch_at, ${now}),
       batch_last = coalesce(batch_last, (
         select max(log_sequence) from (
-          select log_sequence from turns where turns.workspace_id = claimed.workspace_id and log_sequence > claimed.delivered
+          ${loggedTurns({ columns: sql`log_sequence`, workspace: sql`claimed.workspace_id`, after: sql`claimed.delivered`, limit })}
           order by log_sequence limit ${limit}
         ) as next
       ))
@@ -128,8 +146,15 @@ async function boundBatch(
 /** The turns of a batch. A turn changed since an earlier attempt belongs to a later batch. */
 export async function turnsOfBatch(database: Kysely<Database>, batch: ExportBatch): Promise<readonly TurnRow[]> {
   const { rows } = await sql<TurnRow>`
-    select turns.*, api_keys.name as key_name from turns left join api_keys on api_keys.hash = turns.key_hash
-    where turns.workspace_id = ${batch.workspace_id} and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
+    select turns.*, api_keys.name as key_name from all_turns as turns left join api_keys on api_keys.hash = turns.key_hash
+    where generation_id = any(array(
+        select generation_id from turns
+        where workspace_id = ${batch.workspace_id} and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
+        union all
+        select generation_id from ledger where workspace = ${numberOf(batch.workspace_id)} and not is_moved
+          and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
+      ))
+      and turns.workspace_id = ${batch.workspace_id} and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
     order by log_sequence`.execute(database);
   return rows;
 }
@@ -137,7 +162,7 @@ export async function turnsOfBatch(database: Kysely<Database>, batch: ExportBatc
 /** Moves the cursor behind a delivered batch. Another process may have done so. */
 export async function advanceCursor(database: Kysely<Database>, batch: ExportBatch, due: Date): Promise<void> {
   await sql`
-    update export_cursors set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
+    update export_positions set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
     where export = ${batch.export} and workspace_id = ${batch.workspace_id}
       and delivered = ${batch.delivered} and batch_last = ${batch.batch_last}`.execute(database);
 }
@@ -150,7 +175,7 @@ export async function postponeBatch(
   reason: string,
 ): Promise<void> {
   await sql`
-    update export_cursors set due_at = ${due}, last_error = ${reason}
+    update export_positions set due_at = ${due}, last_error = ${reason}
     where export = ${batch.export} and workspace_id = ${batch.workspace_id}
       and delivered = ${batch.delivered} and batch_last = ${batch.batch_last} and attempts = ${batch.attempts}`.execute(
     database,
@@ -166,8 +191,8 @@ export interface ExportLag {
 export async function exportLags(database: Kysely<Database>, now: Date): Promise<readonly ExportLag[]> {
   const { rows } = await sql<ExportLag>`
     select export, coalesce(extract(epoch from ${now}::timestamptz - min(opened_at)), 0)::float8 as seconds
-    from export_cursors left join lateral (
-      select opened_at from turns where turns.workspace_id = export_cursors.workspace_id and log_sequence > delivered
+    from export_positions left join lateral (
+      ${loggedTurns({ columns: sql`opened_at, log_sequence`, workspace: sql`export_positions.workspace_id`, after: sql`delivered`, limit: 1 })}
       order by log_sequence limit 1
     ) as oldest on true
     group by 1`.execute(database);

@@ -2,7 +2,9 @@
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { preparedAs } from "../postgres/prepared.ts";
 import { backfilledSince } from "./progress.ts";
+import { isUnfolded } from "./sums-progress.ts";
 import { answersRequest } from "./usage-sums.ts";
 
 export interface ActivityFilter {
@@ -50,27 +52,47 @@ const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.jo
  * Rows of `activity_changes` for records not seen by its trigger. A turn counts in its last answering call: the trigger moves it from there to a later call
  * it has seen.
  */
-export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
-    operation, door, coalesce(task, '') as task, sum(cost_usd) as cost_usd, count(*) as calls,
-    count(*) filter (where ${answersRequest("records")} and not exists (
+export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
+  callActivity(
+    sql`(select * from usage_records where payer = 'key' and not is_noted and ${where})`,
+    sql`${answersRequest("records")} and not exists (
       select from usage_records as later
       where later.turn_id = records.turn_id and later.attempt > records.attempt and later.payer = 'key' and not later.is_noted
         and ${answersRequest("later")}
-    )) as requests,
+    )`,
+  );
+
+/**
+ * Rows of `activity_changes`.
+ * @param calls a table or expression with the columns of `usage_records`
+ * @param endsTurn whether the turn of a call counts in its row
+ */
+export const callActivity = (calls: RawBuilder<unknown>, endsTurn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
+    operation, door, coalesce(task, '') as task, sum(cost_usd) as cost_usd, count(*) as calls,
+    count(*) filter (where ${endsTurn}) as requests,
     coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
-  from usage_records as records where payer = 'key' and not is_noted and ${where}
+  from ${calls} as records where payer = 'key'
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9`;
 
-/** Adds changes to the sums. @returns the number of changes, up to `limit` */
-export async function foldActivity(database: Kysely<Database>, limit: number): Promise<number> {
-  const { rows } = await sql<{ taken: number }>`
+/**
+ * Adds changes to the sums.
+ * @param fresh more changes, as rows of `activity_changes`
+ * @returns the number of changes taken from `activity_changes`, up to `limit`
+ */
+export async function foldActivity(
+  database: Kysely<Database>,
+  limit: number,
+  fresh: RawBuilder<unknown>,
+): Promise<number> {
+  const { rows } = await sql<{ taken: number }>`${preparedAs("fold_activity")}
     with taken as (
       delete from activity_changes where ctid = any (array(select ctid from activity_changes limit ${limit})) returning *
     ),
+    changes as (select * from taken union all ${fresh}),
     both_sums as (
-      select * from taken
-      union all select workspace_id, '', ${join([...keys.slice(2), "cost_usd", ...counts])} from taken
+      select * from changes
+      union all select workspace_id, '', ${join([...keys.slice(2), "cost_usd", ...counts])} from changes
     ),
     added as (
       insert into activity_days as known (${join([...keys, "cost_usd", ...counts])})
@@ -91,7 +113,7 @@ export async function dropOldActivity(database: Kysely<Database>): Promise<void>
   );
 }
 
-/** The sums, the pending changes, and the earlier records not yet included in the sums. */
+/** The sums, the pending changes, and the records not yet included in the sums. */
 export async function activityOf(
   database: Kysely<Database>,
   { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
@@ -102,6 +124,10 @@ export async function activityOf(
   const isMeant = (column: RawBuilder<unknown>) =>
     date === undefined ? sql`${column} >= ${first}` : sql`${column} >= ${first} and ${column} = ${date}::date`;
   const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
+  const fresh = callActivity(
+    sql`(select * from all_calls where ${isUnfolded} and workspace_id = ${workspaceId} and ${ofKey})`,
+    sql`ends_turn`,
+  );
   const past = sql`workspace_id = ${workspaceId} and ${ofKey} and opened_at >= ${first}::timestamp at time zone 'UTC' and opened_at < ${reached}`;
   const { rows } = await sql<ActivityRow>`
     with found as (
@@ -109,6 +135,8 @@ export async function activityOf(
       where workspace_id = ${workspaceId} and key_hash = ${keyHash ?? ""} and ${isMeant(sql`day`)}
       union all
       select ${figures} from activity_changes where workspace_id = ${workspaceId} and ${ofKey} and ${isMeant(sql`day`)}
+      union all
+      select ${figures} from (${fresh}) as fresh where ${isMeant(sql`day`)}
       ${reached === undefined ? sql`` : sql`union all select ${figures} from (${missedActivity(past)}) as past where ${isMeant(sql`day`)}`}
     )
     select to_char(day, 'YYYY-MM-DD') as date, model, provider, service_tier,

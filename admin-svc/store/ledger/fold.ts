@@ -4,58 +4,64 @@
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
+import { doubledTurns, hasUnfolded, inSpan, ledgerActivity, ledgerChanges, nextSpan, passSpan } from "./ledger-sums.ts";
+import { lockSums, tryLockSums } from "./sums-progress.ts";
 import { addSums, changeSums } from "./usage-rollup.ts";
-
-/** Lock number shared by all builds; any number would do. Only its holder writes sums. */
-const sumsLock = 7_340_155_302n;
+import { storeApart } from "./usage.ts";
 
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
 const maxChanges = 20_000;
+
+/** Maximum number of rows of the ledger per transaction, but for the last batch. */
+const maxRows = 10_000;
 
 export type FoldOutcome = "all" | "some" | "locked";
 
 /** Adds changes to the sums, unless another process is doing so. */
 export function tryFold(database: Kysely<Database>): Promise<FoldOutcome> {
   return runInTransaction(database, async (transaction) => {
-    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${sumsLock}) as locked`.execute(
-      transaction,
-    );
-    if (rows[0]?.locked !== true) return "locked";
-    return (await fold(transaction)) < maxChanges ? "all" : "some";
+    if (!(await tryLockSums(transaction))) return "locked";
+    return (await fold(transaction)) ? "some" : "all";
   });
 }
 
-/** Adds every change to the sums, and blocks other changes until the end of the transaction. */
+/** Adds every change recorded in `usage_changes` to the sums, and blocks other changes until the end of the transaction. */
 export async function foldAll(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
-  while ((await fold(transaction)) === maxChanges);
+  while (await fold(transaction));
 }
 
 /** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */
 export async function lockUsageChanges(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
-  await sql`lock table usage_changes in exclusive mode`.execute(transaction);
+  await sql`lock table usage_changes, ledger in exclusive mode`.execute(transaction);
 }
 
-async function lockSums(transaction: Transaction<Database>): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${sumsLock})`.execute(transaction);
-}
-
-async function fold(transaction: Transaction<Database>): Promise<number> {
-  const { rows } = await sql<{ taken: number }>`
+/** @returns whether more can be added at once */
+async function fold(transaction: Transaction<Database>): Promise<boolean> {
+  // A prepared plan that reads a partition from end to end would stay when the partition has grown.
+  await sql`set local enable_seqscan = off`.execute(transaction);
+  const span = await nextSpan(transaction, maxRows);
+  const doubled = await doubledTurns(transaction, span);
+  if (doubled.length > 0) await storeApart(transaction, doubled);
+  const { rows } = await sql<{ taken: number }>`${preparedAs("fold_sums")}
     with taken as (
       delete from usage_changes where ctid = any (array(select ctid from usage_changes limit ${maxChanges})) returning *
     ),
-    added as (${addSums(changeSums(sql`taken`))})
+    changes as (select * from taken union all ${ledgerChanges(inSpan(span))}),
+    added as (${addSums(changeSums(sql`changes`))})
     select count(*)::int as taken from taken`.execute(transaction);
-  return Math.max(rows[0]?.taken ?? 0, await foldActivity(transaction, maxChanges));
+  const activity = await foldActivity(transaction, maxChanges, ledgerActivity(inSpan(span)));
+  await passSpan(transaction, span);
+  return span.hasMore || Math.max(rows[0]?.taken ?? 0, activity) === maxChanges;
 }
 
 /** Whether there is something to add; cheaper than trying. */
 export async function hasChanges(database: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql`
     (select from usage_changes limit 1) union all (select from activity_changes limit 1)`.execute(database);
-  return rows.length > 0;
+  return rows.length > 0 || (await hasUnfolded(database));
 }

@@ -2,6 +2,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
+import { numberOf } from "./names.ts";
 
 /** A turn with the name of its key; null when the key no longer exists. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
@@ -11,6 +12,46 @@ export interface TurnCursor {
   readonly openedAt: Date;
   readonly generationId: string;
 }
+
+const turnColumns = [
+  "generation_id",
+  "key_hash",
+  "workspace_id",
+  "request_id",
+  "opened_at",
+  "duration_ms",
+  "first_ms",
+  "door",
+  "operation",
+  "task",
+  "requested_model",
+  "model",
+  "provider",
+  "service_tier",
+  "outcome",
+  "http_status",
+  "error_type",
+  "provider_error",
+  "provider_code",
+  "guardrail_id",
+  "rule",
+  "finish_reason",
+  "streamed",
+  '"user"',
+  "session_id",
+  "trace_id",
+  "requests",
+  "attempts",
+  "cost_usd",
+  "input_tokens",
+  "cached_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+  "is_estimated",
+  "last_attempt",
+  "is_recorded",
+  "log_sequence",
+];
 
 /** Filters by the columns of `turns`; undefined filters nothing. */
 export interface TurnFilter {
@@ -108,23 +149,47 @@ export async function searchTurns(
 
 /** The earliest time to search. */
 async function firstTurnOf(database: Kysely<Database>, { workspaceId, from }: TurnFilter): Promise<Date | undefined> {
-  const { rows } = await sql<{ opened_at: Date }>`
-    select opened_at from turns where workspace_id = ${workspaceId} and opened_at >= coalesce(${from ?? null}::timestamptz, '-infinity')
-    order by opened_at limit 1`.execute(database);
-  return rows[0]?.opened_at;
+  const since = sql`opened_at >= coalesce(${from ?? null}::timestamptz, '-infinity')`;
+  const { rows } = await sql<{ opened_at: Date | null }>`
+    select least(
+      (select opened_at from turns where workspace_id = ${workspaceId} and ${since} order by opened_at limit 1),
+      (select opened_at from ledger where workspace = ${numberOf(workspaceId)} and ${since} order by opened_at limit 1)
+    ) as opened_at`.execute(database);
+  return rows[0]?.opened_at ?? undefined;
 }
 
-/** The key is only looked up for the rows of the page. */
-export const turnsQuery = (filter: TurnFilter, limit: number, after?: TurnCursor): RawBuilder<TurnRow> => sql<TurnRow>`
-  select page.*, api_keys.name as key_name
-  from (
-    select * from turns where ${sql.join(conditions(filter, after), sql` and `)}
-    order by opened_at desc, generation_id desc limit ${limit}
-  ) as page left join api_keys on api_keys.hash = page.key_hash
-  order by opened_at desc, generation_id desc`;
+/**
+ * A page is read from `turns` and from the ledger, and its rows are merged. The ledger is searched by its own columns, since no index has the texts of the view;
+ * the rows found are read from the view. The key is only looked up for the rows of the page.
+ */
+export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor): RawBuilder<TurnRow> {
+  const meant = sql.join(conditions(filter, after), sql` and `);
+  const picks = ledgerConditions(filter, after).map(
+    (conditionsOfPick) => sql`(
+      select generation_id, opened_at from ledger where ${sql.join(conditionsOfPick, sql` and `)}
+      order by opened_at desc, generation_id desc limit ${limit}
+    )`,
+  );
+  return sql<TurnRow>`
+    with picked as materialized (${sql.join(picks, sql` union all `)})
+    select page.*, api_keys.name as key_name
+    from (
+      select * from (
+        (select *, null::xid8 as written from (${earlierTurns(meant, limit)}) as earlier)
+        union all
+        select * from all_turns as turns
+        where written is not null and generation_id = any(array(select generation_id from picked))
+          and opened_at between (select min(opened_at) from picked) and (select max(opened_at) from picked) and ${meant}
+      ) as found order by opened_at desc, generation_id desc limit ${limit}
+    ) as page left join api_keys on api_keys.hash = page.key_hash
+    order by opened_at desc, generation_id desc`;
+}
+
+const earlierTurns = (meant: RawBuilder<unknown>, limit: number): RawBuilder<unknown> => sql`
+  select ${sql.raw(turnColumns.join(", "))} from turns where ${meant} order by opened_at desc, generation_id desc limit ${limit}`;
 
 function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[] {
-  const { from, to, ...equal } = filter;
+  const { from: _from, to: _to, ...equal } = filter;
   const given = Object.entries(equal).filter(([, value]) => value !== undefined);
   return [
     ...given.map(([name, value]) => sql`${sql.ref(columns[name as keyof typeof columns])} = ${value}`),
@@ -132,8 +197,60 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 'completed'`]),
     ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 'turn'`]),
-    ...(from === undefined ? [] : [sql`opened_at >= ${from}`]),
-    ...(to === undefined ? [] : [sql`opened_at < ${to}`]),
-    ...(after === undefined ? [] : [sql`(opened_at, generation_id) < (${after.openedAt}, ${after.generationId})`]),
+    ...inTime(filter, after),
+  ];
+}
+
+const inTime = ({ from, to }: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[] => [
+  ...(from === undefined ? [] : [sql`opened_at >= ${from}`]),
+  ...(to === undefined ? [] : [sql`opened_at < ${to}`]),
+  ...(after === undefined
+    ? []
+    : [
+        sql`opened_at <= ${after.openedAt}`,
+        sql`(opened_at, generation_id) < (${after.openedAt}, ${after.generationId})`,
+      ]),
+];
+
+/** Columns of the ledger with the text itself; the others have its number. */
+const textColumns: Partial<typeof columns> = {
+  status: "http_status",
+  user: "user",
+  sessionId: "session_id",
+  requestId: "request_id",
+  generationId: "generation_id",
+};
+const numberColumns: Partial<typeof columns> = {
+  workspaceId: "workspace",
+  keyHash: "key",
+  provider: "provider",
+  outcome: "outcome",
+  door: "door",
+  operation: "operation",
+  guardrailId: "guardrail",
+};
+
+/** Conditions of one or two searches in the ledger: a model is that of the calls, or else the requested one. */
+function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[][] {
+  const { from: _from, to: _to, model, ...equal } = filter;
+  const given = Object.entries(equal).flatMap(([name, value]) => {
+    const [text, number] = [textColumns[name as keyof typeof columns], numberColumns[name as keyof typeof columns]];
+    if (value === undefined) return [];
+    return text === undefined
+      ? [sql`${sql.ref(number as string)} = ${numberOf(String(value))}`]
+      : [sql`${sql.ref(text)} = ${value}`];
+  });
+  const common = [
+    ...given,
+    sql`not is_moved`,
+    ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
+    ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 1`]),
+    ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 2`]),
+    ...inTime(filter, after),
+  ];
+  if (model === undefined) return [common];
+  return [
+    [...common, sql`model = ${numberOf(model)}`],
+    [...common, sql`model is null`, sql`requested_model = ${model}`],
   ];
 }

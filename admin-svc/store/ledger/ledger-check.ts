@@ -2,6 +2,8 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
+import { ledgerChanges } from "./ledger-sums.ts";
+import { isUnfolded } from "./sums-progress.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of a process start. */
@@ -49,13 +51,13 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
     .execute(async (snapshot) => {
       const { rows } = await sql<Omit<LedgerState, "gaps" | "wrongSums">>`
         select
-          (select coalesce(sum(requests), 0)::float8 from turns) as turns,
+          (select coalesce(sum(requests), 0)::float8 from all_turns) as turns,
           count(*)::float8 as records,
           (count(*) filter (where status = 'lost'))::float8 as lost,
           (count(*) filter (where is_estimated))::float8 as estimated,
           (select count(*)::float8 from budget_reservations where not is_settled and not ${isAbandoned}) as reservations,
           (select count(*)::float8 from budget_reservations where is_settled or ${isAbandoned}) as provisional
-        from usage_records`.execute(snapshot);
+        from all_calls`.execute(snapshot);
       const counts = rows[0] ?? { records: 0, turns: 0, lost: 0, estimated: 0, reservations: 0, provisional: 0 };
       const wrongSums = [
         ...(await wrongSumsOf(snapshot, "key_days", "key_hash")),
@@ -71,7 +73,7 @@ async function gapsOf(database: Kysely<Database>): Promise<readonly Gap[]> {
   const { rows } = await sql<Gap>`
     select boot_id as "bootId", min(instance) as instance,
       (max(sequence) - count(*) - coalesce(min(removed.records), 0))::float8 as missing, max(recorded_at) as "lastAt"
-    from usage_records left join removed_records as removed using (boot_id)
+    from all_calls left join removed_records as removed using (boot_id)
     group by boot_id having max(sequence) <> count(*) + coalesce(min(removed.records), 0)
     union all
     select boot_id, instance, (last_sequence - records)::float8, recorded_at from turn_deliveries where last_sequence <> records
@@ -86,11 +88,11 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with calls as (
       select generation_id, key_hash, min(opened_at) as opened_at, count(*) as attempts, coalesce(sum(cost_usd), 0) as cost_usd
-      from usage_records where payer = 'key' group by 1, 2
+      from all_calls where payer = 'key' group by 1, 2
     )
     select generation_id as owner, to_char(coalesce(turns.opened_at, calls.opened_at) at time zone 'UTC', 'YYYY-MM-DD') as day,
       coalesce(turns.cost_usd, 0) as "summedUsd", coalesce(calls.cost_usd, 0) as "recordedUsd"
-    from turns full join calls using (generation_id, key_hash)
+    from all_turns as turns full join calls using (generation_id, key_hash)
     where (coalesce(turns.cost_usd, 0) <> coalesce(calls.cost_usd, 0) or coalesce(turns.attempts, 0) <> coalesce(calls.attempts, 0))
       and (coalesce(turns.opened_at, calls.opened_at - interval '1 day') at time zone 'UTC')::date >= ${keptFrom}
     order by 2, 1`.execute(database);
@@ -101,12 +103,13 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
 async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const keys = joinColumns(sumKeys);
   const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
-  const recorded = changeSums(sql`(${callChanges(sql`usage_records`)} union all ${turnChanges})`);
+  const pending = sql`(select * from usage_changes union all ${ledgerChanges(isUnfolded)})`;
+  const recorded = changeSums(sql`(${callChanges(sql`all_calls`)} union all ${turnChanges(sql`all_turns`)})`);
   const differs = sumFigures.map((figure) => `coalesce(summed.${figure}, 0) <> coalesce(recorded.${figure}, 0)`);
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with summed as (
       select ${keys}, ${sumColumns(sumFigures)}
-      from (${stored} union all select * from (${changeSums(sql`usage_changes`)}) as changed) as found
+      from (${stored} union all select * from (${changeSums(pending)}) as changed) as found
       group by ${keys}
     )
     select dimension || ' ' || value as owner, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,
@@ -128,7 +131,7 @@ async function wrongSumsOf(
     with kept as (
       select ${owner}::text as owner, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost_usd,
         count(*) as attempts
-      from usage_records where payer = 'key' group by 1, 2
+      from all_calls where payer = 'key' group by 1, 2
     ),
     summed as (select ${owner}::text as owner, day, cost_usd, attempts from ${sql.table(days)})
     select coalesce(summed.owner, kept.owner) as owner, to_char(coalesce(summed.day, kept.day), 'YYYY-MM-DD') as day,

@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
+import { type RemovedDay, removeDay } from "./days.ts";
 
 const batch = 10_000;
 
@@ -32,8 +33,9 @@ export async function* removeExpiredRecords(
   }
   if (ledgerDays !== undefined) {
     await keepLedgerFrom(database, ledgerDays);
-    yield* counted("ledger", () => removeRecords(database, ledgerDays));
-    yield* counted("turns", () => removeTurns(database, ledgerDays));
+    const days = await removeDays(database, ledgerDays);
+    yield* counted("ledger", () => removeRecords(database, ledgerDays), days.calls);
+    yield* counted("turns", () => removeTurns(database, ledgerDays), days.turns);
   }
   if (auditDays === undefined) return;
   yield* counted("audit", async () => {
@@ -43,8 +45,12 @@ export async function* removeExpiredRecords(
   });
 }
 
-async function* counted(from: RemovedCounts["from"], remove: () => Promise<number>): AsyncGenerator<RemovedCounts> {
-  let count = 0;
+/** @param count records removed before */
+async function* counted(
+  from: RemovedCounts["from"],
+  remove: () => Promise<number>,
+  count = 0,
+): AsyncGenerator<RemovedCounts> {
   for (;;) {
     const removed = await remove();
     count += removed;
@@ -62,6 +68,18 @@ async function keepLedgerFrom(database: Kysely<Database>, days: number): Promise
   await sql`
     update ledger_retention
     set kept_from = greatest(kept_from, (${daysAgo(days)} at time zone 'UTC')::date)`.execute(database);
+}
+
+/** Removes whole days of the ledger. */
+async function removeDays(database: Kysely<Database>, days: number): Promise<RemovedDay> {
+  const { rows } = await sql<{ before: Date }>`select ${daysAgo(days)} as before`.execute(database);
+  const [{ before } = { before: new Date(0) }] = rows;
+  const removed = { calls: 0, turns: 0 };
+  for (let day = await removeDay(database, before); day !== undefined; day = await removeDay(database, before)) {
+    removed.calls += day.calls;
+    removed.turns += day.turns;
+  }
+  return removed;
 }
 
 /** Sums stay, and so does the number of removed records of each process start. */

@@ -1,6 +1,8 @@
-/** Sums of usage over time: the sums by hour and day, and pending changes. */
+/** Sums of usage over time: the sums by hour and day, and what they do not include yet. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { ledgerChanges } from "./ledger-sums.ts";
+import { isUnfolded } from "./sums-progress.ts";
 import { type Percentiles, findPercentiles } from "./percentiles.ts";
 import {
   type Dimension,
@@ -139,7 +141,11 @@ const freshSums = ({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder
   select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
   from (
     ${hourSums(
-      sql`(select * from usage_changes where workspace_id = ${workspaceId} and at >= ${from} and at < ${to})`,
+      sql`(
+        select * from (
+          select * from usage_changes union all ${ledgerChanges(sql`${isUnfolded} and workspace_id = ${workspaceId}`)}
+        ) as changes where workspace_id = ${workspaceId} and at >= ${from} and at < ${to}
+      )`,
       by === undefined ? [] : [by],
     )}
   ) as hours group by 1, 2, 3`;

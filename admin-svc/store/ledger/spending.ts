@@ -49,7 +49,10 @@ export async function spendingOf(
       case when limit_usd is not null then
         greatest(0, limit_usd - coalesce(sum(cost_usd) filter (where day >= ${periodStart}), 0))
       end as remaining,
-      (select max(opened_at) from usage_records where usage_records.key_hash = hash) as last_used_at
+      greatest(
+        (select last_used_at from key_totals where key_totals.key_hash = hash),
+        (select max(opened_at) from usage_records where usage_records.key_hash = hash)
+      ) as last_used_at
     from api_keys left join key_days on key_hash = hash
     where hash = any(${keyHashes}::text[])
     group by hash`.execute(database);

@@ -12,7 +12,7 @@ export interface TaskSpendingRow {
 /** Sums over the last 7 days and all workspaces. */
 export const sumTaskSpending = (database: Kysely<Database>): Promise<TaskSpendingRow[]> =>
   database
-    .selectFrom("usage_records")
+    .selectFrom("all_calls")
     .select(["task", "model", ({ fn }) => fn.sum("cost_usd").as("cost_usd")])
     .where("task", "is not", null)
     .where("cost_usd", "is not", null)

@@ -64,6 +64,7 @@ const beforeEveryId = "!";
 /** Whether no single index covers all filters. */
 const hasSeveralFilters = (filter: TurnFilter): boolean => {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  if (filter.provider !== undefined || filter.door !== undefined) return true;
   return given.filter(([name]) => !["workspaceId", "from", "to"].includes(name)).length > 1;
 };
 

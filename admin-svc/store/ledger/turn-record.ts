@@ -107,7 +107,7 @@ const assignments = [
 ];
 
 /**
- * Common table expressions after `stored`, the new calls. The caller holds the lock of the processes with these records, so none arrives twice at once.
+ * Common table expressions after `stored`, the new calls. The caller holds the lock of the processes with these records, and leaves out records that were stored before.
  * @param recordsJson NewTurnRecords
  */
 export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`
@@ -118,13 +118,6 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       http_status smallint, error_type text, provider_error text, provider_code text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
       requests integer
     )
-    where sequence > coalesce((select last_sequence from turn_deliveries as known where known.boot_id = sent.boot_id), 0)
-  ),
-  delivered as (
-    insert into turn_deliveries (boot_id, instance, last_sequence, records)
-    select boot_id, min(instance), max(sequence), count(distinct sequence) from arrived group by 1 order by 1
-    on conflict (boot_id) do update set last_sequence = excluded.last_sequence,
-      records = turn_deliveries.records + excluded.records, recorded_at = now()
   ),
   recorded as (
     select distinct on (generation_id, key_hash) * from arrived order by generation_id, key_hash, sequence desc

@@ -7,7 +7,8 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
-import type { NewUsageRecord, UsageRow } from "./usage.ts";
+import type { UsageRow } from "./usage.ts";
+import type { NewUsageRecord } from "./usage-batch.ts";
 
 const statuses = {
   completed: AttemptStatus.COMPLETED,

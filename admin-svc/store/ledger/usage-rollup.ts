@@ -46,6 +46,23 @@ const latencyFigures = ["first_events", "durations"];
 export const textFigures = ["requests", "failures", ...spent];
 export const sumFigures = [...textFigures, ...latencyFigures];
 
+/** Columns of `usage_changes`, in their order. */
+export const changeKeys = [
+  "workspace_id",
+  "at",
+  "is_turn",
+  "key_hash",
+  "model",
+  "provider",
+  '"user"',
+  "door",
+  "operation",
+  "task",
+  "status",
+  "guardrail",
+];
+export const changeFigures = sumFigures;
+
 export const joinColumns = (expressions: readonly string[]): RawBuilder<unknown> => sql.raw(expressions.join(", "));
 export const sumColumns = (figures: readonly string[]): RawBuilder<unknown> =>
   joinColumns(figures.map((figure) => `sum(${figure}) as ${figure}`));
@@ -58,14 +75,14 @@ export const callChanges = (calls: RawBuilder<unknown>): RawBuilder<unknown> => 
   from ${calls} as calls where payer = 'key'
   group by 1, 2, 4, 5, 6, 7, 8, 9, 10`;
 
-/** Rows of `usage_changes` if all turns were new. */
-export const turnChanges: RawBuilder<unknown> = sql`
+/** Rows of `usage_changes` if the turns were new. @param turns a table or expression with the columns of `turns` */
+export const turnChanges = (turns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, true as is_turn, key_hash, case when attempts > 0 then model else '' end as model,
     provider, coalesce("user", '') as "user", door, operation, coalesce(task, '') as task, http_status::text as status,
     coalesce(guardrail_id, '') as guardrail, requests, case when outcome in ('failed', 'lost', 'refused') then requests else 0 end as failures,
     ${joinColumns(spent)}, case when is_answered then coalesce(latency_count(first_ms), 0) else 0 end as first_events,
     case when is_answered then latency_count(duration_ms) else 0 end as durations
-  from (select *, outcome in ('completed', 'incomplete') as is_answered from turns) as turns`;
+  from (select *, outcome in ('completed', 'incomplete') as is_answered from ${turns} as turns) as turns`;
 
 /**
  * Sums of changes by hour, with the columns of `usage_sums` except the step.

@@ -40,7 +40,7 @@ export const answersRequest = (table: string): RawBuilder<boolean> => sql<boolea
 
 /** True in one record of each turn: its last call. A turn with calls to several models or on two days therefore counts once. */
 export const countsRequest: RawBuilder<boolean> = sql<boolean>`
-  (${answersRequest("usage_records")} and row_number() over (partition by turn_id, ${answersRequest("usage_records")} order by attempt desc) = 1)`;
+  (${answersRequest("all_calls")} and row_number() over (partition by turn_id, ${answersRequest("all_calls")} order by attempt desc) = 1)`;
 
 /** Rows in the order of their units. */
 export async function usageSums(
@@ -52,7 +52,7 @@ export async function usageSums(
   const { rows } = await sql<UsageSums>`
     with calls as (
       select *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, ${countsRequest} as counts
-      from usage_records
+      from all_calls
       where workspace_id = ${workspaceId} and payer = ${payer}
         and opened_at >= ${from}::date::timestamp at time zone 'UTC'
         and opened_at < (${to}::date + 1)::timestamp at time zone 'UTC'

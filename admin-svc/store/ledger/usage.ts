@@ -1,29 +1,19 @@
 /** The ledger: records of calls to providers. A repeated record is stored once. */
-import { type Insertable, type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { parsePico, toDecimal } from "@sluice/proto/lib/ledger/money.js";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
-import type { UsageRecordsTable } from "../tables/usage.ts";
+import type { AllCallsView } from "../tables/ledger.ts";
 import { lockNotAvailable } from "../postgres/failure.ts";
+import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";
+import { type Stored, insertRows, takeBack } from "./ledger-rows.ts";
+import { storingLock } from "./ledger-sums.ts";
+import { isNew, sortBatch } from "./sorted-batch.ts";
+import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { answersRequest } from "./usage-sums.ts";
-
-export type NewUsageRecord = Omit<
-  Insertable<UsageRecordsTable>,
-  "sequence" | "duration_ms" | "first_ms" | "in_turn" | TokenColumn
-> & {
-  /** Text, because JSON has no whole numbers of 64 bits. */
-  readonly sequence: string;
-  readonly duration_ms: number;
-  readonly first_ms: number | null;
-} & { readonly [column in TokenColumn]: number | null };
-
-type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
-
-export interface UsageBatch {
-  readonly records: readonly NewUsageRecord[];
-  readonly turns: readonly NewTurnRecord[];
-}
+import { type WholeTurn, divideBatch } from "./whole-turns.ts";
 
 /**
  * Work before and after a batch is stored, in its transaction. After that, batches of the same keys and workspaces wait for the end of the transaction, so
@@ -37,8 +27,8 @@ export type WrapStoring = (
 ) => Promise<number>;
 
 /**
- * Stores all records of calls and turns or none. Releases the reservations of the calls, updates the sums of key and workspace and the rows of turns, and
- * records the pending changes of the sums by hour and day.
+ * Stores all records of calls and turns or none. Releases the reservations of the calls, and updates the sums of key and workspace. A turn that arrives with
+ * all of its calls becomes a row of the ledger, which a worker adds to the sums by hour and day; other records go to `usage_records` and `turns`.
  * @returns the number of new records of calls
  */
 export function insertUsage(
@@ -47,28 +37,64 @@ export function insertUsage(
   turns: readonly NewTurnRecord[] = [],
   around: WrapStoring = (_, __, store) => store(),
 ): Promise<number> {
-  const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
-  const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
+  const batch = { records, turns };
   return runInTransaction(database, async (transaction) => {
-    await lockProcesses(transaction, bootIds);
-    await lockLedgerShared(transaction, workspaceIds);
-    return around(transaction, { records, turns }, async () => {
-      const spent = await insertAll(transaction, records, turns);
-      await addToDays(transaction, spent);
-      return spent.reduce((sum, { calls }) => sum + calls, 0);
+    const divided = divideBatch(batch);
+    await lockForStoring(transaction, batch, divided.parts);
+    return around(transaction, batch, async () => {
+      const { whole, parts, left, known } = await sortBatch(transaction, batch, divided);
+      if (left.length > 0) await storeApart(transaction, left);
+      const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts) : [];
+      if (whole.length > 0) await insertRows(transaction, whole, known.ids);
+      await noteDeliveries(transaction, turns, known.delivered);
+      await addToTotals(transaction, whole);
+      const allSpent = [...spent, ...spentBy(whole)];
+      await addToDays(transaction, allSpent);
+      return allSpent.reduce((sum, { calls }) => sum + calls, 0);
     });
   });
 }
 
+/** Moves turns out of the ledger, into `usage_records` and `turns`. Their cost counts already. */
+export async function storeApart(transaction: Transaction<Database>, generationIds: readonly string[]): Promise<void> {
+  const { records, turns } = await takeBack(transaction, generationIds);
+  await insertAll(transaction, { records, turns: [] });
+  // Two processes may have recorded the same turn. Each record is weighed against the stored one.
+  for (const turn of turns) await insertAll(transaction, { records: [], turns: [turn] });
+}
+
 /**
- * Records of a process are stored one batch after the other: a batch repeated while it is being stored would count twice in its turns. A separate
- * statement, so the next transaction sees the commit of the last lock holder.
+ * Takes locks until the end of the transaction: (1) one that shows the worker of the sums which transactions store rows; (2) those of the processes, whose records
+ * are stored one batch after the other, since a batch repeated while it is being stored would count twice; (3) those that tell `lockLedgerExclusively` that turns
+ * of these workspaces get numbers; (4) those of the workspaces, exclusive for parts of turns: they wait until other batches are stored, because a row of the ledger
+ * for the same turn would be invisible. A separate statement, so the next one sees what was committed meanwhile.
+ *
+ * `sluice.reads_ledger` tells the trigger for earlier builds that this transaction looks into the ledger itself. Without `enable_seqscan` no prepared statement has
+ * a plan that reads a partition from end to end, because it was small when the plan was made.
  */
-async function lockProcesses(transaction: Transaction<Database>, bootIds: readonly string[]): Promise<void> {
-  await sql`
-    select pg_advisory_xact_lock(hashtextextended(id, 1)) from (
-      select distinct id from unnest(${bootIds}::text[]) as named (id) order by 1
-    ) as ordered`.execute(transaction);
+async function lockForStoring(
+  transaction: Transaction<Database>,
+  { records, turns }: UsageBatch,
+  parts: UsageBatch,
+): Promise<void> {
+  const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
+  const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
+  const ofParts = new Set([...parts.records, ...parts.turns].map(({ workspace_id: id }) => id));
+  await sql`${preparedAs("lock_for_storing")}
+    select set_config('sluice.reads_ledger', 'on', true), set_config('enable_seqscan', 'off', true),
+      pg_advisory_xact_lock_shared(${storingLock}), (
+      select count(pg_advisory_xact_lock(hashtextextended(id, 1))) from (
+        select id from unnest(${bootIds}::text[]) as named (id) order by 1
+      ) as processes
+    ), (
+      select count(pg_advisory_xact_lock_shared(hashtextextended(id, 2))) from (
+        select id from unnest(${workspaceIds}::text[]) as named (id) order by 1
+      ) as workspaces
+    ), (
+      select count(case when id = any(${[...ofParts]}::text[]) then pg_advisory_xact_lock(hashtextextended(id, 3))
+        else pg_advisory_xact_lock_shared(hashtextextended(id, 3)) end)
+      from (select id from unnest(${workspaceIds}::text[]) as named (id) order by 1) as workspaces
+    )`.execute(transaction);
 }
 
 /** Announces to `lockLedgerExclusively` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
@@ -113,15 +139,16 @@ interface SpentOnDay {
 }
 
 /**
+ * Stores records of calls and turns in tables of their own.
+ *
  * Records go to Postgres as json, whose values are read from its text. jsonb is first built from the text and then read once: a batch took 1.15 times the
  * processor time of Postgres (PostgreSQL 15, 2026-11-27).
  */
 async function insertAll(
   transaction: Transaction<Database>,
-  records: readonly NewUsageRecord[],
-  turns: readonly NewTurnRecord[],
+  { records, turns }: UsageBatch,
 ): Promise<readonly SpentOnDay[]> {
-  const { rows } = await sql<SpentOnDay>`
+  const { rows } = await sql<SpentOnDay>`${preparedAs("insert_parts")}
     with stored as (
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
@@ -152,11 +179,95 @@ async function insertAll(
 
 const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
 
+/** What the calls of turns in the ledger cost. */
+function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
+  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: NewUsageRecord }>();
+  for (const call of whole.flatMap(({ calls }) => calls)) {
+    const name = `${call.key_hash} ${call.workspace_id} ${dayOf(call)}`;
+    const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
+    sums.set(name, sum);
+    sum.calls++;
+    if (call.payer !== "key") continue;
+    sum.attempts++;
+    if (call.cost_usd != null) sum.pico += parsePico(call.cost_usd);
+  }
+  return [...sums.values()].map(({ calls, attempts, pico, of }) => ({
+    key_hash: of.key_hash,
+    workspace_id: of.workspace_id,
+    day: dayOf(of),
+    calls,
+    attempts,
+    cost_usd: toDecimal(pico),
+  }));
+}
+
+/** A day in UTC, such as 2026-11-21. */
+const dayOf = ({ opened_at: at }: { readonly opened_at: Date | string }): string =>
+  new Date(at).toISOString().slice(0, 10);
+
+/** The record of a key's total is added where it is missing, as the trigger of `usage_records` does. */
+async function addToTotals(transaction: Transaction<Database>, whole: readonly WholeTurn[]): Promise<void> {
+  const totals = new Map<string, { workspaceId: string; pico: bigint; last: number }>();
+  for (const call of whole.flatMap(({ calls }) => calls)) {
+    const total = totals.get(call.key_hash) ?? { workspaceId: call.workspace_id, pico: 0n, last: 0 };
+    totals.set(call.key_hash, total);
+    total.last = Math.max(total.last, new Date(call.opened_at).getTime());
+    if (call.payer === "key" && call.cost_usd != null) total.pico += parsePico(call.cost_usd);
+  }
+  if (totals.size === 0) return;
+  const used = JSON.stringify(
+    [...totals].map(([hash, { workspaceId, pico, last }]) => ({
+      key_hash: hash,
+      workspace_id: workspaceId,
+      cost_usd: toDecimal(pico),
+      last_used_at: new Date(last),
+    })),
+  );
+  const rows = sql`json_populate_recordset(null::key_totals, ${used}::json)`;
+  await sql`${preparedAs("add_totals")}
+    insert into key_totals
+    select key_hash, workspace_id, (select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = used.key_hash), null
+    from ${rows} as used where not exists (select from key_totals where key_totals.key_hash = used.key_hash)
+    order by key_hash on conflict (key_hash) do nothing`.execute(transaction);
+  await sql`${preparedAs("add_to_totals")}
+    insert into key_totals as totals select * from ${rows} as used order by key_hash
+    on conflict (key_hash) do update
+      set cost_usd = totals.cost_usd + excluded.cost_usd, last_used_at = greatest(totals.last_used_at, excluded.last_used_at)`.execute(
+    transaction,
+  );
+}
+
+/** Numbers of the new records of turns, by start of a process. */
+async function noteDeliveries(
+  transaction: Transaction<Database>,
+  turns: readonly NewTurnRecord[],
+  delivered: Stored["delivered"],
+): Promise<void> {
+  const news = turns.filter((turn) => isNew(turn, delivered));
+  if (news.length === 0) return;
+  const numbers = new Map<string, { instance: string; sequences: Set<string>; last: bigint }>();
+  for (const { boot_id: bootId, instance, sequence } of news) {
+    const known = numbers.get(bootId) ?? { instance, sequences: new Set(), last: 0n };
+    numbers.set(bootId, known);
+    known.sequences.add(sequence);
+    if (BigInt(sequence) > known.last) known.last = BigInt(sequence);
+  }
+  const boots = [...numbers].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  await sql`${preparedAs("note_deliveries")}
+    insert into turn_deliveries (boot_id, instance, last_sequence, records)
+    select * from unnest(
+      ${boots.map(([id]) => id)}::uuid[], ${boots.map(([, { instance }]) => instance)}::text[],
+      ${boots.map(([, { last }]) => last.toString())}::bigint[], ${boots.map(([, { sequences }]) => sequences.size)}::bigint[]
+    )
+    on conflict (boot_id) do update set last_sequence = excluded.last_sequence,
+      records = turn_deliveries.records + excluded.records, recorded_at = now()`.execute(transaction);
+}
+
 /** Comes last, because batches of a workspace wait here for each other until the commit. */
 async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
-  const paid = spent.filter(({ attempts }) => attempts > 0);
+  const paid = spent.filter(({ attempts }) => attempts !== 0);
   if (paid.length === 0) return;
-  await sql`
+  await sql`${preparedAs("add_to_days")}
     with paid as (
       select * from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb)
         as paid (key_hash text, workspace_id uuid, day date, attempts bigint, cost_usd numeric)
@@ -210,7 +321,7 @@ export function addCallsWithoutTurns(database: Kysely<Database>): Promise<number
   });
 }
 
-export type UsageRow = Selectable<UsageRecordsTable>;
+export type UsageRow = Selectable<AllCallsView>;
 
 /** The calls for one request, in order. @param keyHash restricts them to calls of one key; undefined means any */
 export function generationRecords(
@@ -220,14 +331,14 @@ export function generationRecords(
 ): Promise<UsageRow[]> {
   return (
     database
-      .selectFrom("usage_records")
+      .selectFrom("all_calls")
       .selectAll()
       .where("generation_id", "=", generationId)
       .where("workspace_id", "=", workspaceId)
       .where("payer", "=", "key")
       .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
       // Answering calls come last, because they gave the final answer.
-      .orderBy(answersRequest("usage_records"))
+      .orderBy(answersRequest("all_calls"))
       .orderBy("attempt")
       .orderBy("opened_at")
       .execute()

@@ -2,6 +2,7 @@
 import { Kysely, type LogEvent, PostgresDialect } from "kysely";
 import { type ClientBase, type ClientConfig, Pool } from "pg";
 import type { Database } from "../database.ts";
+import { prepareMarked } from "./prepared.ts";
 
 export interface ConnectionLimits {
   readonly max: number;
@@ -130,6 +131,9 @@ export function openDatabase(
   pool.on("error", lost);
   // The pool does not listen to a client in use, and an error event without a listener would end the process. The client's query reports the lost
   // connection.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) => {
+    client.on("error", () => {});
+    prepareMarked(client);
+  });
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), ...(onStatement && { log: onStatement }) });
 }

@@ -20,6 +20,12 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   external_ids: "select, insert, update",
   policy_generation: "select, update",
   policy_log: "select, insert",
+  ledger: "select, insert, update (is_moved)",
+  ledger_names: "select, insert",
+  ledger_days: "select",
+  ledger_progress: "select, update",
+  all_calls: "select",
+  all_turns: "select",
   usage_records: "select, insert",
   turns: "select, insert, update",
   turn_deliveries: "select, insert, update",
@@ -37,7 +43,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   budget_processes: "select, insert, update, delete",
   console_sessions: "select, insert, update, delete",
   alerts: "select, insert, update, delete",
-  export_cursors: "select, insert, update, delete",
+  export_positions: "select, insert, update, delete",
   captured_contents: "select, insert, delete",
   kysely_migration: "select",
 };
@@ -100,7 +106,7 @@ async function grantAll(transaction: Transaction<Database>): Promise<void> {
     await grantTable(transaction, table, granted);
   }
   await sql`grant usage, select on sequence ledger_log to ${role}`.execute(transaction);
-  await sql`grant execute on function trim_policy_log() to ${role}`.execute(transaction);
+  await sql`grant execute on function trim_policy_log(), open_ledger_days() to ${role}`.execute(transaction);
   await sql`
     do $$
     begin

@@ -118,10 +118,27 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** The tables before the activity sums, with the later columns written by today's statement. */
-async function migrateToThePast(): Promise<void> {
-  await migrateTo("0044_captured_contents");
-  await migrations["0051_provider_errors"]?.up(database);
+/** The tables before the activity sums. */
+const migrateToThePast = (): Promise<void> => migrateTo("0044_captured_contents");
+
+/** Stores calls and sums of days as a build of that time did. */
+async function storeInThePast(calls: readonly UsageRecord[]): Promise<void> {
+  await sql`
+    with stored as (
+      insert into usage_records (
+        turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at, duration_ms, model, provider,
+        upstream_model, service_tier, status, http_status, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, is_estimated,
+        cost_usd, streamed, "user", session_id, door, task, operation, payer, first_ms, finish_reason, in_turn
+      )
+      select turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at, duration_ms, model, provider,
+        upstream_model, service_tier, status, http_status, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, is_estimated,
+        cost_usd, streamed, "user", session_id, door, task, operation, payer, first_ms, finish_reason, true
+      from json_populate_recordset(null::usage_records, ${JSON.stringify(calls.map(toRow))}::json) returning *
+    )
+    insert into key_days (key_hash, day, cost_usd, attempts)
+    select key_hash, (opened_at at time zone 'UTC')::date, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2`.execute(
+    database,
+  );
 }
 
 test("sums of records in any order equal the records in every grouping, before and after folding", async () => {
@@ -140,7 +157,7 @@ test("after an upgrade they equal the records at every moment, while the past is
   await migrateToThePast();
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
   const calls = someCalls(workspaceIds);
-  await store(calls.slice(0, calls.length / 2));
+  await storeInThePast(calls.slice(0, calls.length / 2));
   await migrate(database);
   expect(await pendingBackfills(database)).toContain("activity");
   await store(calls.slice(calls.length / 2));
@@ -159,7 +176,7 @@ test("keys are sorted by their spend, and by their last use, before and after to
   const keys = await addKeys(database, 30);
   const call = (n: number, cost: string) =>
     usageRecord({ keyHash: keys[n] as string, costUsd: cost, openedAtMs: BigInt(Date.now() - n * 1_000) });
-  await store([call(3, "0.5"), call(7, "0.25"), call(7, "0.5"), call(9, "0.1")]);
+  await storeInThePast([call(3, "0.5"), call(7, "0.25"), call(7, "0.5"), call(9, "0.1")]);
   await migrate(database);
   const listed = async (sort: "-spent" | "spent" | "-last_used") => {
     const filter = { workspaceId: defaultWorkspaceId, includeDisabled: true, sort };

@@ -167,7 +167,7 @@ test("a batch started by a killed process is delivered by another one, under the
   expect(idsTaken()).toHaveLength(2);
   expect(new Set(idsTaken()).size).toBe(2);
   const [cursor] = await replicas.database
-    .selectFrom("export_cursors")
+    .selectFrom("export_positions")
     .selectAll()
     .where("export", "=", name)
     .where("workspace_id", "=", defaultWorkspaceId)

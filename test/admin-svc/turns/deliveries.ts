@@ -30,7 +30,12 @@ export const deliver = ({ client }: AdminInstallation, { calls, turns }: Deliver
   return retryUntilWritten(() => call(client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
 };
 
-export const startMs = Date.parse("2026-03-01T22:00:00Z");
+const dayMs = 86_400_000;
+
+/** 22:00 in UTC of yesterday: later turns begin on the next day, and the ledger takes turns of both days. */
+export const startMs = Math.floor(Date.now() / dayMs) * dayMs - 2 * 3_600_000;
+/** 22:00 in UTC of a day whose turns the ledger does not take any more. */
+export const earlierStartMs = Date.parse("2026-03-01T22:00:00Z");
 
 export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord =>
   create(TurnRecordSchema, {
@@ -49,6 +54,9 @@ export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): Turn
     model: "acme/asked",
     outcome: TurnOutcome.COMPLETED,
     httpStatus: 200,
+    streamed: true,
+    user: "u-1",
+    sessionId: "s-1",
     ...fields,
   });
 
@@ -59,7 +67,7 @@ export class Process {
   #turns = 0n;
 
   call(fields: Partial<Omit<UsageRecord, "$typeName">>): UsageRecord {
-    return usageRecord({ bootId: this.#bootId, sequence: ++this.#calls, ...fields });
+    return usageRecord({ bootId: this.#bootId, sequence: ++this.#calls, openedAtMs: BigInt(startMs), ...fields });
   }
 
   turn(fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord {

@@ -17,7 +17,7 @@ import fc from "../../support/properties.ts";
 import { sql } from "kysely";
 import { type AdminInstallation, openInstallation } from "../installation.ts";
 import { usageRecord } from "../usage.ts";
-import { type Delivery, Process, deliver, startMs, turnRecord } from "./deliveries.ts";
+import { type Delivery, Process, deliver, earlierStartMs, startMs, turnRecord } from "./deliveries.ts";
 
 let installation: AdminInstallation;
 beforeAll(async () => {
@@ -36,6 +36,8 @@ const someTurn = fc.record({
   key: fc.constantFrom("a", "b"),
   user: fc.constantFrom(undefined, "u-1", "u-2"),
   hour: fc.integer({ min: 0, max: 3 }),
+  /** Whether it began on a day that the ledger takes. */
+  isRecent: fc.boolean(),
   outcome: fc.constantFrom(TurnOutcome.COMPLETED, TurnOutcome.FAILED, TurnOutcome.CANCELLED),
   guardrailId: fc.constantFrom("", "g-1"),
   isRecorded: fc.boolean(),
@@ -54,7 +56,7 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
         const lines = turns.flatMap((turn): Delivery[] => {
           const generationId = `gen-${randomUUID()}`;
           const common = { generationId, keyHash: keys[turn.key], ...(turn.user && { user: turn.user }) };
-          const openedAtMs = BigInt(startMs + turn.hour * hourMs);
+          const openedAtMs = BigInt((turn.isRecent ? startMs : earlierStartMs) + turn.hour * hourMs);
           const turnId = randomUUID();
           const calls = turn.costs.map((cost, index) => ({
             calls: [
@@ -176,7 +178,7 @@ test("a process given up on does not change a turn answered by another one, in e
     for (const turn of isEarly ? [left, answered] : [answered, left])
       await deliver(installation, { calls: [], turns: [turn] });
     const { rows } = await sql<{ outcome: string; duration_ms: string }>`
-      select outcome, duration_ms from turns where generation_id = ${common.generationId}`.execute(
+      select outcome, duration_ms from all_turns where generation_id = ${common.generationId}`.execute(
       installation.database,
     );
     expect(rows).toEqual([{ outcome: "completed", duration_ms: "700" }]);

@@ -82,33 +82,22 @@ async function measureTurns(installation: Installation, database: pg.Client, nam
 async function measureRecords(database: pg.Client): Promise<void> {
   await database.query("begin");
   await database.query(
-    `insert into usage_records
+    `insert into ledger
       select (jsonb_populate_record(r, jsonb_build_object(
         'turn_id', (lpad(to_hex((extract(epoch from (r).opened_at) * 1000)::bigint + n), 12, '0') || substr(md5(n::text), 1, 20))::uuid,
-        'sequence', 10000000 + n, 'opened_at', (r).opened_at + n * interval '1 ms',
-        'generation_id', 'gen-' || md5(n::text), 'request_id', 'req_' || md5(n::text)))).*
-      from (select usage_records as r from usage_records limit 1) one, generate_series(1, $1) n`,
+        'call_sequence', 10000000 + n, 'log_sequence', nextval('ledger_log'), 'opened_at', (r).opened_at + n * interval '1 ms',
+        'generation_id', 'gen-' || substr(md5(n::text), 1, 22), 'request_id', 'req_' || substr(md5(n::text), 1, 22)))).*
+      from (select ledger as r from ledger limit 1) one, generate_series(1, $1) n`,
     [rows],
   );
-  await database.query(
-    `insert into turns
-      select (jsonb_populate_record(r, jsonb_build_object(
-        'opened_at', (r).opened_at + n * interval '1 ms', 'generation_id', 'gen-' || md5(n::text), 'request_id', 'req_' || md5(n::text)))).*
-      from (select turns as r from turns limit 1) one, generate_series(1, $1) n`,
-    [rows],
-  );
-  await printRowSize(database, "a record of usage", "usage_records");
-  await printRowSize(database, "the row of a turn", "turns");
-  await database.query("rollback");
-}
-
-async function printRowSize(database: pg.Client, title: string, table: "usage_records" | "turns"): Promise<void> {
   const { rows: found } = await database.query<{ whole: string; heap: string; count: string }>(
-    `select pg_total_relation_size('${table}') as whole, pg_relation_size('${table}') as heap, (select count(*) from ${table}) as count`,
+    `select sum(pg_total_relation_size(inhrelid)) as whole, sum(pg_relation_size(inhrelid)) as heap, (select count(*) from ledger) as count
+     from pg_inherits where inhparent = 'ledger'::regclass`,
   );
   const { whole, heap, count } = found[0] as { whole: string; heap: string; count: string };
   const each = (bytes: string) => `${(Number(bytes) / Number(count)).toFixed(0)} bytes`;
-  console.log(`${title} in Postgres: ${each(whole)}, of which ${each(heap)} are the row (${count} of them)`);
+  console.log(`a turn in Postgres: ${each(whole)}, of which ${each(heap)} are the row (${count} of them)`);
+  await database.query("rollback");
 }
 
 async function measureStreams(installation: Installation): Promise<void> {

@@ -21,6 +21,7 @@ import {
   TurnRecordSchema,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { newId } from "@sluice/proto/lib/ids/id.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
@@ -37,8 +38,6 @@ const users = 5_000;
 
 type Server = Awaited<ReturnType<typeof startPostgres>>;
 
-const id = (prefix: string): string => `${prefix}${randomUUID().replaceAll("-", "").slice(0, 26)}`;
-
 function batch(bootId: string, first: number): RecordUsageRequest {
   const [recordsJson, turnsJson]: [Buffer[], Buffer[]] = [[], []];
   for (let n = first; n < first + turnsOfBatch; n++) {
@@ -48,8 +47,8 @@ function batch(bootId: string, first: number): RecordUsageRequest {
       instance: "bench",
       workspaceId: defaultWorkspaceId,
       keyHash: (n % keys).toString(16).padStart(64, "0"),
-      generationId: id("gen-"),
-      requestId: id("req_"),
+      generationId: newId("gen-"),
+      requestId: newId("req_"),
       openedAtMs: BigInt(Date.now()),
       durationMs: Math.round(1_000 * 20 ** Math.random()),
       firstMs: Math.round(200 * 8 ** Math.random()),
@@ -59,7 +58,7 @@ function batch(bootId: string, first: number): RecordUsageRequest {
       httpStatus: 200,
       streamed: true,
       user: `user-${Math.floor(Math.random() * users)}`,
-      sessionId: id("s-"),
+      sessionId: newId("s-"),
     };
     const record = create(UsageRecordSchema, {
       ...common,
@@ -134,7 +133,8 @@ async function folded(databaseUrl: string): Promise<number> {
   await database.connect();
   const began = performance.now();
   try {
-    while ((await database.query("select from usage_changes limit 1")).rowCount !== 0) {
+    const waiting = "select from ledger where written >= (select folded from ledger_progress) limit 1";
+    while ((await database.query(waiting)).rowCount !== 0) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return performance.now() - began;

@@ -33,7 +33,7 @@ async function fill({ databaseUrl }: Installation): Promise<void> {
       from generate_series(1, ${sql.lit(turns)}) as n, (select workspace_id from api_keys where kind = 'inference' limit 1) as key`.execute(
       connection,
     );
-    await sql`${addSums(changeSums(sql`(${turnChanges})`))}`.execute(connection);
+    await sql`${addSums(changeSums(sql`(${turnChanges(sql`turns`)})`))}`.execute(connection);
     // Autovacuum does so within a minute; until then the planner takes the table for empty.
     await sql`analyze usage_sums`.execute(connection);
   });

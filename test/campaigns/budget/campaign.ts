@@ -211,9 +211,7 @@ async function judged(
   journal: readonly JournalEntry[],
   complaints: string[],
 ): Promise<readonly Group[]> {
-  const { rows } = await database.query<RecordRow>(
-    "select session_id, cost_usd as cost, is_estimated from usage_records",
-  );
+  const { rows } = await database.query<RecordRow>("select session_id, cost_usd as cost, is_estimated from all_calls");
   const records = new Map<string, RecordRow[]>();
   for (const row of rows) records.set(row.session_id, [...(records.get(row.session_id) ?? []), row]);
   const calls = new Map(journal.map((entry) => [entry.request, entry]));

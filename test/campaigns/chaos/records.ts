@@ -86,7 +86,7 @@ async function wrongCalls(
     `select session_id, count(*) as all, count(*) filter (where not (${maybeUnsent})) as sent,
        count(*) filter (where status = 'completed') as completed,
        string_agg(status || ' ' || http_status, ', ') as statuses
-     from usage_records where session_id is not null group by session_id`,
+     from all_calls where session_id is not null group by session_id`,
   );
   const found = new Map(rows.map((row) => [row.session_id, row]));
   const on = (session: string) => `on record (${found.get(session)?.statuses ?? "nothing"})`;
@@ -109,7 +109,7 @@ async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, numb
   const { rows } = await database.query<{ session_id: string; outcomes: string; completed: string }>(
     `select session_id, string_agg(outcome || case when is_recorded then '' else ' by their calls' end, ', ') as outcomes,
        count(*) filter (where outcome = 'completed' and is_recorded) as completed
-     from turns where session_id is not null group by session_id`,
+     from all_turns where session_id is not null group by session_id`,
   );
   const found = new Map(rows.map((row) => [row.session_id, row]));
   return [...answers]

@@ -83,7 +83,7 @@ async function wrongKeys(administrator: ReplicaAdministrator): Promise<string[]>
 
 async function wrongCosts(database: pg.Client): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; cost_usd: string }>(
-    `select session_id, cost_usd from usage_records
+    `select session_id, cost_usd from all_calls
      where model = 'acme/large' and status = 'completed' and cost_usd is distinct from $1::numeric limit 10`,
     [callCost],
   );
@@ -127,7 +127,7 @@ function overshot(provider: CountingProvider, processes: number): string[] {
 /** A turn handed over from a lost process has two calls, one of them given up. */
 async function askedTwice(database: pg.Client, once: readonly string[]): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; calls: string }>(
-    `select session_id, count(*) as calls from usage_records
+    `select session_id, count(*) as calls from all_calls
      where session_id = any($1) and status not in ('lost', 'cancelled') group by session_id having count(*) > 1`,
     [once],
   );

@@ -10,6 +10,10 @@ export const intendedChanges = [
   "keys decide: none, wrong, and of the wrong kind",
   // Errors have OpenAI's `type` and `param`.
   "13, 19: a guardrail that an operation gives a key, refuses its request and is taken away",
+  // Turns that arrive whole are rows of the ledger; these tests read the table of calls by themselves.
+  "a dry run leaves no record: the only record is the following turn's",
+  "a budget of 100 requests, with 1,000 sent, is spent exactly, and the sums equal the ledger's",
+  "the output until then is on record, and paid for",
 ];
 
 /** The worked examples over HTTP, and both doors of inference-svc side by side. */

@@ -1,5 +1,6 @@
 /** An installation with models, keys, guardrails and a month of usage, as data for pages. */
 import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
+import { storeApart } from "@sluice/admin-svc/store/ledger/usage.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
 import type { Installation } from "../../support/installation.ts";
@@ -82,12 +83,22 @@ async function spread({ databaseUrl }: Installation): Promise<void> {
   try {
     let recorded = 0;
     while (recorded < turns) {
-      const complete = database.selectFrom("turns").where("is_recorded", "=", true).where("attempts", ">", 0);
+      const complete = database.selectFrom("all_turns").where("is_recorded", "=", true).where("attempts", ">", 0);
       ({ recorded } = await complete
         .select((columns) => columns.fn.countAll<number>().as("recorded"))
         .executeTakeFirstOrThrow());
     }
     await database.transaction().execute(async (transaction) => {
+      // The ledger has partitions for the last days only.
+      const whole = await transaction
+        .selectFrom("ledger")
+        .select("generation_id")
+        .where("is_moved", "=", false)
+        .execute();
+      await storeApart(
+        transaction,
+        whole.map(({ generation_id: id }) => id),
+      );
       await sql`lock table usage_changes, usage_sums`.execute(transaction);
       await sql`
         create temporary table moved on commit drop as select generation_id,
@@ -101,7 +112,7 @@ async function spread({ databaseUrl }: Installation): Promise<void> {
       }
       await sql`truncate usage_changes, usage_sums`.execute(transaction);
       await sql`insert into usage_changes ${callChanges(sql`usage_records`)}`.execute(transaction);
-      await sql`insert into usage_changes ${turnChanges}`.execute(transaction);
+      await sql`insert into usage_changes ${turnChanges(sql`turns`)}`.execute(transaction);
     });
   } finally {
     await database.destroy();

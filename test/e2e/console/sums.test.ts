@@ -104,13 +104,13 @@ models:
 
   const ledger = async (condition = "true"): Promise<bigint> => {
     const { rows } = await database.query<{ usd: string }>(
-      `select coalesce(sum(cost_usd), 0)::text as usd from usage_records where payer = 'key' and ${condition}`,
+      `select coalesce(sum(cost_usd), 0)::text as usd from all_calls where payer = 'key' and ${condition}`,
     );
     return picos(rows[0]?.usd ?? "");
   };
 
   const recorded = async (outcome: string): Promise<number> =>
-    (await database.query("select from turns where outcome = $1", [outcome])).rows.length;
+    (await database.query("select from all_turns where outcome = $1", [outcome])).rows.length;
 
   const total = async (amounts: Locator): Promise<bigint> => {
     await amounts.first().waitFor();

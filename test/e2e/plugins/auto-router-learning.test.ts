@@ -63,7 +63,7 @@ async function ranked(input: string): Promise<readonly unknown[]> {
 async function rows(count: number): Promise<readonly Record<string, unknown>[]> {
   let found: Record<string, unknown>[] = [];
   await eventually(async () => {
-    ({ rows: found } = await database.query("select * from usage_records order by turn_id"));
+    ({ rows: found } = await database.query("select * from all_calls order by turn_id"));
     return found.length >= count;
   });
   return found;

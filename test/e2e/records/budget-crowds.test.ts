@@ -138,7 +138,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
 
   const spentBy = async (hash: string): Promise<number> => {
     const { rows } = await database.query<{ cost: string | null }>(
-      "select sum(cost_usd) as cost from usage_records where key_hash = $1",
+      "select sum(cost_usd) as cost from all_calls where key_hash = $1",
       [hash],
     );
     return Number(rows[0]?.cost ?? 0);
@@ -292,7 +292,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
       expect(answers.filter(({ status }) => status === 402).length).toBe(8 - answered);
       await eventually(async () => (await heldFor(hash)) === 0);
       const { rows } = await database.query<{ calls: number; cost: string }>(
-        "select count(*)::int as calls, sum(cost_usd) as cost from usage_records where key_hash = $1",
+        "select count(*)::int as calls, sum(cost_usd) as cost from all_calls where key_hash = $1",
         [hash],
       );
       expect(Number(rows[0]?.cost)).toBeLessThanOrEqual(limit);

@@ -297,7 +297,7 @@ describe("many at once", () => {
     const { rows } = await database.query<{ cost: string; calls: string; held: string }>(
       `select sum(cost_usd) as cost, count(*) as calls,
         (select count(*) from budget_reservations where key_hash = $1) as held
-       from usage_records where key_hash = $1`,
+       from all_calls where key_hash = $1`,
       [hash],
     );
     expect(rows[0]).toMatchObject({ cost: "1.000000000000", calls: "100", held: "0" });

@@ -56,7 +56,7 @@ interface Row {
 
 async function rowsOf(sessionId: string): Promise<readonly Row[]> {
   const { rows } = await database.query<Row>(
-    "select * from usage_records where session_id = $1 order by turn_id, attempt",
+    "select * from all_calls where session_id = $1 order by turn_id, attempt",
     [sessionId],
   );
   return rows;
@@ -236,7 +236,7 @@ describe("the records of calls", () => {
     const body = (await answer.json()) as { data: Record<string, unknown>[] };
     expect(validate("ActivityAnswer", body)).toEqual([]);
     const { rows } = await database.query<Record<string, string>>(
-      `select count(*) as calls, sum(cost_usd) as cost, sum(output_tokens) as output from usage_records
+      `select count(*) as calls, sum(cost_usd) as cost, sum(output_tokens) as output from all_calls
        where model = 'acme/large' and provider = 'first'`,
     );
     expect(body.data.find((sum) => sum["model"] === "acme/large" && sum["provider_name"] === "first")).toMatchObject({
@@ -247,7 +247,7 @@ describe("the records of calls", () => {
       completion_tokens: Number(rows[0]?.["output"]),
     });
     const turns = await database.query<{ turns: string }>(
-      "select count(distinct turn_id) as turns from usage_records where operation = 'turn'",
+      "select count(distinct turn_id) as turns from all_calls where operation = 'turn'",
     );
     const requests = body.data.reduce((sum, row) => sum + Number(row["requests"]), 0);
     expect(requests).toBe(Number(turns.rows[0]?.turns));

@@ -72,7 +72,8 @@ const withPart = (part: object) => ({
 
 interface Row {
   readonly status: string;
-  readonly kind: string;
+  readonly operation: string;
+  readonly payer: string;
   readonly is_estimated: boolean;
   readonly input_tokens: string | null;
   readonly output_tokens: string | null;
@@ -80,7 +81,7 @@ interface Row {
 }
 
 const rowsOf = async (hash: string): Promise<readonly Row[]> =>
-  (await database.query<Row>("select * from usage_records where key_hash = $1 order by opened_at", [hash])).rows;
+  (await database.query<Row>("select * from all_calls where key_hash = $1 order by opened_at", [hash])).rows;
 
 const heldOf = async (hash: string): Promise<number> => {
   const { rows } = await database.query("select 1 from budget_reservations where key_hash = $1", [hash]);
@@ -220,8 +221,8 @@ test("rules beyond the operator's judge calls per request are paid by the key, a
   // 32 for the operator; 0.01 USD pay for ten at most.
   expect(judge.requests.length - before).toBeGreaterThan(32);
   expect(judge.requests.length - before).toBeLessThanOrEqual(42);
-  const kinds = (await rowsOf(hash)).map(({ kind }) => kind);
-  expect(kinds.filter((kind) => kind === "judge").length).toBe(32);
+  const judged = (await rowsOf(hash)).filter(({ operation }) => operation === "judge");
+  expect(judged.filter(({ payer }) => payer === "operator").length).toBe(32);
   const { rows } = await database.query<{ cost: string }>(
     "select sum(cost_usd) as cost from key_days where key_hash = $1",
     [hash],

@@ -158,7 +158,7 @@ limits: {status_gate_ms: 20}
     await ended;
     let rows: { status: string; http_status: number; output_tokens: string; cost_usd: string }[] = [];
     await eventually(async () => {
-      ({ rows } = await database.query("select * from usage_records where session_id = 'revoked'"));
+      ({ rows } = await database.query("select * from all_calls where session_id = 'revoked'"));
       return rows.length > 0;
     });
     expect(rows).toMatchObject([{ status: "failed", http_status: 401 }]);

@@ -166,7 +166,7 @@ async function deliver(directory: string): Promise<void> {
 }
 
 const row = async (id: string) =>
-  admin.database.selectFrom("turns").selectAll().where("generation_id", "=", id).executeTakeFirst();
+  admin.database.selectFrom("all_turns").selectAll().where("generation_id", "=", id).executeTakeFirst();
 
 const refusal = { status: 500, chunks: [{ json: { error: { message: "no" } } }] };
 const torn = { chunks: [{ sse: [chatChunk({ content: "a" })] }], cut: true };

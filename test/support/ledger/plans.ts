@@ -9,6 +9,7 @@ export interface PlanNode {
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
   readonly "Rows Removed by Join Filter"?: number;
+  readonly "Rows Removed by Filter"?: number;
   /** Pages of 8 KiB, with those of the nodes below. */
   readonly "Shared Hit Blocks"?: number;
   readonly "Shared Read Blocks"?: number;
@@ -29,7 +30,7 @@ export async function statementsOf(
   } finally {
     await database.destroy();
   }
-  return statements.filter(({ sql }) => /^\s*(?:with|select|insert|update|delete)\b/.test(sql));
+  return statements.filter(({ sql }) => /^\s*(?:-- .*\n\s*)?(?:with|select|insert|update|delete)\b/.test(sql));
 }
 
 /** Executes a statement and takes its changes back. */

@@ -5,7 +5,7 @@
 import { loadavg } from "node:os";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Installation, startInstallation } from "../../../support/installation.ts";
-import { fillTurns } from "../../../support/ledger/many-turns.ts";
+import { fillLedger } from "../../../support/ledger/many-turns.ts";
 import { fillPast } from "../../../support/ledger/past.ts";
 import { median } from "../measure/rounds.ts";
 
@@ -27,7 +27,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, migrationLimits, () => {});
   try {
-    await fillTurns(database, { turns, days: 40, keys: 1_000, users: 10_000 });
+    await fillLedger(database, { turns, days: 40, keys: 1_000, users: 10_000 });
     await fillPast(database);
   } finally {
     await database.destroy();

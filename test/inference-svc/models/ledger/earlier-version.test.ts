@@ -54,7 +54,7 @@ test("records left by version 0.1.0 are delivered together with new records", as
   ).toEqual(["000001.log", "000001.v2.log"]);
   const second = open(installation.port);
   await second.end(30_000);
-  const rows = await installation.database.selectFrom("usage_records").selectAll().orderBy("opened_at").execute();
+  const rows = await installation.database.selectFrom("all_calls").selectAll().orderBy("opened_at").execute();
   expect(rows.map((row) => [row.turn_id.at(-1), row.status, row.output_tokens, row.cost_usd])).toEqual([
     ["1", "completed", "4", "0.000044000000"],
     ["2", "failed", null, null],

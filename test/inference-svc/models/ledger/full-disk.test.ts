@@ -73,11 +73,7 @@ async function run(body: string, calls: readonly CallStart[]): Promise<unknown> 
 
 const stored = async (calls: readonly CallStart[]) => {
   const ids = calls.map(({ turnId }) => turnId);
-  const rows = await installation.database
-    .selectFrom("usage_records")
-    .selectAll()
-    .where("turn_id", "in", ids)
-    .execute();
+  const rows = await installation.database.selectFrom("all_calls").selectAll().where("turn_id", "in", ids).execute();
   const found = new Map(rows.map((row) => [row.turn_id, [row.status, row.cost_usd, Number(row.sequence)]]));
   return ids.map((id) => found.get(id));
 };

@@ -44,7 +44,7 @@ const open = (folder = directory, port = installation.port) => {
 
 const rows = (turnIds: readonly string[]) =>
   installation.database
-    .selectFrom("usage_records")
+    .selectFrom("all_calls")
     .selectAll()
     .where("turn_id", "in", [...turnIds])
     .execute();

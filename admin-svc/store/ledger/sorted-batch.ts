@@ -1,0 +1,52 @@
+/** Sorts the records of a batch by where they are stored. */
+import type { Transaction } from "kysely";
+import type { Database } from "../database.ts";
+import { type Stored, findStored, nameOfCall } from "./ledger-rows.ts";
+import type { NewTurnRecord } from "./turn-record.ts";
+import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
+import { type DividedBatch, type WholeTurn, namesOfBatch } from "./whole-turns.ts";
+
+export interface SortedBatch {
+  /** New turns, which become rows of the ledger. */
+  readonly whole: readonly WholeTurn[];
+  /** Records for `usage_records` and `turns`. */
+  readonly parts: UsageBatch;
+  /** Ids of turns that leave the ledger, because the parts belong to them. */
+  readonly left: readonly string[];
+  readonly known: Stored;
+}
+
+/** Whether the record of a turn is not stored yet. */
+export const isNew = ({ boot_id: bootId, sequence }: NewTurnRecord, delivered: Stored["delivered"]): boolean =>
+  BigInt(sequence) > (delivered.get(bootId) ?? 0n);
+
+export async function sortBatch(
+  transaction: Transaction<Database>,
+  batch: UsageBatch,
+  divided: DividedBatch,
+): Promise<SortedBatch> {
+  const all = [...batch.records, ...batch.turns];
+  const times = all.map(({ opened_at: at }) => new Date(at).getTime());
+  const known = await findStored(transaction, {
+    bootIds: [...new Set(batch.turns.map(({ boot_id: id }) => id))],
+    generationIds: [...new Set(all.map(({ generation_id: id }) => id))],
+    names: namesOfBatch(divided.whole),
+    from: new Date(Math.min(...times)),
+    to: new Date(Math.max(...times)),
+  });
+  const isFree = ({ turn }: WholeTurn): boolean =>
+    isNew(turn, known.delivered) &&
+    !known.apart.has(turn.generation_id) &&
+    !known.calls.has(turn.generation_id) &&
+    known.days.has(turn.opened_at.toISOString().slice(0, 10));
+  const whole = divided.whole.filter(isFree);
+  const others = divided.whole.filter((each) => !isFree(each));
+  const isStored = (call: NewUsageRecord): boolean =>
+    known.calls.get(call.generation_id)?.has(nameOfCall(call)) === true;
+  const records = [...divided.parts.records, ...others.flatMap(({ calls }) => calls)].filter((call) => !isStored(call));
+  const turns = [...divided.parts.turns, ...others.map(({ turn }) => turn)].filter((turn) =>
+    isNew(turn, known.delivered),
+  );
+  const touched = new Set([...records, ...turns].map(({ generation_id: id }) => id));
+  return { whole, parts: { records, turns }, left: [...touched].filter((id) => known.calls.has(id)), known };
+}

@@ -1,0 +1,137 @@
+/** The ledger: turns with their calls, one row each, in a partition for each day; and the views of all records. */
+import type { Generated } from "kysely";
+import type { BigInteger } from "./columns.ts";
+import type { TurnsTable, UsageRecordsTable } from "./usage.ts";
+
+/**
+ * A turn that arrived whole. Texts that repeat are numbers of `ledger_names`. A turn with a single call, paid by the key, has its figures in the columns; any
+ * other calls are listed in `calls`.
+ */
+export interface LedgerTable {
+  opened_at: Date;
+  /** The transaction that stored the row. */
+  written: Generated<string>;
+  /** Number by which exports read turns. */
+  log_sequence: Generated<BigInteger>;
+  /** Cost paid by the key in picodollars; null when the cost of the only call is unknown. */
+  cost_pico: BigInteger | null;
+  call_sequence: BigInteger | null;
+  turn_id: string | null;
+  workspace: number;
+  key: number;
+  boot: number | null;
+  instance: number | null;
+  door: number;
+  operation: number;
+  outcome: number;
+  model: number | null;
+  provider: number | null;
+  upstream_model: number | null;
+  service_tier: number | null;
+  task: number | null;
+  finish_reason: number | null;
+  call_status: number | null;
+  error_type: number | null;
+  provider_error: number | null;
+  guardrail: number | null;
+  rule: number | null;
+  duration_ms: number;
+  first_ms: number | null;
+  /** Milliseconds from the start of the turn to the start of the call. */
+  call_after_ms: number | null;
+  call_ms: number | null;
+  call_first_ms: number | null;
+  input_tokens: number | null;
+  cached_tokens: number | null;
+  cache_write_tokens: number | null;
+  output_tokens: number | null;
+  reasoning_tokens: number | null;
+  requests: number;
+  attempts: number;
+  /** Number of the only call. */
+  attempt: number | null;
+  last_attempt: number;
+  http_status: number;
+  call_http_status: number | null;
+  streamed: boolean;
+  is_estimated: boolean;
+  /** Whether `model` is also the requested model. */
+  is_requested_model: boolean;
+  /** Whether the turn is in `turns` and `usage_records` now, because another part of it arrived. */
+  is_moved: Generated<boolean>;
+  generation_id: string;
+  request_id: string;
+  requested_model: string | null;
+  provider_code: string | null;
+  user: string | null;
+  session_id: string | null;
+  trace_id: string | null;
+  calls: readonly ListedCall[] | null;
+}
+
+/** A call in the list of its turn. The end user and the session are those of the turn, or none: erasure then has one place. */
+export type ListedCall = Omit<
+  UsageRecordsTable,
+  | "workspace_id"
+  | "key_hash"
+  | "generation_id"
+  | "user"
+  | "session_id"
+  | "recorded_at"
+  | "in_turn"
+  | "is_noted"
+  | "sequence"
+  | "duration_ms"
+  | "first_ms"
+  | TokenColumn
+> & {
+  readonly sequence: string;
+  readonly duration_ms: number;
+  readonly first_ms: number | null;
+  readonly has_user: boolean;
+  readonly has_session: boolean;
+  /** Whether it is the last answering call of the turn. */
+  readonly ends_turn: boolean;
+} & { readonly [column in TokenColumn]: number | null };
+
+export type TokenColumn =
+  | "input_tokens"
+  | "cached_tokens"
+  | "cache_write_tokens"
+  | "output_tokens"
+  | "reasoning_tokens";
+
+export interface LedgerNamesTable {
+  id: Generated<number>;
+  name: string;
+  /** The name, if it is a UUID. */
+  identifier: Generated<string | null>;
+}
+
+/** Days with a partition. */
+export interface LedgerDaysTable {
+  day: Date;
+}
+
+/** How far the sums include the ledger. */
+export interface LedgerProgressTable {
+  id: Generated<boolean>;
+  /** Rows written by earlier transactions are included. */
+  folded: string;
+  /** All rows of earlier days are included. */
+  from_day: Date;
+}
+
+/** Calls of the ledger and of `usage_records`. */
+export type AllCallsView = UsageRecordsTable & {
+  /** Whether it is the last answering call of its turn; null outside of the ledger. */
+  ends_turn: boolean | null;
+  /** The transaction that stored the row; null outside of the ledger. */
+  written: string | null;
+};
+
+/** Turns of the ledger and of `turns`. */
+export type AllTurnsView = TurnsTable & {
+  /** The transaction that stored the row; null outside of the ledger. */
+  written: string | null;
+};

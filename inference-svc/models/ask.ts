@@ -80,5 +80,5 @@ export function buildModelCaller({
     return turn;
   };
   // Closest to the wire: only before the commit can a failed attempt be repeated elsewhere unnoticed.
-  return fallback(router, { turn: attempt, cooldown: (endpoint) => upstreams.rest(endpoint) }, log);
+  return fallback(router, attempt, log);
 }

@@ -68,11 +68,7 @@ export class SimulatedReplica {
     const turns = new Map(
       this.#endpoints.map((each, place) => [each, providers[place]!.turnFor(each, this.router)] as const),
     );
-    this.#turn = fallback(
-      this.router,
-      { turn: (endpoint) => turns.get(endpoint)!, cooldown: routerDeps.cooldown },
-      log,
-    );
+    this.#turn = fallback(this.router, (endpoint) => turns.get(endpoint)!, log);
   }
 
   stateOf(place: number, now: number): EndpointState {

@@ -15,26 +15,21 @@ import { isBudgetRefusal, isGatewayUnavailable } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { Router } from "../choose/router.ts";
 import { type EndpointFailure, summarizeFailures } from "./failure-summary.ts";
-import { type Cooldown, AttemptSchedule, type ScheduledAttempt } from "./schedule.ts";
+import { AttemptSchedule, type ScheduledAttempt } from "./schedule.ts";
 
-/** Makes fallback's calls to providers. */
-export interface EndpointCaller {
-  /** A turn that calls the endpoint once, within the deadline of the attempt in its scope. */
-  turn(endpoint: Endpoint): Turn;
-  /** The cooldown of an endpoint; undefined when it may be called. */
-  cooldown(endpoint: Endpoint): Cooldown | undefined;
-}
+/** Finds the turn that calls an endpoint once, within the deadline of the attempt in its scope. */
+type FindAttempt = (endpoint: Endpoint) => Turn;
 
 type FallbackLog = Pick<Logger, "info" | "warn">;
 
 export const fallback =
-  (router: Router, caller: EndpointCaller, log: FallbackLog): Turn =>
+  (router: Router, attempt: FindAttempt, log: FallbackLog): Turn =>
   (request, scope) =>
-    new FallbackAnswer(request, { router, caller, log, scope });
+    new FallbackAnswer(request, { router, attempt, log, scope });
 
 interface FallbackParts {
   readonly router: Router;
-  readonly caller: EndpointCaller;
+  readonly attempt: FindAttempt;
   readonly log: FallbackLog;
   readonly scope: Scope;
 }
@@ -59,12 +54,12 @@ class FallbackAnswer extends Answer {
 
   constructor(request: TurnRequest, parts: FallbackParts) {
     super();
-    const { router, caller, scope } = parts;
+    const { router, scope } = parts;
     this.#parts = parts;
     this.#endpoints = scope.again ? router.routeAgain(request, scope) : router.route(request, scope);
     const schedule = new AttemptSchedule(this.#endpoints, {
       records: router.records,
-      cooldown: (endpoint) => caller.cooldown(endpoint),
+      cooldown: router.cooldown,
       deadline: scope.deadline,
     });
     this.#search = { request, schedule, failures: [] };
@@ -98,14 +93,14 @@ class FallbackAnswer extends Answer {
 
   /** @returns undefined while the attempt waits for the end of its pause */
   #begin(step: ScheduledAttempt, request: TurnRequest): Answer | undefined {
-    const { caller, router, scope } = this.#parts;
+    const { attempt, router, scope } = this.#parts;
     throwIfAborted(scope.signal);
     if (step.pauseMs > 0 && this.#pause !== "over") {
       if (this.#pause === "none") this.#beginPause(step.pauseMs, scope.signal);
       return undefined;
     }
     const deps = {
-      turn: caller.turn(step.endpoint),
+      turn: attempt(step.endpoint),
       records: router.records,
       measure: this.#endpoints.length > 1,
     };

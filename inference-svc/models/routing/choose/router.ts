@@ -70,12 +70,15 @@ export class Router {
   readonly #parts: RouterDeps;
   readonly catalog: Catalog;
   readonly records: EndpointRecords;
+  /** The cooldown of an endpoint; undefined when it may be called. */
+  readonly cooldown: RouterDeps["cooldown"];
   readonly #memo = new CandidateMemo();
 
   constructor(parts: RouterDeps) {
     this.#parts = parts;
     this.catalog = parts.catalog;
     this.records = parts.records;
+    this.cooldown = parts.cooldown;
   }
 
   /**
@@ -223,7 +226,7 @@ export class Router {
     return endpoints.map((endpoint) => {
       const { providerName: provider, model } = endpoint;
       const ejected = this.records.find(endpoint)?.ejection.state(now) === "ejected" || undefined;
-      const rest = this.#parts.cooldown(endpoint);
+      const rest = this.cooldown(endpoint);
       return { provider, model, ejected, rests: rest?.why };
     });
   }

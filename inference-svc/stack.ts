@@ -26,10 +26,12 @@ import { citationsFeature, onlineVariant, webSearch } from "./features/web/searc
 import { candidatesFeature, routerSlugs } from "./features/routers/router-slugs.ts";
 import { clientToolsLayer } from "./agent-loop/client-tools/outgoing.ts";
 import { agentLoop } from "./features/server-tools/feature.ts";
+import { isPlain } from "./features/applies.ts";
 import { composeByMask } from "./turn/feature.ts";
+import { type Turn, compose } from "./turn/turn.ts";
 import { guardrailTrial } from "./features/guardrails/guardrail-trial.ts";
 import { imageDownloads, passedAddresses } from "./features/web/addresses-feature.ts";
-import type { Feature } from "./features/kit.ts";
+import type { Feature, Kit } from "./features/kit.ts";
 
 export const features: readonly Feature[] = [
   // Around every layer with calls: the budget reserve for further calls must last until the last of them has ended.
@@ -89,6 +91,9 @@ export const features: readonly Feature[] = [
   citationsFeature,
 ];
 
+/** The features that apply to plain requests, as `isPlain` in features/applies.ts defines them. */
+export const plainFeatures: readonly Feature[] = [candidatesFeature];
+
 export const endpointFeatures: readonly EndpointFeature[] = [
   // Inner layers see the tools as sent to the provider.
   clientToolsLayer,
@@ -112,8 +117,14 @@ export function buildStack(parts: KitParts) {
     const layers = listed.map(({ layer }) => layer(kit));
     return composeByMask(listed, layers, kit.callModel);
   };
+  // Plain requests have no tools of Sluice: providers get them as they are.
+  const plainKit: Kit = { ...kit, toProviderRequest: (request) => request };
+  const plainLayers = plainFeatures.map(({ layer }) => layer(plainKit));
+  const plainTurn = compose(plainLayers, kit.callModel);
+  const composedTurn = composed(features);
+  const turn: Turn = (request, scope) => (isPlain(request, scope.caller) ? plainTurn : composedTurn)(request, scope);
   return {
-    turn: composed(features),
+    turn,
     embed: composed(embeddingFeatures),
     planDryRun: dryRunPlanner({ features, endpointFeatures, kit: dryKit }),
     planEmbedDryRun: dryRunPlanner({ features: embeddingFeatures, endpointFeatures, kit: dryKit }),

@@ -1,6 +1,6 @@
 /**
- * Which features a request needs: one predicate each, in the order of the stack. Every turn asks all of them, so they stand in one file and run
- * no code of a feature: it is reached only when its predicate holds.
+ * Which features a request needs: one predicate for the plain requests, which need none, and one for each feature, in the order of the stack. They stand
+ * in one file and run no code of a feature: it is reached only when its predicate holds.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { findFileKind, findFiles, isNamedByUrl } from "../content/files/part.ts";
@@ -8,12 +8,30 @@ import { parsesFiles } from "../content/files/parsing.ts";
 import { findAddresses } from "../content/request-addresses.ts";
 import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 import { type AppliedGuardrail, guardrailsFor, hasFiltersFor, hasInputRules } from "../turn/applied-guardrails.ts";
-import { mayUseTools } from "../turn/item-kinds.ts";
+import { hasHostedTools, mayUseTools } from "../turn/item-kinds.ts";
 import { hasUnknownItem } from "../turn/parse/beginnings.ts";
+import { textOnly } from "../turn/parse/text-only.ts";
 import type { TurnRequest } from "../turn/request.ts";
+import { isCompressed } from "../turn/window.ts";
 import { autoBetaSlug, autoSlug, isOnline, jevSlug, namesFusion, routerAliases, switchyardSlug } from "./slugs.ts";
 
 type Predicate = (request: TurnRequest, caller: Caller) => boolean;
+
+/** Whether the name may stand for something else than a model of the catalogue. */
+const isSpecial = (model: string): boolean => model.startsWith("service/") || isOnline(model);
+
+/**
+ * Whether a request is nothing but text and functions for models of the catalogue, from a key without guardrails. Most requests are, and none of the
+ * predicates below holds for them: only the `plainFeatures` of the stack apply.
+ */
+export const isPlain: Predicate = (request, caller) =>
+  request.plugins === undefined &&
+  request.imageConfigJson === undefined &&
+  request.extraFields === undefined &&
+  !request.models.some(isSpecial) &&
+  !hasHostedTools(request) &&
+  textOnly.of(request.input) &&
+  guardrailsFor(caller).length === 0;
 
 const compactionItems: ReadonlySet<string> = new Set(["compaction", "compaction_trigger"]);
 
@@ -92,3 +110,15 @@ export const applies = {
   citations: (request) =>
     mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
 } as const satisfies Readonly<Record<string, Predicate>>;
+
+const hasMoreThanText = ({ input }: TurnRequest): boolean => !textOnly.of(input);
+
+/**
+ * The same for the features of one endpoint. The predicates get the request before any of their layers has changed it, so they hold for every
+ * input that a layer could still give a picture or a file.
+ */
+export const endpointApplies = {
+  imageDownloads: hasMoreThanText,
+  fileParser: hasMoreThanText,
+  contextCompression: isCompressed,
+} as const;

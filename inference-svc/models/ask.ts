@@ -13,7 +13,8 @@ import { type OnAnswered, billLayer, estimateSentUsage } from "./routing/price/b
 import { boundCost } from "./routing/price/worst-cost.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import { type Layer, type Turn, compose } from "../turn/turn.ts";
+import { composeByMask } from "../turn/feature.ts";
+import type { Layer, Turn } from "../turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Downloads } from "../content/downloads.ts";
 
@@ -21,6 +22,8 @@ import type { Downloads } from "../content/downloads.ts";
 export interface EndpointFeature {
   /** The plugin's id. */
   readonly id: string;
+  /** Whether the layer could act on the request. True in doubt. */
+  readonly applies: (request: TurnRequest, endpoint: Endpoint) => boolean;
   readonly layer: (endpoint: Endpoint, kit: EndpointKit) => Layer;
 }
 
@@ -67,10 +70,11 @@ export function buildModelCaller({
     const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
     const call = recordLayer({ ledger, callee: endpoint, sent, findTask }, provider);
     // A call begins only if its worst case fits the budgets.
-    return compose(
-      layers,
-      budgetLayer(budgets, (request) => boundCost(endpoint, request), call),
-    );
+    const budgeted = budgetLayer(budgets, (request) => boundCost(endpoint, request), call);
+    const applying = endpointFeatures.map(({ applies }) => ({
+      applies: (request: TurnRequest) => applies(request, endpoint),
+    }));
+    return composeByMask(applying, layers, budgeted);
   };
   // A turn per endpoint of the configuration: a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();

@@ -24,7 +24,7 @@ export const hotFiles: readonly string[] = [
     "signal",
   ]),
   ...within("inference-svc/turn", ["trace", "turn", "turn-state", "usage"]),
-  ...within("inference-svc/turn/parse", ["beginnings", "list-memo", "repeated-input"]),
+  ...within("inference-svc/turn/parse", ["beginnings", "list-memo", "repeated-input", "text-only"]),
   ...within("inference-svc/entry/lane", ["local-session", "server-lane", "server-turn"]),
   ...within("inference-svc/models/routing/attempt", ["attempt", "ejection", "fallback", "measured", "schedule"]),
   ...within("inference-svc/models/routing/choose", ["candidate-memo", "order", "router", "session"]),

@@ -3,6 +3,7 @@ import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Endpoint } from "../../models/routing/catalog.ts";
 import type { DialectSupport } from "../../models/routing/choose/candidates.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
+import { hasHostedTools } from "../../turn/item-kinds.ts";
 import { requestLayer } from "../../turn/layer-builders.ts";
 import type { HostedTool, InputItem, Tool, ToolChoice, ToolReference, TurnRequest } from "../../turn/request.ts";
 import type { Layer } from "../../turn/turn.ts";
@@ -22,6 +23,7 @@ interface EndpointKit {
 /** Must be the first layer of an endpoint: the layers after it then see the tools as sent to the provider. */
 export const clientToolsLayer = {
   id: "client-tools",
+  applies: hasHostedTools,
   layer: (endpoint: Endpoint, { dialects }: EndpointKit): Layer => {
     const takes = takenBy(endpoint, dialects);
     return requestLayer((request, scope) => {

@@ -10,6 +10,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { type Stage, purposes } from "../../turn/trace.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
 import { inputTarget, isCompressed } from "../../turn/window.ts";
+import { endpointApplies } from "../applies.ts";
 import { type Compressed, compress } from "./compress.ts";
 
 /** Token estimates are too low for some texts: by a fifth for JSON, by less for most others. */
@@ -19,6 +20,7 @@ const overestimate = 1.5;
 
 export const contextCompression: EndpointFeature = {
   id: "context-compression",
+  applies: endpointApplies.contextCompression,
   layer: (endpoint) => (next) => (request, scope) =>
     // Internal calls by the operator's roles already have an input that fits.
     isCompressed(request, endpoint) && !hasPurpose(scope)

@@ -19,7 +19,7 @@ import { requestLayer } from "../../turn/layer-builders.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
 import { toDeferredAnswer, withExplainedFailure } from "../../turn/answer-kinds.ts";
 import type { Feature } from "../kit.ts";
-import { applies } from "../applies.ts";
+import { applies, endpointApplies } from "../applies.ts";
 
 /** Rejects a PDF engine that is not installed. */
 export const parserEngines: Feature = {
@@ -37,6 +37,7 @@ export const parserEngines: Feature = {
 
 export const fileParser: EndpointFeature = {
   id: "file-parser",
+  applies: endpointApplies.fileParser,
   layer:
     (endpoint, { files: reader, dialects }) =>
     (next) =>

@@ -17,6 +17,7 @@ import type { Stage } from "../../turn/trace.ts";
 import type { Layer } from "../../turn/turn.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { Downloads } from "../../content/downloads.ts";
+import { endpointApplies } from "../applies.ts";
 
 /** Maximum number and total bytes of a request's downloaded images. */
 const maxImages = 20;
@@ -47,6 +48,7 @@ const fetchedImages = new StateKey(() => new Map<string, FetchedImage>());
 
 export const imageDownloads = {
   id: "image-downloads",
+  applies: endpointApplies.imageDownloads,
   layer: (endpoint: Endpoint, { dialects, web }: EndpointKit): Layer => {
     const takesUrls = remembered((each) => takesImageUrls(each, dialects));
     return requestLayer((request, scope) => {

@@ -4,8 +4,8 @@
  * a policy change makes a new caller. Ejections and cooldowns exclude no candidate; they only change the order.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { ListMemo } from "../../../turn/parse/list-memo.ts";
-import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import { textOnly } from "../../../turn/parse/text-only.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
 import type { CandidateGroup, Exclusions } from "./candidates.ts";
 import { neededAnswerTokens } from "./needs.ts";
 
@@ -41,7 +41,7 @@ export class CandidateMemo {
  * because no catalogue has a slug with a blank, and nothing is cached for a request refused because of such a slug.
  */
 function keyOf(request: TurnRequest): string | undefined {
-  if (!isPlain(request) || !plainInputs.of(request.input)) return undefined;
+  if (!isPlain(request) || !textOnly.of(request.input)) return undefined;
   const { models, tools } = request;
   return `${tools.length > 0 ? "tools" : ""} ${neededAnswerTokens(request) ?? 0} ${models.length === 1 ? models[0] : models.join(" ")}`;
 }
@@ -64,23 +64,3 @@ const isPlain = ({
   outputModalities.length === 0 &&
   typeof toolChoice !== "object" &&
   tools.every((tool) => tool.type === "function" && tool.cacheControl === undefined);
-
-/** Whether an input has only plain items. */
-const plainInputs = new ListMemo<boolean>(true, (before, input, from) => {
-  if (!before) return false;
-  for (let index = from; index < input.length; index++) if (!isPlainItem(input[index]!)) return false;
-  return true;
-});
-
-/** Every endpoint takes plain text. */
-function isPlainItem({ type, content, output, cache_control: mark }: InputItem): boolean {
-  if (type === "function_call") return content === undefined && output === undefined && mark === undefined;
-  if (type === "function_call_output") return content === undefined && typeof output === "string";
-  if (type !== "message" || output !== undefined) return false;
-  return typeof content === "string" || (Array.isArray(content) && content.every(isPlainPart));
-}
-
-function isPlainPart(part: Readonly<Record<string, unknown>> | null): boolean {
-  if (part?.["type"] !== "input_text" && part?.["type"] !== "output_text") return false;
-  return part["cache_control"] === undefined && part["prompt_cache_breakpoint"] === undefined;
-}

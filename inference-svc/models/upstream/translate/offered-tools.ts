@@ -1,5 +1,6 @@
 /** The tools offered to a model: those of the request, and those added by input items. */
 import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
+import { textOnly } from "../../../turn/parse/text-only.ts";
 import type {
   CustomTool,
   FunctionTool,
@@ -45,6 +46,7 @@ export const itemTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
  */
 export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
   const { input, tools, toolChoice } = request;
+  if (tools.length === 0 && textOnly.of(input)) return none;
   const brought = hasItemTools(input);
   if (tools.length === 0 && !brought) return none;
   const source = brought || typeof toolChoice === "object" ? request : tools;

@@ -71,7 +71,8 @@ interface Both {
 
 /** All layers, whether they apply or not. */
 function fullStack(parts: Parameters<typeof buildKits>[0]): Turn {
-  const { kit } = buildKits(parts, { endpointFeatures, pluginTexts });
+  const always = endpointFeatures.map((feature) => ({ ...feature, applies: () => true }));
+  const { kit } = buildKits(parts, { endpointFeatures: always, pluginTexts });
   return compose(
     features.map(({ layer }) => layer(kit)),
     kit.callModel,

@@ -54,7 +54,8 @@ export class DryRun {
       const turnRequest = pipeline.parse(request, requester, scope.caller);
       admitted = scope;
       if (turnRequest.ignoredFields) scope.trace.ignoredFields = turnRequest.ignoredFields;
-      await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
+      if (this.#parts.enforcesEndUsers())
+        await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
       const { refusal, plan } = await pipeline.plan(turnRequest, scope);
       const [first] = plan;
       scope.trace.passedFields = first?.passedFields ?? [];

@@ -5,7 +5,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 
 export interface EndUserDeps {
   readonly access: Pick<Access, "inactiveEndUsers">;
-  /** The current `end_users.enforce` of the configuration file. */
+  /** The current `end_users.enforce` of the configuration file: end users are checked only while it is true. */
   readonly enforcesEndUsers: () => boolean;
 }
 
@@ -15,12 +15,11 @@ export interface EndUserDeps {
  * @throws Fault PERMISSION_DENIED, UNAVAILABLE
  */
 export function checkEndUser(
-  { access, enforcesEndUsers }: EndUserDeps,
+  { access }: Pick<EndUserDeps, "access">,
   { workspaceId, externalUserInactive }: Caller,
   user: string | undefined,
   policyGeneration: bigint,
 ): Promise<void> | undefined {
-  if (!enforcesEndUsers()) return undefined;
   if (externalUserInactive) throw inactive("The end user that this API key is for is not active");
   if (user === undefined) return undefined;
   return access.inactiveEndUsers(workspaceId, policyGeneration).then((users) => {

@@ -98,8 +98,10 @@ export class Engine {
       dropContent(request);
       trace = scope.trace;
       if (turnRequest.ignoredFields) trace.ignoredFields = turnRequest.ignoredFields;
-      const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
-      if (checking) await checking;
+      if (this.#parts.enforcesEndUsers()) {
+        const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
+        if (checking) await checking;
+      }
       leave = this.#openKeys.enter(scope.caller, turn);
       const open = new OpenTurn(scope, requestedSlug(request), turn);
       place = this.#parts.openTurns.add(open);

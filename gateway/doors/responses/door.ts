@@ -20,7 +20,8 @@ export const responsesDoor: Door = {
   faults: responseFaults,
   read(body, members, context) {
     const { request, identity } = readResponse(body, members, context);
-    const remember = forbidsStorage(request, body, members) ? undefined : context.remember;
+    const isRemembered = context.remember !== undefined && !forbidsStorage(request, body, members);
+    const remember = isRemembered ? context.remember : undefined;
     return {
       request,
       whole: () => new ResponseObject(identity, remember),

@@ -1,6 +1,5 @@
 /** Decodes compressed request bodies, as sent by Codex. Output bytes are counted: a small body must not grow without limit. */
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import zlib from "node:zlib";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -24,14 +23,15 @@ export const bodyCodings = [...decoders.keys()].filter((name) => name !== "x-gzi
 
 /**
  * The decoder for the body of a request.
+ * @param coding value of `content-encoding`
  * @returns undefined for an uncompressed body
  * @throws Fault INVALID_REQUEST for another coding, and for several at once
  */
-export function decoderOf({ headers }: IncomingMessage): CreateDecoder | undefined {
-  const names = (headers["content-encoding"] ?? "").split(",").map((name) => name.trim().toLowerCase());
-  const [coding, ...more] = names.filter((name) => name !== "" && name !== "identity");
-  if (coding === undefined) return undefined;
-  const found = more.length === 0 ? decoders.get(coding) : undefined;
+export function decoderOf(coding: string): CreateDecoder | undefined {
+  const names = coding.split(",").map((name) => name.trim().toLowerCase());
+  const [first, ...more] = names.filter((name) => name !== "" && name !== "identity");
+  if (first === undefined) return undefined;
+  const found = more.length === 0 ? decoders.get(first) : undefined;
   if (!found) throw invalid("content-encoding", `content-encoding not supported; take one of ${bodyCodings}, or none`);
   return found;
 }

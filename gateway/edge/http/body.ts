@@ -52,7 +52,8 @@ export function readBody(
   timeoutMs: number = bodyTimeoutMs,
 ): Buffer | Promise<Buffer> {
   checkHeaders(request, limitBytes);
-  const decoder = decoderOf(request);
+  const { "content-encoding": coding } = request.headers;
+  const decoder = coding === undefined ? undefined : decoderOf(coding);
   if (decoder) return readCoded(request, decoder, limitBytes, room, timeoutMs);
   const announced = announcedBytes(request);
   const waiting = room.grow(copiesHeld * (announced ?? 0));
@@ -147,7 +148,8 @@ function receiveCoded(
  */
 export async function digestBody(request: IncomingMessage, limitBytes: number, hash: Hash): Promise<void> {
   checkHeaders(request, limitBytes);
-  const decoder = decoderOf(request);
+  const { "content-encoding": coding } = request.headers;
+  const decoder = coding === undefined ? undefined : decoderOf(coding);
   begin(request);
   if (decoder) await receiveCoded(request, decoder, limitBytes, bodyTimeoutMs, (chunk) => void hash.update(chunk));
   else if (request.complete) hash.update(takeWhole(request, limitBytes));

@@ -115,12 +115,15 @@ export const toOpenMessage = (
 });
 
 /** Sends a turn to inference-svc. */
-export const sendTurn = (
+export function sendTurn(
   parts: Pick<TurnParts, "access" | "limits" | "pool">,
   call: SentCall,
   turn: SentTurn,
   listener: TurnListener,
-): TurnControl => parts.pool.open(toOpenMessage(parts, call, turn), withTokenMeter(call.admission?.meter, listener));
+): TurnControl {
+  const { meter } = call.admission ?? {};
+  return parts.pool.open(toOpenMessage(parts, call, turn), meter ? withTokenMeter(meter, listener) : listener);
+}
 
 /** Creates the writer of the answer; the call notifies it when the response closes. */
 export function createAnswer(

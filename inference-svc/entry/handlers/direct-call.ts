@@ -69,9 +69,10 @@ export async function admitTurn(deps: DirectTurnDeps, call: DirectCall, limitMs:
   const { caller, admission } = await admitDirectly(deps, call.keyHash, call.context.responseHeader);
   const turn = new DirectTurn(caller);
   admission.countTokens(call.request);
+  const { meter } = admission;
   return {
     turn,
-    open: (listener) => openInEngine(deps, call, turn, limitMs, withTokenMeter(admission.meter, listener)),
+    open: (listener) => openInEngine(deps, call, turn, limitMs, meter ? withTokenMeter(meter, listener) : listener),
     leave: (left) => admission.leave(left),
   };
 }

@@ -22,7 +22,7 @@ import { type Aliases, neutralizeAll } from "./kinds.ts";
 import { type AllFields, parseReasoning, parseTextFormat } from "./settings.ts";
 import { parseToolChoice } from "./tool-choice.ts";
 import { parseTools } from "./tools.ts";
-import type { Plugins, StopCondition, TurnRequest } from "../request.ts";
+import type { Plugins, StopCondition, Tool, TurnRequest } from "../request.ts";
 
 /** Other names of models. */
 export interface SlugLookup {
@@ -64,9 +64,34 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   const declared = new DeclaredTools();
   const turn = settingsOf(request);
   turn.models = modelsOf(request, names);
-  turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems, ignored);
+  if (request.toolsJson.length > 0)
+    turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems, ignored);
   turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner, ignored);
   declared.checkTogether(problems, request.door === "messages");
+  if (settingSubtrees.some(({ field }) => request[field].length > 0))
+    parseSettings(turn, request, { declared, aliases, problems, ignored });
+  problems.throwIfAny();
+  if (ignored) turn.ignoredFields = notNamedBefore(ignored.list(turn.input), request);
+  if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
+  if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
+  turn.identityHash = identityHash;
+  // An absent field and an undefined field read the same.
+  return turn as TurnRequest;
+}
+
+interface SettingsParts {
+  readonly declared: DeclaredTools;
+  readonly aliases: Aliases;
+  readonly problems: Problems;
+  readonly ignored: IgnoredFields | undefined;
+}
+
+/** Parses the settings that are JSON texts. Most requests have none. */
+function parseSettings(
+  turn: Unfinished,
+  request: RunTurnRequest,
+  { declared, aliases, problems, ignored }: SettingsParts,
+): void {
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
   turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems, ignored);
   turn.reasoning = parseReasoning(valueOf(request.reasoningJson), problems);
@@ -79,14 +104,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   checked(request.traceJson, "trace", trace, problems);
   turn.extraFields = parseExtraFields(textOf(request.extraJson), problems);
   const stopsWhen = checked(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
-  problems.throwIfAny();
-  if (ignored) turn.ignoredFields = notNamedBefore(ignored.list(turn.input), request);
   if (stopsWhen !== undefined) turn.stopServerToolsWhen = [stopsWhen as StopCondition | StopCondition[]].flat();
-  if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
-  if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
-  turn.identityHash = identityHash;
-  // An absent field and an undefined field read the same.
-  return turn as TurnRequest;
 }
 
 /** Unknown fields of the settings not yet reported by the door. */
@@ -96,6 +114,8 @@ function notNamedBefore(paths: readonly string[], { unknownFields }: RunTurnRequ
 }
 
 const noAliases: Aliases = [];
+/** One list for all requests without tools: dialects cache its translation. */
+const noTools: readonly Tool[] = [];
 
 /** The gateway checks whole bodies of the messages door, and of the chat door everything but hosted tools. */
 const ignoredFieldsFor = (door: string): IgnoredFields | undefined =>
@@ -106,20 +126,25 @@ function identityFieldOf({ safetyIdentifier, user }: RunTurnRequest): TurnReques
   return user === undefined ? undefined : "user";
 }
 
+/** The settings that are JSON texts, with their names in errors. */
+const settingSubtrees = [
+  { field: "toolChoiceJson", name: "tool_choice" },
+  { field: "textFormatJson", name: "text.format" },
+  { field: "reasoningJson", name: "reasoning" },
+  { field: "imageConfigJson", name: "image_config" },
+  { field: "promptCacheOptionsJson", name: "prompt_cache_options" },
+  { field: "traceJson", name: "trace" },
+  { field: "predictionJson", name: "prediction" },
+  { field: "contextManagementJson", name: "context_management" },
+  { field: "stopServerToolsWhenJson", name: "stop_server_tools_when" },
+  { field: "extraJson", name: "extra" },
+] as const satisfies readonly { readonly field: keyof RunTurnRequest; readonly name: string }[];
+
 function scanSubtrees(request: RunTurnRequest): void {
   const scan = (json: Uint8Array, name: string) => json.length > 0 && scanValue(json, name);
   scan(request.toolsJson, "tools");
   scan(request.inputJson, "input");
-  scan(request.toolChoiceJson, "tool_choice");
-  scan(request.textFormatJson, "text.format");
-  scan(request.reasoningJson, "reasoning");
-  scan(request.imageConfigJson, "image_config");
-  scan(request.promptCacheOptionsJson, "prompt_cache_options");
-  scan(request.traceJson, "trace");
-  scan(request.predictionJson, "prediction");
-  scan(request.contextManagementJson, "context_management");
-  scan(request.stopServerToolsWhenJson, "stop_server_tools_when");
-  scan(request.extraJson, "extra");
+  for (const { field, name } of settingSubtrees) scan(request[field], name);
 }
 
 /** The value of a subtree, after a check by its shape; undefined when the request has none. */
@@ -163,7 +188,7 @@ function otherSettingsOf(request: RunTurnRequest): Omit<Unfinished, keyof Parame
     instructions: request.instructions,
     stream: request.stream,
     parallelToolCalls: request.parallelToolCalls,
-    tools: [],
+    tools: noTools,
     toolChoice: undefined,
     textFormat: undefined,
     verbosity: request.textVerbosity || undefined,

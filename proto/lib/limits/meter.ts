@@ -41,16 +41,13 @@ export class TokenMeter {
   }
 }
 
-/** Counts the tokens of a turn while its events pass. @param meter undefined when they are not counted */
-export const withTokenMeter = (meter: TokenMeter | undefined, listener: TurnListener): TurnListener =>
-  meter === undefined
-    ? listener
-    : {
-        accepted: () => listener.accepted?.(),
-        events: (events, cost) => {
-          meter.note(events);
-          listener.events(events, cost);
-        },
-        ended: () => listener.ended(),
-        failed: (fault, accepted) => listener.failed(fault, accepted),
-      };
+/** Counts the tokens of a turn while its events pass. */
+export const withTokenMeter = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
+  accepted: () => listener.accepted?.(),
+  events: (events, cost) => {
+    meter.note(events);
+    listener.events(events, cost);
+  },
+  ended: () => listener.ended(),
+  failed: (fault, accepted) => listener.failed(fault, accepted),
+});

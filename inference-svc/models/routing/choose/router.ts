@@ -35,6 +35,7 @@ export interface RouterDeps {
 export type PrepareRequest = (request: TurnRequest, scope: Scope) => TurnRequest;
 
 const none: ReadonlyMap<string, Seed> = new Map();
+const noStages: readonly Stage[] = [];
 
 /** A decision of the router. An unmodified request keeps its decision, because parts of it are random and all of it takes time. */
 class Route {
@@ -163,7 +164,8 @@ export class Router {
 
   /** Stages with those of the endpoints that guardrails in audit mode would have excluded. */
   auditPolicies(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
-    return auditStages(guardrailsFor(caller), endpoints, (slug) => this.catalog.find(slug)?.model);
+    const applied = guardrailsFor(caller);
+    return applied.length === 0 ? noStages : auditStages(applied, endpoints, (slug) => this.catalog.find(slug)?.model);
   }
 
   /**

@@ -17,7 +17,6 @@ export class Citations {
 
   /** @param chunk each chunk repeats the whole list; the last one counts */
   read({ citations, search_results }: JsonObject): void {
-    if (citations === undefined && search_results === undefined) return;
     const results = objects(search_results).map(({ url, title }) => ({ url: text(url), title: text(title) }));
     if (results.length > 0) this.#sources = results;
     else if (Array.isArray(citations) && citations.length > 0)

@@ -35,7 +35,8 @@ export class ChatTranslator implements Translator {
   #calls: ChatToolCalls | undefined;
   /** Absent for a whole answer: it has only one chunk. */
   readonly #alike: ChunkTemplate | undefined;
-  readonly #sources = new Citations();
+  /** Absent before the first chunk with sources. */
+  #sources: Citations | undefined;
   /** Either a message or reasoning is open, never both. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
@@ -81,7 +82,8 @@ export class ChatTranslator implements Translator {
     const figures = isObject(chunk.usage) ? chunk.usage : choice?.usage;
     if (isObject(figures)) this.#figures = mergeFigures(this.#figures, figures);
     this.#tier = chunk.service_tier ?? this.#tier;
-    this.#sources.read(chunk);
+    if (chunk.citations !== undefined || chunk.search_results !== undefined)
+      (this.#sources ??= new Citations()).read(chunk);
     if (choice === undefined) return;
     const delta = this.#saidIn(choice);
     if (delta) this.#delta(delta, choice);
@@ -168,11 +170,11 @@ export class ChatTranslator implements Translator {
   }
 
   /** Sources are complete only at the end, so only a message still open then gets citations. */
-  #cite(): void {
+  #cite(sources: Citations): void {
     const part = this.#message?.parts.at(-1);
     if (!this.#message || part?.type !== "output_text" || part.annotations.length > 0) return;
     const at = this.#message.parts.length - 1;
-    for (const annotation of this.#sources.annotations(part.text)) this.#message.annotation(at, annotation);
+    for (const annotation of sources.annotations(part.text)) this.#message.annotation(at, annotation);
   }
 
   /** @param format of its seal, as far as it is known */
@@ -220,7 +222,7 @@ export class ChatTranslator implements Translator {
     if (this.done) return;
     if (!this.#finished) this.#finishWithoutReason(isWhole);
     const status: ItemStatus = this.#reason === undefined ? "completed" : "incomplete";
-    this.#cite();
+    if (this.#sources) this.#cite(this.#sources);
     this.#closeReasoning(status);
     this.#closeMessage(status);
     this.#calls?.end(status);

@@ -13,7 +13,8 @@ import { type Stage, type Trace, actionTaken } from "../turn/trace.ts";
 import type { TurnEnd, TurnObservation, TurnObserver } from "./turn-recorder.ts";
 
 export interface LedgerTurnsParts {
-  readonly inner: TurnObserver & TurnObservation;
+  /** Learns of the end of each turn. */
+  readonly inner: Pick<TurnObservation, "ended">;
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
   readonly access: Pick<Access, "resolve">;
 }
@@ -33,14 +34,12 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
     });
   }
 
-  begin(request: RunTurnRequest, requester: Requester): this {
-    this.#parts.inner.begin(request, requester);
+  begin(): this {
     return this;
   }
 
   answered(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
     if (end.caller) this.#record(request, requester, end, end.caller);
-    this.#parts.inner.answered(request, requester, end);
   }
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {

@@ -43,7 +43,8 @@ export interface TurnObserver {
 export const describeOutcome = ({ outcome, failure, cancelled }: TurnEnd): string =>
   outcome?.status ?? (cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
 
-export class TurnRecorder implements TurnObserver, TurnObservation {
+/** Writes the log line and the metrics of each turn, at its end. */
+export class TurnRecorder implements Pick<TurnObservation, "ended"> {
   readonly #lines: LineLog;
   readonly #turns: Counter<"outcome" | "door">;
   readonly #guardrails: Counter<"action" | "mode">;
@@ -99,12 +100,6 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
       registers,
     });
   }
-
-  begin(): this {
-    return this;
-  }
-
-  answered(): void {}
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
     const { trace, failure } = end;

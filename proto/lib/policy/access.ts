@@ -8,7 +8,7 @@ import type { Client } from "@grpc/grpc-js";
 import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
 import type { HindranceFinding } from "../process/hindrances.ts";
-import { Policies, type ServedPolicy, maxUnverifiedMs, maxSilenceMs } from "./policies.ts";
+import { Policies, type PolicyState, type ServedPolicy, maxUnverifiedMs, maxSilenceMs } from "./policies.ts";
 import { callerReader, endUserReader, endUsersName } from "./questions.ts";
 import { type EndpointChange, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
@@ -29,7 +29,7 @@ export interface AccessOptions extends PolicyWatchOptions {
   readonly registry: Registry;
 }
 
-export class Access {
+export class Access implements PolicyState {
   readonly #client: Client;
   readonly #watch: PolicyWatch;
   readonly #callers: Policies<Caller>;
@@ -41,19 +41,9 @@ export class Access {
 
   constructor({ registry, ...options }: AccessOptions) {
     this.#client = options.client;
-    const watch = new PolicyWatch(options, (message) => this.#apply(message));
-    this.#watch = watch;
-    const applied = () => this.#applied;
-    const state = {
-      get applied() {
-        return applied();
-      },
-      get silentMs() {
-        return watch.silentMs;
-      },
-    };
-    this.#callers = new Policies(callerReader(options), state);
-    this.#endUsers = new Policies(endUserReader(options), state);
+    this.#watch = new PolicyWatch(options, (message) => this.#apply(message));
+    this.#callers = new Policies(callerReader(options), this);
+    this.#endUsers = new Policies(endUserReader(options), this);
     gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
       Number(this.#applied),
     );
@@ -61,7 +51,7 @@ export class Access {
       registry,
       "sluice_policy_watch_silence_seconds",
       "Seconds since the last message of the policy watch, -1 before the first; above 3 the process serves on its last known policy.",
-      () => (this.ready ? this.#watch.silentMs / 1000 : -1),
+      () => (this.ready ? this.silentMs / 1000 : -1),
     );
     this.#supersededServed = new Counter({
       name: "sluice_policy_superseded_served_total",
@@ -72,12 +62,20 @@ export class Access {
 
   /** True once admin-svc has answered: before that no key can be resolved, and the process is not ready. */
   get ready(): boolean {
-    return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
+    return this.silentMs !== Number.POSITIVE_INFINITY;
+  }
+
+  get applied(): bigint {
+    return this.#applied;
+  }
+
+  get silentMs(): number {
+    return this.#watch.silentMs;
   }
 
   /** Whether policies are known, and policy changes arrive. */
   findHindrance(): HindranceFinding | undefined {
-    const { silentMs } = this.#watch;
+    const { silentMs } = this;
     if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
     if (silentMs >= maxUnverifiedMs) return { reason: "the last known policies are too old", isPartial: false };
     return silentMs >= maxSilenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;

@@ -96,11 +96,12 @@ const openAi = { ...otherChat, original: true, reasoningFormat: "openai-response
 const responsesOf = (request: Partial<TurnRequest>) =>
   JSON.parse(responsesBody(testRequest(request), openAi, () => undefined)) as Record<string, unknown>;
 
-/** The places of messages of the system in the input, where a template takes only the instructions. */
+/** The places of messages of the system in the input, where a template takes only the instructions and needs another message. */
 function misplacedPrompts(request: Partial<TurnRequest>): readonly string[] {
   const body = JSON.parse(responsesBody(testRequest(request), otherChat, () => undefined)) as {
     input: { role?: string }[];
   };
+  if (body.input.length === 0) return ["input: is empty"];
   return body.input.flatMap(({ role }, index) => (role === "system" || role === "developer" ? [`input.${index}`] : []));
 }
 

@@ -4,7 +4,8 @@
  * messages", "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", "string too long. Expected a string with
  * maximum length 40"; Mistral's errors "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9" and "Unexpected role 'user' after role
  * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
- * results in the same way; "System message must be at the beginning" of templates of Qwen (vllm-project/vllm issue 41114).
+ * results in the same way; "System message must be at the beginning" and "No user query found in
+ * messages" of templates of Qwen (vllm-project/vllm issue 41114).
  */
 import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
@@ -15,17 +16,25 @@ interface Limits {
   readonly promptsAfterResults: boolean;
   /** Whether only the first message may be one of the system; developers are no role at all. */
   readonly oneSystemMessage?: boolean;
+  /** Whether there must be a message besides those of the system. */
+  readonly needsQuestion?: boolean;
 }
 
 const name = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true };
 /** A server of an open model with a strict template. */
-export const templateLimits: Limits = { id: /^.+$/s, name, promptsAfterResults: true, oneSystemMessage: true };
+export const templateLimits: Limits = {
+  id: /^.+$/s,
+  name,
+  promptsAfterResults: true,
+  oneSystemMessage: true,
+  needsQuestion: true,
+};
 export const mistralLimits: Limits = { id: /^[a-zA-Z0-9]{9}$/, name, promptsAfterResults: false };
 /** "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit" (langflow-ai/langflow, issue 5465). */
 const cohereName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
-export const cohereLimits: Limits = { id: /^.+$/s, name: cohereName, promptsAfterResults: true };
+export const cohereLimits: Limits = { id: /^.+$/s, name: cohereName, promptsAfterResults: true, needsQuestion: true };
 
 const nameOf = (entry: unknown): unknown => {
   const { function: called, custom } = isBodyPart(entry) ? entry : {};
@@ -37,6 +46,8 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
   return violationsOf((report) => {
     const messages = bodyPartsOf(body.messages);
     if (messages.length === 0) report("messages", "is empty");
+    if (limits.needsQuestion && messages.every(({ role }) => role === "system"))
+      report("messages", "has none besides those of the system");
     checkToolNames(bodyPartsOf(body.tools).map(nameOf), limits.name, nameOf(body.tool_choice), report);
     let open: readonly unknown[] = [];
     let before: unknown;

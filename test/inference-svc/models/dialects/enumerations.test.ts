@@ -12,6 +12,7 @@ import type { Dialect, Target } from "@sluice/inference-svc/models/upstream/dial
 import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
@@ -181,19 +182,33 @@ interface Sent {
   readonly losses: readonly string[];
 }
 
+/** Each request is read once for all formats. */
+const turns = new Map<string, TurnRequest | undefined>();
+
 /** Undefined for a refused request. */
-function send(door: DoorName, fields: Fields, dialect: Writer, target: Target): Sent | undefined {
-  const bytes = Buffer.from(JSON.stringify(fields));
+function read(door: DoorName, fields: Fields): TurnRequest | undefined {
+  const json = JSON.stringify(fields);
+  const key = `${door} ${json}`;
+  if (!turns.has(key)) turns.set(key, parse(door, Buffer.from(json)));
+  return turns.get(key);
+}
+
+function parse(door: DoorName, bytes: Buffer): TurnRequest | undefined {
   try {
-    const { turn } = doorFormats[door].accept(bytes, scanObject(bytes, "body"), true);
-    if (dialect.refusal(turn, target)) return undefined;
-    const losses = [...(turn.ignoredFields ?? [])];
-    const body = dialect.body(turn, target, (path) => losses.push(path));
-    return { body: JSON.stringify([body, dialect.requestHeaders?.(turn, target)]), losses };
+    return doorFormats[door].accept(bytes, scanObject(bytes, "body"), true).turn;
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;
   }
+}
+
+/** Undefined for a refused request. */
+function send(door: DoorName, fields: Fields, dialect: Writer, target: Target): Sent | undefined {
+  const turn = read(door, fields);
+  if (turn === undefined || dialect.refusal(turn, target)) return undefined;
+  const losses = [...(turn.ignoredFields ?? [])];
+  const body = dialect.body(turn, target, (path) => losses.push(path));
+  return { body: JSON.stringify([body, dialect.requestHeaders?.(turn, target)]), losses };
 }
 
 /** Names of the fields in the Responses format, where they are others. */

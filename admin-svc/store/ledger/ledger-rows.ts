@@ -34,14 +34,11 @@ export interface Sought {
   readonly to: Date;
 }
 
-/** Keys that one id of a turn may have; more than one only when a client repeats an id. */
-const mostRowsOfTurn = 100;
-
 /**
  * The caller holds the locks of the processes, so it sees everything that was stored of their earlier batches. The ledger takes turns of today and yesterday:
  * their partitions are open.
  *
- * Each turn is sought by its id alone: joined at once, a plan that was made for an empty partition would read all of it with each batch.
+ * Each turn is sought by its id alone, behind `offset 0`: joined at once, a plan that was made for an empty partition would read all of it with each batch.
  */
 export async function findStored(
   transaction: Transaction<Database>,
@@ -61,14 +58,14 @@ export async function findStored(
         from ledger
         where generation_id = sought.id and not is_moved
           and opened_at between ${from}::timestamptz - interval '1 day' and ${to}::timestamptz + interval '1 day'
-        limit ${mostRowsOfTurn}
+        offset 0
       ) as found
     )
     select
       (select json_object_agg(boot_id, last_sequence::text) from turn_deliveries where boot_id = any(${bootIds}::uuid[])) as delivered,
       array(
         select sought.id from unnest(${generationIds}::text[]) as sought (id) cross join lateral (
-          select from turns where generation_id = sought.id limit 1
+          select from turns where generation_id = sought.id offset 0
         ) as found
       ) as apart,
       (select json_agg(recent) from recent) as whole,

@@ -95,7 +95,7 @@ export async function doubledTurns(transaction: Transaction<Database>, span: Fol
       select from ledger
       where generation_id = added.generation_id and key - added.key = 0 and log_sequence - added.log_sequence <> 0 and not is_moved
         and opened_at between added.opened_at - interval '1 day' and added.opened_at + interval '1 day'
-      limit 1
+      offset 0
     ) as other`.execute(transaction);
   return rows.map(({ id }) => id);
 }

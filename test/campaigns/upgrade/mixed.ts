@@ -1,7 +1,7 @@
 /** A checkout with some services of an earlier build, and the tests its clients can check it with. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { intendedChanges } from "./conformance.ts";
+import { intendedChanges, intendedChangesElsewhere } from "./conformance.ts";
 import { serverVariable } from "../../support/database.ts";
 import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 import { linkPackages } from "./packages.ts";
@@ -56,7 +56,7 @@ export async function runSuites(checkout: string, files: readonly string[]): Pro
       "--disable-warning=ExperimentalWarning",
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
-      `--testNamePattern=^(?!.*(?:${intendedChanges.join("|")})$)`,
+      `--testNamePattern=^(?!.*(?:${[...intendedChanges, ...intendedChangesElsewhere].join("|")})$)`,
       // A file's folder in test/e2e differs between revisions.
       ...files.map((file) => `/e2e/(?:.+/)?${file}\\.test\\.js$`),
     ],

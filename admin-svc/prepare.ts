@@ -7,6 +7,7 @@ import type { Author } from "./store/audit.ts";
 import { trimAlerts } from "./store/alerts/outbox.ts";
 import { dropOldActivity } from "./store/ledger/activity.ts";
 import { openDays } from "./store/ledger/days.ts";
+import { shiftAfterRestore } from "./store/ledger/ledger-sums.ts";
 import { forgetProcesses } from "./store/ledger/holds.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
@@ -15,6 +16,7 @@ import { trimPolicyLog } from "./store/policy.ts";
 import { dropEndedSessions } from "./store/console/sessions.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
+import { runInTransaction } from "./store/postgres/transaction.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
 
 const waitLimitMs = 30_000;
@@ -76,12 +78,13 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
 }
 
 /**
- * Makes the next days of the ledger, and removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every
+ * Continues the numbers of the ledger after a restore, makes its next days, and removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every
  * hour.
  */
 export async function startHourlyCleanup(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   await openDays(database);
+  await runInTransaction(database, shiftAfterRestore);
   const trim = () => {
     openDays(database).catch((error: unknown) => log.warn({ err: error }, "the next days of the ledger are not made"));
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));

@@ -44,8 +44,8 @@ async function makeLedger(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table ledger (
       opened_at timestamptz not null,
-      -- The transaction that stored the row: a worker adds rows to the sums in this order.
-      written xid8 not null default pg_current_xact_id(),
+      -- Number of the transaction that stored the row: a worker adds rows to the sums in this order.
+      written bigint not null default pg_current_xact_id()::text::bigint,
       log_sequence bigint not null default nextval('ledger_log'),
       -- Picodollars paid by the key; null when the cost of the only call is unknown.
       cost_pico bigint,
@@ -155,15 +155,19 @@ async function makeDays(database: Kysely<unknown>): Promise<void> {
   await sql`select open_ledger_days()`.execute(database);
 }
 
-/** Rows written by transactions before `folded` are in the sums; rows of days before `from_day` all are. */
+/**
+ * Rows with a number below `folded` are in the sums; rows of days before `from_day` all are. Numbers are those of transactions plus `shift`, which grows when a
+ * database is restored into a server that has had fewer transactions.
+ */
 async function makeProgress(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table ledger_progress (
       id boolean primary key default true check (id),
-      folded xid8 not null,
-      from_day date not null
+      folded bigint not null,
+      from_day date not null,
+      shift bigint not null
     )`.execute(database);
-  await sql`insert into ledger_progress (folded, from_day) values ('0', '-infinity')`.execute(database);
+  await sql`insert into ledger_progress (folded, from_day, shift) values (0, '-infinity', 0)`.execute(database);
 }
 
 const callColumns = [
@@ -205,8 +209,9 @@ const callColumns = [
   "is_noted",
 ].join(", ");
 
-/** The last two columns: the row is the last answering call of its turn, and the transaction that stored it; both null in earlier records. */
-const callsBefore = sql`select ${sql.raw(callColumns)}, null::boolean as ends_turn, null::xid8 as written from usage_records`;
+/** The last columns: whether the call is the last answering one of its turn, the number of the row, both null in earlier records; and a time within a day. */
+const callsBefore = sql`
+  select ${sql.raw(callColumns)}, null::boolean as ends_turn, null::bigint as written, opened_at as near from usage_records`;
 
 /** Joined by the primary key, so Postgres leaves out names of columns that a query does not read. */
 const named = (columns: readonly string[]) =>
@@ -219,7 +224,7 @@ const singleCalls = sql`
     opened_at + call_after_ms * interval '1 ms', call_ms::bigint, n_model.name, n_provider.name, n_upstream_model.name, coalesce(n_service_tier.name, ''),
     n_call_status.name, call_http_status, input_tokens::bigint, cached_tokens::bigint, cache_write_tokens::bigint, output_tokens::bigint,
     reasoning_tokens::bigint, is_estimated, (cost_pico * 0.000000000001)::numeric(24, 12), streamed, "user", session_id, n_door.name, n_task.name,
-    n_operation.name, 'key', call_first_ms::bigint, n_finish_reason.name, opened_at + duration_ms * interval '1 ms', true, true, last_attempt > 0, written
+    n_operation.name, 'key', call_first_ms::bigint, n_finish_reason.name, opened_at + duration_ms * interval '1 ms', true, true, last_attempt > 0, written, opened_at
   from ledger ${named(["boot", "instance", "workspace", "key", "model", "provider", "upstream_model", "service_tier", "call_status", "door", "task", "operation", "finish_reason"])}
   where attempts = 1 and calls is null and not is_moved`;
 
@@ -228,7 +233,7 @@ const listedCalls = sql`
     call.opened_at, call.duration_ms, call.model, call.provider, call.upstream_model, call.service_tier, call.status, call.http_status, call.input_tokens,
     call.cached_tokens, call.cache_write_tokens, call.output_tokens, call.reasoning_tokens, call.is_estimated, call.cost_usd, call.streamed,
     case when has_user then ledger."user" end, case when has_session then ledger.session_id end, call.door, call.task, call.operation, call.payer,
-    call.first_ms, call.finish_reason, ledger.opened_at + ledger.duration_ms * interval '1 ms', true, true, coalesce(call.ends_turn, false), written
+    call.first_ms, call.finish_reason, ledger.opened_at + ledger.duration_ms * interval '1 ms', true, true, coalesce(call.ends_turn, false), written, ledger.opened_at
   from ledger ${named(["workspace", "key"])}
     cross join lateral jsonb_to_recordset(ledger.calls) as call (
       turn_id uuid, attempt smallint, boot_id uuid, sequence bigint, instance text, request_id text, opened_at timestamptz, duration_ms bigint, model text,
@@ -278,7 +283,7 @@ const turnColumns = [
   "log_sequence",
 ].join(", ");
 
-const turnsBefore = sql`select ${sql.raw(turnColumns)}, null::xid8 as written from turns`;
+const turnsBefore = sql`select ${sql.raw(turnColumns)}, null::bigint as written from turns`;
 
 const wholeTurns = sql`
   select generation_id, n_key.name, n_workspace.identifier, request_id, opened_at, duration_ms::bigint, first_ms::bigint, n_door.name, n_operation.name,

@@ -7,7 +7,16 @@ import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
-import { doubledTurns, hasUnfolded, inSpan, ledgerActivity, ledgerChanges, nextSpan, passSpan } from "./ledger-sums.ts";
+import {
+  doubledTurns,
+  hasUnfolded,
+  inSpan,
+  ledgerActivity,
+  ledgerChanges,
+  nextSpan,
+  passSpan,
+  shiftAfterRestore,
+} from "./ledger-sums.ts";
 import { lockSums, tryLockSums } from "./sums-progress.ts";
 import { addSums, changeSums } from "./usage-rollup.ts";
 import { storeApart } from "./usage.ts";
@@ -44,6 +53,7 @@ export async function lockUsageChanges(transaction: Transaction<Database>): Prom
 async function fold(transaction: Transaction<Database>): Promise<boolean> {
   // A prepared plan that reads a partition from end to end would stay when the partition has grown.
   await sql`set local enable_seqscan = off`.execute(transaction);
+  await shiftAfterRestore(transaction);
   const span = await nextSpan(transaction, maxRows);
   const doubled = await doubledTurns(transaction, span);
   if (doubled.length > 0) await storeApart(transaction, doubled);

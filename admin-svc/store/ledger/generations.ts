@@ -175,7 +175,7 @@ export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor
     select page.*, api_keys.name as key_name
     from (
       select * from (
-        (select *, null::xid8 as written from (${earlierTurns(meant, limit)}) as earlier)
+        (select *, null::bigint as written from (${earlierTurns(meant, limit)}) as earlier)
         union all
         select * from all_turns as turns
         where written is not null and generation_id = any(array(select generation_id from picked))

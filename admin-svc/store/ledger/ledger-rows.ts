@@ -166,10 +166,9 @@ export async function insertRows(
       using unnest(${calls.map(({ turn_id: id }) => id)}::uuid[], ${calls.map(({ attempt }) => attempt)}::smallint[]) as ended (turn_id, attempt)
       where held.turn_id = ended.turn_id and held.attempt = ended.attempt
     )
-    insert into ledger (${sql.raw(columns)})
-    select ${sql.raw(columns)} from json_populate_recordset(null::ledger, ${JSON.stringify(rows)}::json)`.execute(
-    transaction,
-  );
+    insert into ledger (written, ${sql.raw(columns)})
+    select pg_current_xact_id()::text::bigint + (select shift from ledger_progress), ${sql.raw(columns)}
+    from json_populate_recordset(null::ledger, ${JSON.stringify(rows)}::json)`.execute(transaction);
 }
 
 /**

@@ -28,7 +28,7 @@ export interface FoldedSpan {
 }
 
 export const inSpan = ({ since, until }: FoldedSpan): RawBuilder<unknown> =>
-  sql`written >= ${since}::xid8 and written < ${until}::xid8`;
+  sql`written >= ${since}::bigint and written < ${until}::bigint`;
 
 /** Held by every transaction that stores rows of the ledger, from before it has a number to its commit; any two numbers would do. */
 export const storingLock = sql`734015530, 6`;
@@ -41,14 +41,15 @@ export const storingLock = sql`734015530, 6`;
  */
 export async function nextSpan(transaction: Transaction<Database>, maxRows: number): Promise<FoldedSpan> {
   const { rows } = await sql<{ since: string; until: string; has_more: boolean }>`${preparedAs("next_span")}
-    with progress as materialized (select folded, from_day::timestamp at time zone 'UTC' as since from ledger_progress),
+    with progress as materialized (select folded, shift, from_day::timestamp at time zone 'UTC' as since from ledger_progress),
     locks as materialized (select * from pg_locks where granted and locktype in ('transactionid', 'advisory')),
     storing as (
       select pid from locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
         and (classid::bigint, objid::bigint) = (${storingLock}) and objsubid = 2
     ),
     oldest as materialized (
-      select coalesce(min(under_way), pg_snapshot_xmax(pg_current_snapshot())) as number from pg_snapshot_xip(pg_current_snapshot()) as under_way
+      select coalesce(min(under_way), pg_snapshot_xmax(pg_current_snapshot()))::text::bigint + (select shift from progress) as number
+      from pg_snapshot_xip(pg_current_snapshot()) as under_way
       where not exists (
         select from locks where locktype = 'transactionid' and mode = 'ExclusiveLock' and transactionid = under_way::xid
           and pid is not null and pid not in (select pid from storing)
@@ -75,10 +76,25 @@ export async function nextSpan(transaction: Transaction<Database>, maxRows: numb
   return { since: span.since, until: span.until, hasMore: span.has_more };
 }
 
+/**
+ * Shifts the numbers of later rows behind all others when the server has had fewer transactions than the ledger knows: the database was restored from a dump.
+ * Waits until no batch is being stored, since each has read the shift.
+ */
+export async function shiftAfterRestore(transaction: Transaction<Database>): Promise<void> {
+  const isRestored = sql`folded > pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
+  const { rows } = await sql`select from ledger_progress where ${isRestored}`.execute(transaction);
+  if (rows.length === 0) return;
+  await sql`select pg_advisory_xact_lock(${storingLock})`.execute(transaction);
+  await sql`
+    update ledger_progress set shift = greatest(folded, (select max(written) from ledger)) + 1 where ${isRestored}`.execute(
+    transaction,
+  );
+}
+
 /** Moves the cursor behind a span. The rows of a day are complete two days later, because the ledger takes turns of today and yesterday. */
 export async function passSpan(transaction: Transaction<Database>, { until, hasMore }: FoldedSpan): Promise<void> {
   await sql`
-    update ledger_progress set folded = ${until}::xid8,
+    update ledger_progress set folded = ${until}::bigint,
       from_day = case when ${hasMore} then from_day else greatest(from_day, (now() at time zone 'UTC')::date - 2) end`.execute(
     transaction,
   );

@@ -17,6 +17,7 @@ export const sumTaskSpending = (database: Kysely<Database>): Promise<TaskSpendin
     .where("task", "is not", null)
     .where("cost_usd", "is not", null)
     .where("opened_at", ">=", sql<Date>`now() - interval '7 days'`)
+    .where("near", ">=", sql<Date>`now() - interval '8 days'`)
     .groupBy(["task", "model"])
     .$castTo<TaskSpendingRow>()
     .execute();

@@ -56,6 +56,7 @@ export async function usageSums(
       where workspace_id = ${workspaceId} and payer = ${payer}
         and opened_at >= ${from}::date::timestamp at time zone 'UTC'
         and opened_at < (${to}::date + 1)::timestamp at time zone 'UTC'
+        and near >= (${from}::date - 1)::timestamp at time zone 'UTC' and near < (${to}::date + 2)::timestamp at time zone 'UTC'
         and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
     ),
     sums as (

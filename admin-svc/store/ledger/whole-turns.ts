@@ -132,6 +132,8 @@ function namesOf(
 const maxInteger = 2 ** 31 - 1;
 const maxCost = 2n ** 63n - 1n;
 const maxCalls = 1_000;
+/** The rows of a turn and of its calls are sought within a day of each other. */
+const dayMs = 86_400_000;
 /** Longer names do not fit into the index of names. */
 const maxName = 512;
 
@@ -146,7 +148,7 @@ function fits({ turn, calls, paid, names, only }: WholeTurn): boolean {
     isFit(turn.first_ms ?? 0) &&
     isFit(turn.requests) &&
     calls.every(
-      (call) => isFit(call.duration_ms) && isFit(call.first_ms ?? 0) && isFit(Math.abs(timeOf(call) - timeOf(turn))),
+      (call) => isFit(call.duration_ms) && isFit(call.first_ms ?? 0) && Math.abs(timeOf(call) - timeOf(turn)) <= dayMs,
     ) &&
     tokenColumns.every((column) => isFit(sumOf(paid, column))) &&
     costOf(paid) <= maxCost &&

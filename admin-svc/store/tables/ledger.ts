@@ -9,8 +9,8 @@ import type { TurnsTable, UsageRecordsTable } from "./usage.ts";
  */
 export interface LedgerTable {
   opened_at: Date;
-  /** The transaction that stored the row. */
-  written: Generated<string>;
+  /** Number of the transaction that stored the row, plus the shift of `ledger_progress`. */
+  written: Generated<BigInteger>;
   /** Number by which exports read turns. */
   log_sequence: Generated<BigInteger>;
   /** Cost paid by the key in picodollars; null when the cost of the only call is unknown. */
@@ -116,22 +116,26 @@ export interface LedgerDaysTable {
 /** How far the sums include the ledger. */
 export interface LedgerProgressTable {
   id: Generated<boolean>;
-  /** Rows written by earlier transactions are included. */
-  folded: string;
+  /** Rows with a smaller number are included. */
+  folded: BigInteger;
   /** All rows of earlier days are included. */
   from_day: Date;
+  /** Difference of the numbers of new rows and those of their transactions. */
+  shift: BigInteger;
 }
 
 /** Calls of the ledger and of `usage_records`. */
 export type AllCallsView = UsageRecordsTable & {
   /** Whether it is the last answering call of its turn; null outside of the ledger. */
   ends_turn: boolean | null;
-  /** The transaction that stored the row; null outside of the ledger. */
-  written: string | null;
+  /** Number of the row; null outside of the ledger. */
+  written: BigInteger | null;
+  /** A time within a day of the start of the call, by which Postgres leaves out partitions. */
+  near: Date;
 };
 
 /** Turns of the ledger and of `turns`. */
 export type AllTurnsView = TurnsTable & {
-  /** The transaction that stored the row; null outside of the ledger. */
-  written: string | null;
+  /** Number of the row; null outside of the ledger. */
+  written: BigInteger | null;
 };

@@ -20,10 +20,17 @@ import { nodesOf, planOf, statementsOf } from "../../support/ledger/plans.ts";
 
 const turns = 30_000;
 const earlierTurns = 15_000;
-/** So many records have some 750 pages in the tables of earlier records, and 1,300 in the ledger; an index of them has 150. */
-const mostPages = 1_700;
-/** A search begins with the latest day, which has parts in two partitions of the ledger. */
-const mostScans = 2;
+/**
+ * So many records have some 750 pages in the tables of earlier records, and 1,300 in the ledger, in partitions of 32. The fourteen names of each of fifty rows take
+ * 1,400, and a page of rows may read the partitions of its days from end to end.
+ */
+const page = { days: 4, pages: 2_400 };
+
+/**
+ * Limits for a search, which reads one period after another and longer ones while it is fast: on a fast machine a statement reads as much as the whole ledger of
+ * this test, in partitions or with the help of an index.
+ */
+const search = { days: 41, pages: 4_000 };
 
 let created: TestDatabase;
 let database: Kysely<Database>;
@@ -46,8 +53,11 @@ afterAll(async () => {
 
 const isOfRecords = (relation = ""): boolean => /^(?:turns|usage_records|ledger_\d{8})$/.test(relation);
 
-/** Plans with scans of whole record tables, or with too many pages read. */
-async function heavyPlans(work: (database: Kysely<Database>) => Promise<unknown>): Promise<string[]> {
+/**
+ * Plans with scans of whole record tables, or with too many pages read.
+ * @param limits number of partitions of the ledger that may be read from end to end, and of pages
+ */
+async function heavyPlans(work: (database: Kysely<Database>) => Promise<unknown>, limits = page): Promise<string[]> {
   const found: string[] = [];
   for (const statement of await statementsOf(created.url, work)) {
     const plan = await planOf(client, statement);
@@ -59,14 +69,14 @@ async function heavyPlans(work: (database: Kysely<Database>) => Promise<unknown>
     );
     const pages = (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
     const days = scans.filter((node) => node["Relation Name"]?.startsWith("ledger_"));
-    if (days.length > mostScans || scans.length > days.length || pages > mostPages)
+    if (days.length > limits.days || scans.length > days.length || pages > limits.pages)
       found.push(`${scans.length} scans, ${pages} pages: ${statement.sql.trim().slice(0, 200)}`);
   }
   return found;
 }
 
 test("a round of exports reads a page or two of each idle workspace", async () => {
-  await sql`insert into workspaces (name) select 'idle-' || n from generate_series(1, 200) as n`.execute(database);
+  await sql`insert into workspaces (name) select 'idle-' || n from generate_series(1, 150) as n`.execute(database);
   const name = "lake";
   const now = new Date();
   await openCursors(database, { name }, now);
@@ -127,10 +137,15 @@ const filters = {
 } as const;
 const names = Object.keys(filters) as (keyof typeof filters)[];
 
+/** Filters without an index in the ledger, where they are a search. */
+const unindexed = ["provider", "door"];
+
 test.each(names)("calls by %s, as the only filter and with each other filter, mostly without a match", async (name) => {
   for (const other of names) {
     const query = { [name]: filters[name], [other]: filters[other] };
-    expect([other, await heavyPlans((connected) => pageOfTurns(connected, workspaceId, query))]).toEqual([other, []]);
+    const limits = name === other && !unindexed.includes(name) ? undefined : search;
+    const heavy = await heavyPlans((connected) => pageOfTurns(connected, workspaceId, query), limits);
+    expect([other, heavy]).toEqual([other, []]);
   }
 });
 

@@ -5,6 +5,7 @@ import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/datab
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { foldAll, hasChanges, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
+import { shiftAfterRestore } from "@sluice/admin-svc/store/ledger/ledger-sums.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
@@ -138,6 +139,19 @@ test("an open transaction that writes elsewhere does not hold the sums up", asyn
     await deliverTurns(new Process(), 2);
     await eventually(hasNone);
   });
+  expect(await stateOf()).toEqual(whole);
+});
+
+test("turns stored after a restore into a server with fewer transactions are counted", async () => {
+  await deliverTurns(new Process(), 2);
+  await eventually(hasNone);
+  // The next transactions have smaller numbers than those that the dump contains.
+  await sql`update ledger set written = written + 1000000`.execute(installation.database);
+  await sql`update ledger_progress set folded = folded + 1000000`.execute(installation.database);
+  await installation.database.transaction().execute(shiftAfterRestore);
+  await deliverTurns(new Process(), 2);
+  expect(await stateOf()).toEqual(whole);
+  await eventually(hasNone);
   expect(await stateOf()).toEqual(whole);
 });
 

@@ -58,6 +58,7 @@ async function shownOf(generationId: string) {
       "log_sequence",
       "written",
       "ends_turn",
+      "near",
       "kind",
     ];
     return Object.fromEntries(Object.entries(row).filter(([column]) => !ignored.includes(column)));

@@ -126,7 +126,9 @@ async function fill(url: string): Promise<void> {
     await migrate(database);
     await fillLedger(database, { turns, days: 40, keys, users });
     // The sums of the filled turns are not needed.
-    await sql`update ledger_progress set folded = pg_snapshot_xmin(pg_current_snapshot())`.execute(database);
+    await sql`update ledger_progress set folded = pg_snapshot_xmin(pg_current_snapshot())::text::bigint`.execute(
+      database,
+    );
   } finally {
     await database.destroy();
   }

@@ -10,6 +10,8 @@ export interface ManyTurns {
   readonly users: number;
 }
 
+const turnsOfPortion = 20_000;
+
 /** Hash of a key by its number. */
 export const hashOfKey = (n: number): string => n.toString(16).padStart(64, "0");
 
@@ -36,7 +38,9 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
     union select unnest(array['model', 'flex', 'failed', 'cancelled', 'embed', 'chat', 'responses', 'many', ${defaultWorkspaceId}::text,
       '00000000-0000-4000-8000-00000000abce'])
     on conflict do nothing`.execute(database);
-  await sql`
+  // Sums are made by transactions, so one for all turns would take the worker of the sums too long.
+  for (let first = 1; first <= turns; first += turnsOfPortion) {
+    await sql`
     insert into ledger (
       opened_at, cost_pico, call_sequence, turn_id, workspace, key, boot, instance, door, operation, outcome, model, provider, upstream_model, service_tier,
       call_status, duration_ms, first_ms, call_after_ms, call_ms, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, requests,
@@ -49,10 +53,11 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
       model.id, provider.id, ${name(sql`'model'`)}, case when n % 7 = 0 then ${name(sql`'flex'`)} end, 1, 900, 200, 0, 900, 1200, 400, 0, 300, 10, 1, 1, 1, 1,
       case when n % 33 = 0 then 502 else 200 end, 200, true, false, true, 'gen_' || md5(n::text), 'req_l' || md5(n::text), 'user-' || n % ${sql.lit(users)},
       's-' || n / 6
-    from ${sql`generate_series(1, ${sql.lit(turns)}) as n`}
+    from generate_series(${sql.lit(first)}, ${sql.lit(Math.min(turns, first + turnsOfPortion - 1))}) as n
       join ledger_names as key on key.name = ${keyHash(keys)}
       join ledger_names as model on model.name = 'acme/model-' || n % 20
       join ledger_names as provider on provider.name = 'provider-' || n % 20`.execute(database);
+  }
   await sql`
     insert into key_days (key_hash, day, cost_usd, attempts)
     select key_hash, (opened_at at time zone 'UTC')::date, sum(cost_usd), count(*) from all_calls where written is not null group by 1, 2

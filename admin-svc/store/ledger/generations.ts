@@ -3,6 +3,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
 import { numberOf } from "./names.ts";
+import { turnColumns } from "./turn-record.ts";
 
 /** A turn with the name of its key; null when the key no longer exists. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
@@ -12,46 +13,6 @@ export interface TurnCursor {
   readonly openedAt: Date;
   readonly generationId: string;
 }
-
-const turnColumns = [
-  "generation_id",
-  "key_hash",
-  "workspace_id",
-  "request_id",
-  "opened_at",
-  "duration_ms",
-  "first_ms",
-  "door",
-  "operation",
-  "task",
-  "requested_model",
-  "model",
-  "provider",
-  "service_tier",
-  "outcome",
-  "http_status",
-  "error_type",
-  "provider_error",
-  "provider_code",
-  "guardrail_id",
-  "rule",
-  "finish_reason",
-  "streamed",
-  '"user"',
-  "session_id",
-  "trace_id",
-  "requests",
-  "attempts",
-  "cost_usd",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "is_estimated",
-  "last_attempt",
-  "is_recorded",
-  "log_sequence",
-];
 
 /** Filters by the columns of `turns`; undefined filters nothing. */
 export interface TurnFilter {
@@ -177,7 +138,7 @@ export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor
       select * from (
         (select *, null::bigint as written from (${earlierTurns(meant, limit)}) as earlier)
         union all
-        select * from all_turns as turns
+        select ${sql.raw(turnColumns.join(", "))}, written from all_turns as turns
         where written is not null and generation_id = any(array(select generation_id from picked))
           and opened_at between (select min(opened_at) from picked) and (select max(opened_at) from picked) and ${meant}
       ) as found order by opened_at desc, generation_id desc limit ${limit}

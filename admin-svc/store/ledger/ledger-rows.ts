@@ -8,7 +8,7 @@ import { preparedAs } from "../postgres/prepared.ts";
 import { withdrawRows } from "./ledger-sums.ts";
 import { type LedgerRow, type WholeTurn, toLedgerRow } from "./whole-turns.ts";
 
-/** What the database has about a batch. */
+/** The stored rows that concern a batch. */
 export interface Stored {
   /** Number of the last record of a turn, by start of a process. */
   readonly delivered: ReadonlyMap<string, bigint>;

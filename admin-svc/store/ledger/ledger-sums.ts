@@ -1,5 +1,5 @@
 /**
- * The part of the ledger that sums do not include yet. A worker adds rows in the order of the transactions that stored them, up to the oldest one still under
+ * Rows of the ledger on their way into the sums. A worker adds rows in the order of the transactions that stored them, up to the oldest one still under
  * way; reports add the rest when they read.
  */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";

@@ -1,4 +1,4 @@
-/** Numbers by which the ledger has texts that repeat. */
+/** Numbers of repeated texts in the ledger. */
 import { type RawBuilder, sql } from "kysely";
 
 /** The number of a name; null for a name that the ledger does not have. @param name a text or an expression */

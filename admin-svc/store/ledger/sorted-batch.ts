@@ -2,6 +2,7 @@
 import type { Transaction } from "kysely";
 import type { Database } from "../database.ts";
 import { type Stored, findStored, nameOfCall } from "./ledger-rows.ts";
+import { dayOf } from "./batch-spending.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { type DividedBatch, type WholeTurn, namesOfBatch } from "./whole-turns.ts";
@@ -38,7 +39,7 @@ export async function sortBatch(
     isNew(turn, known.delivered) &&
     !known.apart.has(turn.generation_id) &&
     !known.calls.has(turn.generation_id) &&
-    known.days.has(turn.opened_at.toISOString().slice(0, 10));
+    known.days.has(dayOf(turn));
   const whole = divided.whole.filter(isFree);
   const others = divided.whole.filter((each) => !isFree(each));
   const isStored = (call: NewUsageRecord): boolean =>

@@ -64,7 +64,8 @@ const summed = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output
 
 const keys = ["generation_id", "key_hash", "workspace_id"];
 const times = ["opened_at", "duration_ms", "first_ms"];
-const columns = [
+/** Columns of `turns`, and of the view `all_turns`. */
+export const turnColumns: readonly string[] = [
   ...keys,
   ...times,
   ...stated,
@@ -158,7 +159,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
     order by r.sequence
   ),
   told as (
-    insert into turns (${sql.raw(columns.join(", "))})
-    select ${sql.raw(columns.join(", "))} from changes order by generation_id, key_hash
+    insert into turns (${sql.raw(turnColumns.join(", "))})
+    select ${sql.raw(turnColumns.join(", "))} from changes order by generation_id, key_hash
     on conflict (generation_id, key_hash) do update set ${sql.raw(assignments.join(", "))}
   )`;

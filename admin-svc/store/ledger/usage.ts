@@ -1,5 +1,4 @@
 /** The ledger: records of calls to providers. A repeated record is stored once. */
-import { parsePico, toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { AllCallsView } from "../tables/ledger.ts";
@@ -9,11 +8,12 @@ import { runInTransaction } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";
 import { type Stored, insertRows, takeBack } from "./ledger-rows.ts";
+import { type SpentOnDay, addToDays, addToTotals, spentBy } from "./batch-spending.ts";
 import { storingLock } from "./ledger-sums.ts";
 import { isNew, sortBatch } from "./sorted-batch.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { answersRequest } from "./usage-sums.ts";
-import { type WholeTurn, divideBatch } from "./whole-turns.ts";
+import { divideBatch } from "./whole-turns.ts";
 
 /**
  * Work before and after a batch is stored, in its transaction. After that, batches of the same keys and workspaces wait for the end of the transaction, so
@@ -126,18 +126,6 @@ export async function lockLedgerExclusively(transaction: Transaction<Database>, 
   }
 }
 
-/** New calls of a key on a day in UTC. */
-interface SpentOnDay {
-  readonly key_hash: string;
-  readonly workspace_id: string;
-  readonly day: string;
-  readonly calls: number;
-  /** Calls paid by the key. */
-  readonly attempts: number;
-  /** USD as a decimal. */
-  readonly cost_usd: string;
-}
-
 /**
  * Stores records of calls and turns in tables of their own.
  *
@@ -179,64 +167,6 @@ async function insertAll(
 
 const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
 
-/** What the calls of turns in the ledger cost. */
-function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
-  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: NewUsageRecord }>();
-  for (const call of whole.flatMap(({ calls }) => calls)) {
-    const name = `${call.key_hash} ${call.workspace_id} ${dayOf(call)}`;
-    const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
-    sums.set(name, sum);
-    sum.calls++;
-    if (call.payer !== "key") continue;
-    sum.attempts++;
-    if (call.cost_usd != null) sum.pico += parsePico(call.cost_usd);
-  }
-  return [...sums.values()].map(({ calls, attempts, pico, of }) => ({
-    key_hash: of.key_hash,
-    workspace_id: of.workspace_id,
-    day: dayOf(of),
-    calls,
-    attempts,
-    cost_usd: toDecimal(pico),
-  }));
-}
-
-/** A day in UTC, such as 2026-11-21. */
-const dayOf = ({ opened_at: at }: { readonly opened_at: Date | string }): string =>
-  new Date(at).toISOString().slice(0, 10);
-
-/** The record of a key's total is added where it is missing, as the trigger of `usage_records` does. */
-async function addToTotals(transaction: Transaction<Database>, whole: readonly WholeTurn[]): Promise<void> {
-  const totals = new Map<string, { workspaceId: string; pico: bigint; last: number }>();
-  for (const call of whole.flatMap(({ calls }) => calls)) {
-    const total = totals.get(call.key_hash) ?? { workspaceId: call.workspace_id, pico: 0n, last: 0 };
-    totals.set(call.key_hash, total);
-    total.last = Math.max(total.last, new Date(call.opened_at).getTime());
-    if (call.payer === "key" && call.cost_usd != null) total.pico += parsePico(call.cost_usd);
-  }
-  if (totals.size === 0) return;
-  const used = JSON.stringify(
-    [...totals].map(([hash, { workspaceId, pico, last }]) => ({
-      key_hash: hash,
-      workspace_id: workspaceId,
-      cost_usd: toDecimal(pico),
-      last_used_at: new Date(last),
-    })),
-  );
-  const rows = sql`json_populate_recordset(null::key_totals, ${used}::json)`;
-  await sql`${preparedAs("add_totals")}
-    insert into key_totals
-    select key_hash, workspace_id, (select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = used.key_hash), null
-    from ${rows} as used where not exists (select from key_totals where key_totals.key_hash = used.key_hash)
-    order by key_hash on conflict (key_hash) do nothing`.execute(transaction);
-  await sql`${preparedAs("add_to_totals")}
-    insert into key_totals as totals select * from ${rows} as used order by key_hash
-    on conflict (key_hash) do update
-      set cost_usd = totals.cost_usd + excluded.cost_usd, last_used_at = greatest(totals.last_used_at, excluded.last_used_at)`.execute(
-    transaction,
-  );
-}
-
 /** Numbers of the new records of turns, by start of a process. */
 async function noteDeliveries(
   transaction: Transaction<Database>,
@@ -261,29 +191,6 @@ async function noteDeliveries(
     )
     on conflict (boot_id) do update set last_sequence = excluded.last_sequence,
       records = turn_deliveries.records + excluded.records, recorded_at = now()`.execute(transaction);
-}
-
-/** Comes last, because batches of a workspace wait here for each other until the commit. */
-async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
-  const paid = spent.filter(({ attempts }) => attempts !== 0);
-  if (paid.length === 0) return;
-  await sql`${preparedAs("add_to_days")}
-    with paid as (
-      select * from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb)
-        as paid (key_hash text, workspace_id uuid, day date, attempts bigint, cost_usd numeric)
-    ),
-    counted as (
-      insert into key_days (key_hash, day, cost_usd, attempts)
-      select key_hash, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
-      on conflict (key_hash, day) do update
-        set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
-    )
-    insert into workspace_days (workspace_id, day, cost_usd, attempts)
-    select workspace_id, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
-    on conflict (workspace_id, day) do update
-      set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts`.execute(
-    transaction,
-  );
 }
 
 /** Maximum number of turns in a portion. */

@@ -83,7 +83,7 @@ function decidingCall(paid: readonly NewUsageRecord[]): NewUsageRecord | undefin
   );
 }
 
-/** A call that differs from its turn in nothing that the row has once. */
+/** The only call of a turn, if it equals the turn in every column that both share. */
 function onlyCall(turn: NewTurnRecord, calls: readonly NewUsageRecord[]): NewUsageRecord | undefined {
   const [call] = calls;
   if (call === undefined || calls.length > 1 || !isPaid(call) || call.model === "" || call.provider === "")

@@ -77,7 +77,7 @@ async function shownOf(generationId: string) {
   return { turns: turns.map(own), calls: calls.map(own) };
 }
 
-/** Deletes the fields that are undefined, which count as given. */
+/** Deletes undefined fields, because a message takes them for given ones. */
 function withoutAbsent<Message extends object>(message: Message): Message {
   for (const [name, value] of Object.entries(message)) if (value === undefined) delete message[name as keyof Message];
   return message;

@@ -158,7 +158,7 @@ describe.each(Object.entries(formats))("%s", (name, format) => {
   const joins = name === "chat" || name === "responses";
 
   describe.each(Object.entries(doors))("from %s", (doorName, door) => {
-    // With a field for the first prompt, nothing would be left: 400.
+    // A format with a field for the first prompt would otherwise send no message, which providers answer with 400.
     const possible = Object.entries(scenes).filter(([, { items }]) => items.length > 1 || !fieldDoors.has(doorName));
 
     test.each(possible)("%s", (_scene, { items, lines, changed }) => {

@@ -1,0 +1,100 @@
+/** Adds the spending of a batch to the totals of keys, and to the sums of keys and workspaces by day. */
+import { parsePico, toDecimal } from "@sluice/proto/lib/ledger/money.js";
+import { type Transaction, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { preparedAs } from "../postgres/prepared.ts";
+import type { NewUsageRecord } from "./usage-batch.ts";
+import type { WholeTurn } from "./whole-turns.ts";
+
+/** New calls of a key on a day in UTC. */
+export interface SpentOnDay {
+  readonly key_hash: string;
+  readonly workspace_id: string;
+  readonly day: string;
+  readonly calls: number;
+  /** Calls paid by the key. */
+  readonly attempts: number;
+  /** USD as a decimal. */
+  readonly cost_usd: string;
+}
+
+/** Spending by the calls of whole turns. */
+export function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
+  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: NewUsageRecord }>();
+  for (const call of whole.flatMap(({ calls }) => calls)) {
+    const name = `${call.key_hash} ${call.workspace_id} ${dayOf(call)}`;
+    const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
+    sums.set(name, sum);
+    sum.calls++;
+    if (call.payer !== "key") continue;
+    sum.attempts++;
+    if (call.cost_usd != null) sum.pico += parsePico(call.cost_usd);
+  }
+  return [...sums.values()].map(({ calls, attempts, pico, of }) => ({
+    key_hash: of.key_hash,
+    workspace_id: of.workspace_id,
+    day: dayOf(of),
+    calls,
+    attempts,
+    cost_usd: toDecimal(pico),
+  }));
+}
+
+/** A day in UTC, such as 2026-11-21. */
+export const dayOf = ({ opened_at: at }: { readonly opened_at: Date | string }): string =>
+  new Date(at).toISOString().slice(0, 10);
+
+/** The record of a key's total is added where it is missing, as the trigger of `usage_records` does. */
+export async function addToTotals(transaction: Transaction<Database>, whole: readonly WholeTurn[]): Promise<void> {
+  const totals = new Map<string, { workspaceId: string; pico: bigint; last: number }>();
+  for (const call of whole.flatMap(({ calls }) => calls)) {
+    const total = totals.get(call.key_hash) ?? { workspaceId: call.workspace_id, pico: 0n, last: 0 };
+    totals.set(call.key_hash, total);
+    total.last = Math.max(total.last, new Date(call.opened_at).getTime());
+    if (call.payer === "key" && call.cost_usd != null) total.pico += parsePico(call.cost_usd);
+  }
+  if (totals.size === 0) return;
+  const used = JSON.stringify(
+    [...totals].map(([hash, { workspaceId, pico, last }]) => ({
+      key_hash: hash,
+      workspace_id: workspaceId,
+      cost_usd: toDecimal(pico),
+      last_used_at: new Date(last),
+    })),
+  );
+  const rows = sql`json_populate_recordset(null::key_totals, ${used}::json)`;
+  await sql`${preparedAs("add_totals")}
+    insert into key_totals
+    select key_hash, workspace_id, (select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = used.key_hash), null
+    from ${rows} as used where not exists (select from key_totals where key_totals.key_hash = used.key_hash)
+    order by key_hash on conflict (key_hash) do nothing`.execute(transaction);
+  await sql`${preparedAs("add_to_totals")}
+    insert into key_totals as totals select * from ${rows} as used order by key_hash
+    on conflict (key_hash) do update
+      set cost_usd = totals.cost_usd + excluded.cost_usd, last_used_at = greatest(totals.last_used_at, excluded.last_used_at)`.execute(
+    transaction,
+  );
+}
+
+/** Comes last, because batches of a workspace wait here for each other until the commit. */
+export async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
+  const paid = spent.filter(({ attempts }) => attempts !== 0);
+  if (paid.length === 0) return;
+  await sql`${preparedAs("add_to_days")}
+    with paid as (
+      select * from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb)
+        as paid (key_hash text, workspace_id uuid, day date, attempts bigint, cost_usd numeric)
+    ),
+    counted as (
+      insert into key_days (key_hash, day, cost_usd, attempts)
+      select key_hash, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
+      on conflict (key_hash, day) do update
+        set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
+    )
+    insert into workspace_days (workspace_id, day, cost_usd, attempts)
+    select workspace_id, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
+    on conflict (workspace_id, day) do update
+      set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts`.execute(
+    transaction,
+  );
+}

@@ -33,7 +33,7 @@ export interface MigrationLog {
 const silent: MigrationLog = { info: () => {}, warn: () => {} };
 
 /** The lock number of builds that migrate with Kysely's migrator. */
-const migrationLock = 3_853_314_791_062_309_107n;
+export const migrationLock = 3_853_314_791_062_309_107n;
 
 /**
  * A statement waiting for a lock blocks later statements on the same table, which give up after 2 s (`readLimits`). Below a second, the server's
@@ -142,9 +142,11 @@ export const isMigrated = async (database: Kysely<Database>): Promise<boolean> =
 
 /** Migrations of this build missing in the database, in their order. @throws NewerSchemaError */
 async function pendingMigrations(database: Kysely<Database>): Promise<readonly string[]> {
-  const table = await sql<{ found: boolean }>`select to_regclass('kysely_migration') is not null as found`.execute(
-    database,
-  );
+  // Reads `pg_class`, as `to_regclass` may answer from a cache of the session that lacks another process's last commit.
+  const table = await sql<{ found: boolean }>`
+    select exists (
+      select from pg_class where relname = 'kysely_migration' and pg_table_is_visible(oid)
+    ) as found`.execute(database);
   if (table.rows[0]?.found !== true) return Object.keys(migrations);
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(database);
   const unknown = rows.find(({ name }) => !(name in migrations));

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
-import { NewerSchemaError, migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
+import { NewerSchemaError, migrate, migrationLock } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { resolveKeys } from "@sluice/admin-svc/store/access.js";
 import { pageOfAssignments } from "@sluice/admin-svc/store/assignments.js";
@@ -16,7 +16,8 @@ import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
-import { type Kysely, Migrator, sql } from "kysely";
+import { Kysely, Migrator, PostgresDialect, sql } from "kysely";
+import pg from "pg";
 import { createDatabase } from "../../support/database.ts";
 import { fillPast } from "../../support/ledger/past.ts";
 import { usageRecord } from "../usage.ts";
@@ -51,6 +52,36 @@ test("of ten concurrent starters each succeeds, and each migration runs once", a
   const workspaces = await database.selectFrom("workspaces").select(["id", "name"]).execute();
   expect(workspaces).toEqual([{ id: defaultWorkspaceId, name: "default" }]);
   expect(await database.selectFrom("policy_generation").select("generation").execute()).toEqual([{ generation: "1" }]);
+});
+
+test("a starter that gets the lock right after another's first migration goes on with the second", async () => {
+  const other = new pg.Client(created.url);
+  await other.connect();
+  const attempts = [
+    // Leaves the answers of the first attempt in the caches of the late client's session.
+    () => other.query(`select pg_advisory_lock(${migrationLock})`),
+    // The transaction of the second attempt has begun.
+    async () => {
+      await other.query(`select pg_advisory_unlock(${migrationLock})`);
+      await migrateTo("0001_access");
+    },
+  ];
+  class LateClient extends pg.Client {
+    override query = (async (text: string, values: unknown[]) => {
+      if (text.includes("pg_try_advisory_xact_lock")) await attempts.shift()?.();
+      return await super.query(text, values);
+    }) as pg.Client["query"];
+  }
+  const pool = new pg.Pool({ connectionString: created.url, max: 1, Client: LateClient });
+  const late = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await migrate(late);
+  } finally {
+    await late.destroy();
+    await other.end();
+  }
+  expect(attempts).toEqual([]);
+  expect(await applied()).toEqual(Object.keys(migrations));
 });
 
 test("a second start changes nothing", async () => {

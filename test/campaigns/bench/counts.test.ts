@@ -1,11 +1,14 @@
 /** Promises and allocated bytes of a warm request and a warm event stay below their limits, in the real processes with all features on. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { countedServices } from "./counts/counted-installation.ts";
-import { limitedLoads } from "./counts/limits.ts";
-import { CountBench } from "./counts/measure.ts";
+import { type LimitedLoad, limitedLoads } from "./counts/limits.ts";
+import { CountBench, type LoadCounts } from "./counts/measure.ts";
 
 /** A busy machine takes ten times as long. */
 const timeoutMs = 300_000;
+
+/** Counts before limits are held to be exceeded. */
+const maxTries = 3;
 
 let bench: CountBench;
 
@@ -14,18 +17,25 @@ beforeAll(async () => {
 }, timeoutMs);
 afterAll(() => bench.stop());
 
+/** The services above their limits, with the counts. */
+function findExceeded({ promises, bytes, units }: LoadCounts, limits: LimitedLoad["limits"]): string[] {
+  return countedServices.flatMap((service) => {
+    const [made, kilobytes] = [promises[service].amount / units, bytes[service].amount / units / 1_000];
+    // An event may make no promise at all.
+    expect(kilobytes).toBeGreaterThan(0);
+    const limit = limits[service];
+    if (made <= limit.promises && kilobytes <= limit.kilobytes) return [];
+    return `${service}: ${made.toFixed(2)} promises (limit ${limit.promises}), ${kilobytes.toFixed(2)} KB (limit ${limit.kilobytes})`;
+  });
+}
+
 test.each(limitedLoads)(
   "promises and bytes of a warm $load.title",
   async ({ load, limits }) => {
-    const { promises, bytes, units } = await bench.count(load, 0);
-    const exceeded = countedServices.flatMap((service) => {
-      const [made, kilobytes] = [promises[service].amount / units, bytes[service].amount / units / 1_000];
-      // An event may make no promise at all.
-      expect(kilobytes).toBeGreaterThan(0);
-      const limit = limits[service];
-      if (made <= limit.promises && kilobytes <= limit.kilobytes) return [];
-      return `${service}: ${made.toFixed(2)} promises (limit ${limit.promises}), ${kilobytes.toFixed(2)} KB (limit ${limit.kilobytes})`;
-    });
+    let exceeded: string[] = [];
+    // What follows the clock adds to the count of a delayed machine, and nothing makes a count too small.
+    for (let tries = 1; tries === 1 || (exceeded.length > 0 && tries <= maxTries); tries++)
+      exceeded = findExceeded(await bench.count(load, 0), limits);
     expect(exceeded).toEqual([]);
   },
   timeoutMs,

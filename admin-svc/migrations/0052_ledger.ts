@@ -10,6 +10,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await makeIndexes(database);
   await makeDays(database);
   await makeProgress(database);
+  await makeSingleCall(database);
   await sql`create view all_calls as ${callsBefore} union all ${singleCalls} union all ${listedCalls}`.execute(
     database,
   );
@@ -104,7 +105,6 @@ async function makeLedger(database: Kysely<unknown>): Promise<void> {
 }
 
 const indexes: Readonly<Record<string, string>> = {
-  generation: "(generation_id)",
   request: "(request_id) where request_id <> ''",
   written: "(written)",
   sequence: "(workspace, log_sequence)",
@@ -137,6 +137,8 @@ async function makeDays(database: Kysely<unknown>): Promise<void> {
       partition text := 'ledger_' || to_char(missing, 'YYYYMMDD');
     begin
       execute format('create table %I (like ledger including defaults including indexes)', partition);
+      -- Two batches with the same turn, stored at the same moment, cannot both have it. The table cannot have such an index without its time.
+      execute format('create unique index %I on %I (generation_id, key) where not is_moved', partition || '_turn', partition);
       execute format('alter table ledger attach partition %I for values from (%L) to (%L)', partition,
         missing::timestamp at time zone 'UTC', (missing + 1)::timestamp at time zone 'UTC');
       insert into ledger_days values (missing);
@@ -168,6 +170,18 @@ async function makeProgress(database: Kysely<unknown>): Promise<void> {
       shift bigint not null
     )`.execute(database);
   await sql`insert into ledger_progress (folded, from_day, shift) values (0, '-infinity', 0)`.execute(database);
+}
+
+/**
+ * Whether a row has at most one call, in its columns, which began in the same hour as its turn: such rows are summed by the numbers in their columns, and the
+ * others through the views.
+ */
+async function makeSingleCall(database: Kysely<unknown>): Promise<void> {
+  await sql`
+    create function is_single_call(calls jsonb, opened_at timestamptz, call_after_ms integer) returns boolean language sql stable as $$
+      select calls is null and (call_after_ms is null
+        or date_bin('1 hour', opened_at + call_after_ms * interval '1 ms', 'epoch') = date_bin('1 hour', opened_at, 'epoch'))
+    $$`.execute(database);
 }
 
 const callColumns = [
@@ -209,9 +223,13 @@ const callColumns = [
   "is_noted",
 ].join(", ");
 
-/** The last columns: whether the call is the last answering one of its turn, the number of the row, both null in earlier records; and a time within a day. */
+/**
+ * The last columns: whether the call is the last answering one of its turn, and the number of the row, both null in earlier records; a time within a day; and
+ * `is_single_call` of the row, null in earlier records.
+ */
 const callsBefore = sql`
-  select ${sql.raw(callColumns)}, null::boolean as ends_turn, null::bigint as written, opened_at as near from usage_records`;
+  select ${sql.raw(callColumns)}, null::boolean as ends_turn, null::bigint as written, opened_at as near,
+    null::boolean as is_single from usage_records`;
 
 /** Joined by the primary key, so Postgres leaves out names of columns that a query does not read. */
 const named = (columns: readonly string[]) =>
@@ -224,7 +242,8 @@ const singleCalls = sql`
     opened_at + call_after_ms * interval '1 ms', call_ms::bigint, n_model.name, n_provider.name, n_upstream_model.name, coalesce(n_service_tier.name, ''),
     n_call_status.name, call_http_status, input_tokens::bigint, cached_tokens::bigint, cache_write_tokens::bigint, output_tokens::bigint,
     reasoning_tokens::bigint, is_estimated, (cost_pico * 0.000000000001)::numeric(24, 12), streamed, "user", session_id, n_door.name, n_task.name,
-    n_operation.name, 'key', call_first_ms::bigint, n_finish_reason.name, opened_at + duration_ms * interval '1 ms', true, true, last_attempt > 0, written, opened_at
+    n_operation.name, 'key', call_first_ms::bigint, n_finish_reason.name, opened_at + duration_ms * interval '1 ms', true, true, last_attempt > 0, written, opened_at,
+    is_single_call(calls, opened_at, call_after_ms)
   from ledger ${named(["boot", "instance", "workspace", "key", "model", "provider", "upstream_model", "service_tier", "call_status", "door", "task", "operation", "finish_reason"])}
   where attempts = 1 and calls is null and not is_moved`;
 
@@ -233,7 +252,7 @@ const listedCalls = sql`
     call.opened_at, call.duration_ms, call.model, call.provider, call.upstream_model, call.service_tier, call.status, call.http_status, call.input_tokens,
     call.cached_tokens, call.cache_write_tokens, call.output_tokens, call.reasoning_tokens, call.is_estimated, call.cost_usd, call.streamed,
     case when has_user then ledger."user" end, case when has_session then ledger.session_id end, call.door, call.task, call.operation, call.payer,
-    call.first_ms, call.finish_reason, ledger.opened_at + ledger.duration_ms * interval '1 ms', true, true, coalesce(call.ends_turn, false), written, ledger.opened_at
+    call.first_ms, call.finish_reason, ledger.opened_at + ledger.duration_ms * interval '1 ms', true, true, coalesce(call.ends_turn, false), written, ledger.opened_at, false
   from ledger ${named(["workspace", "key"])}
     cross join lateral jsonb_to_recordset(ledger.calls) as call (
       turn_id uuid, attempt smallint, boot_id uuid, sequence bigint, instance text, request_id text, opened_at timestamptz, duration_ms bigint, model text,
@@ -283,7 +302,7 @@ const turnColumns = [
   "log_sequence",
 ].join(", ");
 
-const turnsBefore = sql`select ${sql.raw(turnColumns)}, null::bigint as written from turns`;
+const turnsBefore = sql`select ${sql.raw(turnColumns)}, null::bigint as written, null::boolean as is_single from turns`;
 
 const wholeTurns = sql`
   select generation_id, n_key.name, n_workspace.identifier, request_id, opened_at, duration_ms::bigint, first_ms::bigint, n_door.name, n_operation.name,
@@ -291,7 +310,7 @@ const wholeTurns = sql`
     coalesce(n_provider.name, ''), coalesce(n_service_tier.name, ''), n_outcome.name, http_status, n_error_type.name, n_provider_error.name, provider_code,
     n_guardrail.name, n_rule.name, n_finish_reason.name, streamed, "user", session_id, trace_id, requests, attempts::integer,
     coalesce(cost_pico * 0.000000000001, 0)::numeric(24, 12), coalesce(input_tokens, 0)::bigint, coalesce(cached_tokens, 0)::bigint,
-    coalesce(output_tokens, 0)::bigint, coalesce(reasoning_tokens, 0)::bigint, is_estimated, last_attempt, true, log_sequence, written
+    coalesce(output_tokens, 0)::bigint, coalesce(reasoning_tokens, 0)::bigint, is_estimated, last_attempt, true, log_sequence, written, is_single_call(calls, opened_at, call_after_ms)
   from ledger ${named(["key", "workspace", "door", "operation", "task", "model", "provider", "service_tier", "outcome", "error_type", "provider_error", "guardrail", "rule", "finish_reason"])}
   where not is_moved`;
 

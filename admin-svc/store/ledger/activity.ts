@@ -3,7 +3,9 @@ import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
+import { callActivity } from "./activity-changes.ts";
 import { backfilledSince } from "./progress.ts";
+import { ledgerActivity } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
 import { answersRequest } from "./usage-sums.ts";
 
@@ -63,19 +65,6 @@ export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> 
   );
 
 /**
- * Rows of `activity_changes`.
- * @param calls a table or expression with the columns of `usage_records`
- * @param endsTurn whether the turn of a call counts in its row
- */
-export const callActivity = (calls: RawBuilder<unknown>, endsTurn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,
-    operation, door, coalesce(task, '') as task, sum(cost_usd) as cost_usd, count(*) as calls,
-    count(*) filter (where ${endsTurn}) as requests,
-    coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
-  from ${calls} as records where payer = 'key'
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9`;
-
-/**
  * Adds changes to the sums.
  * @param fresh more changes, as rows of `activity_changes`
  * @returns the number of changes taken from `activity_changes`, up to `limit`
@@ -124,10 +113,7 @@ export async function activityOf(
   const isMeant = (column: RawBuilder<unknown>) =>
     date === undefined ? sql`${column} >= ${first}` : sql`${column} >= ${first} and ${column} = ${date}::date`;
   const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
-  const fresh = callActivity(
-    sql`(select * from all_calls where ${isUnfolded} and workspace_id = ${workspaceId} and ${ofKey})`,
-    sql`ends_turn`,
-  );
+  const fresh = ledgerActivity({ written: isUnfolded, workspaceId, keyHash });
   const past = sql`workspace_id = ${workspaceId} and ${ofKey} and opened_at >= ${first}::timestamp at time zone 'UTC' and opened_at < ${reached}`;
   const { rows } = await sql<ActivityRow>`
     with found as (

@@ -1,10 +1,9 @@
 /** Adds the spending of a batch to the totals of keys, and to the sums of keys and workspaces by day. */
-import { parsePico, toDecimal } from "@sluice/proto/lib/ledger/money.js";
+import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
-import type { NewUsageRecord } from "./usage-batch.ts";
-import type { WholeTurn } from "./whole-turns.ts";
+import type { TurnCall, WholeTurn } from "./whole-turns.ts";
 
 /** New calls of a key on a day in UTC. */
 export interface SpentOnDay {
@@ -20,38 +19,39 @@ export interface SpentOnDay {
 
 /** Spending by the calls of whole turns. */
 export function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
-  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: NewUsageRecord }>();
+  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: TurnCall }>();
   for (const call of whole.flatMap(({ calls }) => calls)) {
-    const name = `${call.key_hash} ${call.workspace_id} ${dayOf(call)}`;
+    const name = `${call.record.key_hash} ${dayNumber(call.at)} ${call.record.workspace_id}`;
     const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
     sums.set(name, sum);
     sum.calls++;
-    if (call.payer !== "key") continue;
-    sum.attempts++;
-    if (call.cost_usd != null) sum.pico += parsePico(call.cost_usd);
+    if (call.record.payer === "key") sum.attempts++;
+    sum.pico += call.cost ?? 0n;
   }
   return [...sums.values()].map(({ calls, attempts, pico, of }) => ({
-    key_hash: of.key_hash,
-    workspace_id: of.workspace_id,
-    day: dayOf(of),
+    key_hash: of.record.key_hash,
+    workspace_id: of.record.workspace_id,
+    day: new Date(of.at).toISOString().slice(0, 10),
     calls,
     attempts,
     cost_usd: toDecimal(pico),
   }));
 }
 
-/** A day in UTC, such as 2026-11-21. */
-export const dayOf = ({ opened_at: at }: { readonly opened_at: Date | string }): string =>
-  new Date(at).toISOString().slice(0, 10);
+const dayMs = 86_400_000;
+
+/** A day in UTC, counted from 1970. @param at milliseconds */
+export const dayNumber = (at: number): number => Math.floor(at / dayMs);
 
 /** The record of a key's total is added where it is missing, as the trigger of `usage_records` does. */
 export async function addToTotals(transaction: Transaction<Database>, whole: readonly WholeTurn[]): Promise<void> {
   const totals = new Map<string, { workspaceId: string; pico: bigint; last: number }>();
   for (const call of whole.flatMap(({ calls }) => calls)) {
-    const total = totals.get(call.key_hash) ?? { workspaceId: call.workspace_id, pico: 0n, last: 0 };
-    totals.set(call.key_hash, total);
-    total.last = Math.max(total.last, new Date(call.opened_at).getTime());
-    if (call.payer === "key" && call.cost_usd != null) total.pico += parsePico(call.cost_usd);
+    const { key_hash: hash, workspace_id: workspaceId } = call.record;
+    const total = totals.get(hash) ?? { workspaceId, pico: 0n, last: 0 };
+    totals.set(hash, total);
+    total.last = Math.max(total.last, call.at);
+    total.pico += call.cost ?? 0n;
   }
   if (totals.size === 0) return;
   const used = JSON.stringify(

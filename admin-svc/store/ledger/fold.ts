@@ -7,18 +7,10 @@ import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
-import {
-  doubledTurns,
-  hasUnfolded,
-  inSpan,
-  ledgerActivity,
-  ledgerChanges,
-  nextSpan,
-  passSpan,
-  shiftAfterRestore,
-} from "./ledger-sums.ts";
+import { doubledTurns, hasUnfolded, inSpan, nextSpan, passSpan, shiftAfterRestore } from "./ledger-sums.ts";
+import { ledgerActivity, ledgerHours } from "./row-sums.ts";
 import { lockSums, tryLockSums } from "./sums-progress.ts";
-import { addSums, changeSums } from "./usage-rollup.ts";
+import { addSums, dimensions, hourSums, sumHours } from "./usage-rollup.ts";
 import { storeApart } from "./usage.ts";
 
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
@@ -57,16 +49,18 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
   const span = await nextSpan(transaction, maxRows);
   const doubled = await doubledTurns(transaction, span);
   if (doubled.length > 0) await storeApart(transaction, doubled);
-  const { rows } = await sql<{ taken: number }>`${preparedAs("fold_sums")}
+  const rows = { written: inSpan(span) };
+  const {
+    rows: [folded],
+  } = await sql<{ taken: number }>`${preparedAs("fold_sums")}
     with taken as (
       delete from usage_changes where ctid = any (array(select ctid from usage_changes limit ${maxChanges})) returning *
     ),
-    changes as (select * from taken union all ${ledgerChanges(inSpan(span))}),
-    added as (${addSums(changeSums(sql`changes`))})
+    added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, dimensions)}`))})
     select count(*)::int as taken from taken`.execute(transaction);
-  const activity = await foldActivity(transaction, maxChanges, ledgerActivity(inSpan(span)));
+  const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
   await passSpan(transaction, span);
-  return span.hasMore || Math.max(rows[0]?.taken ?? 0, activity) === maxChanges;
+  return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }
 
 /** Whether there is something to add; cheaper than trying. */

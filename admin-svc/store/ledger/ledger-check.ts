@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
-import { ledgerChanges } from "./ledger-sums.ts";
+import { ledgerChanges } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 

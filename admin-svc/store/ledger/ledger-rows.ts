@@ -6,7 +6,7 @@ import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { withdrawRows } from "./ledger-sums.ts";
-import { type LedgerRow, type WholeTurn, toLedgerRow } from "./whole-turns.ts";
+import { type LedgerColumn, type LedgerRow, type WholeTurn, nameColumns } from "./whole-turns.ts";
 
 /** The stored rows that concern a batch. */
 export interface Stored {
@@ -16,8 +16,8 @@ export interface Stored {
   readonly apart: ReadonlySet<string>;
   /** Names of the calls of turns in the ledger, as `nameOfCall` gives them, by the id of the turn. */
   readonly calls: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Days with a partition, such as 2026-11-21. */
-  readonly days: ReadonlySet<string>;
+  /** Days with a partition, counted from 1970. */
+  readonly days: ReadonlySet<number>;
   /** Numbers of names. */
   readonly ids: ReadonlyMap<string, number>;
 }
@@ -48,7 +48,7 @@ export async function findStored(
     delivered: Readonly<Record<string, string>> | null;
     apart: readonly string[];
     whole: readonly { readonly id: string; readonly calls: readonly string[] }[] | null;
-    days: readonly string[];
+    days: readonly number[];
     ids: Readonly<Record<string, number>> | null;
   }>`${preparedAs("find_stored")}
     with recent as (
@@ -69,7 +69,7 @@ export async function findStored(
         ) as found
       ) as apart,
       (select json_agg(recent) from recent) as whole,
-      array(select day::text from ledger_days where day >= (now() at time zone 'UTC')::date - 1) as days,
+      array(select day - date '1970-01-01' from ledger_days where day >= (now() at time zone 'UTC')::date - 1) as days,
       (select json_object_agg(name, id) from ledger_names where name = any(${names}::text[])) as ids`.execute(
     transaction,
   );
@@ -100,75 +100,97 @@ async function withNewNames(
   return ids;
 }
 
-const columns = [
-  "opened_at",
-  "cost_pico",
-  "call_sequence",
-  "turn_id",
-  "workspace",
-  "key",
-  "boot",
-  "instance",
-  "door",
-  "operation",
-  "outcome",
-  "model",
-  "provider",
-  "upstream_model",
-  "service_tier",
-  "task",
-  "finish_reason",
-  "call_status",
-  "error_type",
-  "provider_error",
-  "guardrail",
-  "rule",
-  "duration_ms",
-  "first_ms",
-  "call_after_ms",
-  "call_ms",
-  "call_first_ms",
-  "input_tokens",
-  "cached_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "requests",
-  "attempts",
-  "attempt",
-  "last_attempt",
-  "http_status",
-  "call_http_status",
-  "streamed",
-  "is_estimated",
-  "is_requested_model",
-  "generation_id",
-  "request_id",
-  "requested_model",
-  "provider_code",
-  '"user"',
-  "session_id",
-  "trace_id",
-  "calls",
-].join(", ");
+/** Types of the columns of `ledger`; `written` comes from the statement. */
+const columnTypes: Readonly<Record<LedgerColumn, string>> = {
+  opened_at: "timestamptz",
+  cost_pico: "bigint",
+  call_sequence: "bigint",
+  turn_id: "uuid",
+  workspace: "integer",
+  key: "integer",
+  boot: "integer",
+  instance: "integer",
+  door: "integer",
+  operation: "integer",
+  outcome: "integer",
+  model: "integer",
+  provider: "integer",
+  upstream_model: "integer",
+  service_tier: "integer",
+  task: "integer",
+  finish_reason: "integer",
+  call_status: "integer",
+  error_type: "integer",
+  provider_error: "integer",
+  guardrail: "integer",
+  rule: "integer",
+  duration_ms: "integer",
+  first_ms: "integer",
+  call_after_ms: "integer",
+  call_ms: "integer",
+  call_first_ms: "integer",
+  input_tokens: "integer",
+  cached_tokens: "integer",
+  cache_write_tokens: "integer",
+  output_tokens: "integer",
+  reasoning_tokens: "integer",
+  requests: "integer",
+  attempts: "smallint",
+  attempt: "smallint",
+  last_attempt: "smallint",
+  http_status: "smallint",
+  call_http_status: "smallint",
+  streamed: "boolean",
+  is_estimated: "boolean",
+  is_requested_model: "boolean",
+  generation_id: "text",
+  request_id: "text",
+  requested_model: "text",
+  provider_code: "text",
+  user: "text",
+  session_id: "text",
+  trace_id: "text",
+  calls: "jsonb",
+};
+const columns = Object.keys(columnTypes) as LedgerColumn[];
+const columnList = sql.join(columns.map((column) => sql.ref(column)));
+const named: ReadonlySet<LedgerColumn> = new Set(nameColumns);
 
-/** Inserts the rows in their order, and releases the reservations of their calls. */
+/** Inserts the rows in their order, and releases the reservations of their calls. An array for each column takes Postgres half as long to read as JSON. */
 export async function insertRows(
   transaction: Transaction<Database>,
   whole: readonly WholeTurn[],
   ids: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const rows: LedgerRow[] = whole.map((each) => toLedgerRow(each, ids));
+  const arrays = columns.map((column) => {
+    const values = whole.map(({ row }) => row[column]);
+    const elements = named.has(column) ? values.map((name) => ids.get(name as string)) : values;
+    return sql`${arrayLiteral(elements)}::${sql.raw(columnTypes[column])}[]`;
+  });
   const calls = whole.flatMap((each) => each.calls);
+  const [turnIds, attempts] = [calls.map(({ record }) => record.turn_id), calls.map(({ record }) => record.attempt)];
   await sql`${preparedAs("insert_ledger")}
     with released as (
       delete from budget_reservations as held
-      using unnest(${calls.map(({ turn_id: id }) => id)}::uuid[], ${calls.map(({ attempt }) => attempt)}::smallint[]) as ended (turn_id, attempt)
+      using unnest(${arrayLiteral(turnIds)}::uuid[], ${arrayLiteral(attempts)}::smallint[]) as ended (turn_id, attempt)
       where held.turn_id = ended.turn_id and held.attempt = ended.attempt
     )
-    insert into ledger (written, ${sql.raw(columns)})
-    select pg_current_xact_id()::text::bigint + (select shift from ledger_progress), ${sql.raw(columns)}
-    from json_populate_recordset(null::ledger, ${JSON.stringify(rows)}::json)`.execute(transaction);
+    insert into ledger (written, ${columnList})
+    select pg_current_xact_id()::text::bigint + (select shift from ledger_progress), rows.* from unnest(${sql.join(arrays)}) as rows`.execute(
+    transaction,
+  );
+}
+
+type Element = LedgerRow[LedgerColumn];
+
+/** An array in the syntax of Postgres; null if no element has a value. */
+const arrayLiteral = (elements: readonly Element[]): string | null =>
+  elements.every((element) => element === undefined) ? null : `{${elements.map(elementLiteral).join(",")}}`;
+
+function elementLiteral(element: Element): string {
+  if (element === undefined) return "NULL";
+  if (typeof element !== "string") return String(element);
+  return `"${/["\\]/.test(element) ? element.replace(/["\\]/g, String.raw`\$&`) : element}"`;
 }
 
 /**

@@ -5,19 +5,9 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
-import { callActivity } from "./activity.ts";
-import { callChanges, joinColumns, turnChanges, changeFigures, changeKeys } from "./usage-rollup.ts";
-
-const calls = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`(select * from all_calls where ${where})`;
-const turns = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`(select * from all_turns where ${where})`;
-
-/** Rows of `usage_changes`. @param where must exclude rows without `written` */
-export const ledgerChanges = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  ${callChanges(calls(where))} union all ${turnChanges(turns(where))}`;
-
-/** Rows of `activity_changes`. @param where must exclude rows without `written` */
-export const ledgerActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
-  callActivity(calls(where), sql`ends_turn`);
+import { callActivity } from "./activity-changes.ts";
+import { ledgerChanges } from "./row-sums.ts";
+import { changeFigures, changeKeys, joinColumns } from "./usage-rollup.ts";
 
 /** Transactions whose rows are added to the sums, by the number of the first one and of the one after the last. */
 export interface FoldedSpan {
@@ -101,16 +91,20 @@ export async function passSpan(transaction: Transaction<Database>, { until, hasM
 }
 
 /**
- * Ids of turns of a span with more than one row: two processes recorded the same turn, and both batches were stored at the same moment. Each row is sought by its
- * id alone, as no other index finds it in one step, and a plan made for an empty partition may otherwise choose another one.
+ * Ids of turns of a span with a row in the partition of another day, near midnight: two processes recorded the same turn, and both batches were stored at the
+ * same moment. Within a partition, the second batch fails and is repeated. Each row is sought by its id alone, as no other index finds it in one step, and a plan
+ * made for an empty partition may otherwise choose another one.
  */
 export async function doubledTurns(transaction: Transaction<Database>, span: FoldedSpan): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`${preparedAs("doubled_turns")}
-    with added as materialized (select generation_id, key, opened_at, log_sequence from ledger where ${inSpan(span)} and not is_moved)
+    with added as materialized (
+      select generation_id, key, opened_at, log_sequence from ledger
+      where ${inSpan(span)} and not is_moved and extract(hour from opened_at at time zone 'UTC') in (0, 23)
+    )
     select distinct added.generation_id as id from added cross join lateral (
       select from ledger
       where generation_id = added.generation_id and key - added.key = 0 and log_sequence - added.log_sequence <> 0 and not is_moved
-        and opened_at between added.opened_at - interval '1 day' and added.opened_at + interval '1 day'
+        and opened_at between added.opened_at - interval '2 hours' and added.opened_at + interval '2 hours'
       offset 0
     ) as other`.execute(transaction);
   return rows.map(({ id }) => id);
@@ -137,7 +131,9 @@ export async function withdrawRows(transaction: Transaction<Database>, where: Ra
   await sql`
     insert into activity_changes select workspace_id, key_hash, day, model, provider, service_tier, operation, door, task, -cost_usd, -calls, -requests,
       -input_tokens, -output_tokens, -reasoning_tokens
-    from (${ledgerActivity(isFolded)}) as changes`.execute(transaction);
+    from (${callActivity(sql`(select * from all_calls where ${isFolded})`, sql`ends_turn`)}) as changes`.execute(
+    transaction,
+  );
   // The totals of keys include a row from the transaction that stores it.
   await sql`
     update key_totals set cost_usd = key_totals.cost_usd - spent.cost_usd

@@ -1,7 +1,7 @@
 /** Sums of usage over time: the sums by hour and day, and what they do not include yet. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { ledgerChanges } from "./ledger-sums.ts";
+import { ledgerHours } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
 import { type Percentiles, findPercentiles } from "./percentiles.ts";
 import {
@@ -137,15 +137,11 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
 }
 
 /** Pending changes of the period, by the step of the series. */
-const freshSums = ({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder<unknown> => sql`
-  select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
-  from (
-    ${hourSums(
-      sql`(
-        select * from (
-          select * from usage_changes union all ${ledgerChanges(sql`${isUnfolded} and workspace_id = ${workspaceId}`)}
-        ) as changes where workspace_id = ${workspaceId} and at >= ${from} and at < ${to}
-      )`,
-      by === undefined ? [] : [by],
-    )}
-  ) as hours group by 1, 2, 3`;
+function freshSums({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder<unknown> {
+  const wanted = by === undefined ? [] : [by];
+  const changed = sql`(select * from usage_changes where workspace_id = ${workspaceId})`;
+  return sql`
+    select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
+    from (${hourSums(changed, wanted)} union all ${ledgerHours({ written: isUnfolded, workspaceId }, wanted)}) as hours
+    where at >= ${from} and at < ${to} group by 1, 2, 3`;
+}

@@ -2,7 +2,7 @@
 import type { Transaction } from "kysely";
 import type { Database } from "../database.ts";
 import { type Stored, findStored, nameOfCall } from "./ledger-rows.ts";
-import { dayOf } from "./batch-spending.ts";
+import { dayNumber } from "./batch-spending.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { type DividedBatch, type WholeTurn, namesOfBatch } from "./whole-turns.ts";
@@ -35,16 +35,19 @@ export async function sortBatch(
     from: new Date(Math.min(...times)),
     to: new Date(Math.max(...times)),
   });
-  const isFree = ({ turn }: WholeTurn): boolean =>
+  const isFree = ({ turn, at }: WholeTurn): boolean =>
     isNew(turn, known.delivered) &&
     !known.apart.has(turn.generation_id) &&
     !known.calls.has(turn.generation_id) &&
-    known.days.has(dayOf(turn));
+    known.days.has(dayNumber(at));
   const whole = divided.whole.filter(isFree);
   const others = divided.whole.filter((each) => !isFree(each));
   const isStored = (call: NewUsageRecord): boolean =>
     known.calls.get(call.generation_id)?.has(nameOfCall(call)) === true;
-  const records = [...divided.parts.records, ...others.flatMap(({ calls }) => calls)].filter((call) => !isStored(call));
+  const records = [
+    ...divided.parts.records,
+    ...others.flatMap(({ calls }) => calls.map(({ record }) => record)),
+  ].filter((call) => !isStored(call));
   const turns = [...divided.parts.turns, ...others.map(({ turn }) => turn)].filter((turn) =>
     isNew(turn, known.delivered),
   );

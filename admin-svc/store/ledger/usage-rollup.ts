@@ -119,12 +119,18 @@ function grouped(
     from ${from} group by workspace_id, at, grouping sets (${joinColumns(["()", ...sets])})`;
 }
 
-/** Sums of changes by hour and by day, with the columns of `usage_sums`. */
-export const changeSums = (changes: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  with hours as materialized (${hourSums(changes, dimensions)})
+/** Sums by hour and by day, with the columns of `usage_sums`. @param parts rows of `hourSums`, several for an hour and a value at most */
+export const sumHours = (parts: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  with hours as materialized (
+    select workspace_id, dimension, at, value, ${sumColumns(sumFigures)} from (${parts}) as parts group by 1, 2, 3, 4
+  )
   select workspace_id, dimension, 'hour' as step, at, value, ${joinColumns(sumFigures)} from hours
   union all
   select workspace_id, dimension, 'day', date_trunc('day', at, 'UTC'), value, ${sumColumns(sumFigures)} from hours group by 1, 2, 4, 5`;
+
+/** The same for rows of `usage_changes`. */
+export const changeSums = (changes: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sumHours(hourSums(changes, dimensions));
 
 /** Writes rows in the order of their key, and adds to existing rows. @param rows with the columns of `usage_sums` */
 export const addSums = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`

@@ -1,23 +1,52 @@
 /** Turns that arrive with all of their calls, and their rows of the ledger. */
 import { answeringOperations } from "@sluice/proto/lib/ledger/call-operation.js";
 import { parsePico } from "@sluice/proto/lib/ledger/money.js";
-import type { ListedCall, TokenColumn } from "../tables/ledger.ts";
+import type { LedgerTable, ListedCall, TokenColumn } from "../tables/ledger.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 
 /** The record of a turn, and the records of its calls. */
 export interface WholeTurn {
   readonly turn: NewTurnRecord;
-  readonly calls: readonly NewUsageRecord[];
-  /** Calls paid by the key. */
-  readonly paid: readonly NewUsageRecord[];
-  /** The paid call with the final answer, or else the last paid call: its model and provider are those of the turn. */
-  readonly deciding: NewUsageRecord | undefined;
-  /** The only call of the turn, if the row can have it in its columns. */
-  readonly only: NewUsageRecord | undefined;
-  /** Texts that the row has by numbers, by column. */
-  readonly names: ReadonlyMap<string, string>;
+  /** Start of the turn, milliseconds. */
+  readonly at: number;
+  readonly calls: readonly TurnCall[];
+  readonly row: LedgerRow;
 }
+
+export interface TurnCall {
+  readonly record: NewUsageRecord;
+  /** Start of the call, milliseconds. */
+  readonly at: number;
+  /** Cost paid by the key in picodollars; undefined when it is unknown, and for calls paid by the operator. */
+  readonly cost: bigint | undefined;
+}
+
+/** A row with the names of `nameColumns` in place of their numbers. */
+export type LedgerRow = Readonly<Record<LedgerColumn, string | number | boolean | undefined>>;
+export type LedgerColumn = Exclude<keyof LedgerTable, "written" | "log_sequence" | "is_moved">;
+
+/** Columns with numbers of `ledger_names`. */
+export const nameColumns = [
+  "workspace",
+  "key",
+  "boot",
+  "instance",
+  "door",
+  "operation",
+  "outcome",
+  "model",
+  "provider",
+  "upstream_model",
+  "service_tier",
+  "task",
+  "finish_reason",
+  "call_status",
+  "error_type",
+  "provider_error",
+  "guardrail",
+  "rule",
+] as const satisfies readonly LedgerColumn[];
 
 export interface DividedBatch {
   readonly whole: readonly WholeTurn[];
@@ -61,71 +90,143 @@ function groupsOf(records: readonly NewUsageRecord[], turns: readonly NewTurnRec
   return groups.values();
 }
 
-const isPaid = ({ payer }: NewUsageRecord): boolean => payer === "key";
-const answers = ({ operation }: NewUsageRecord): boolean =>
-  (answeringOperations as readonly string[]).includes(operation ?? "");
+const isPaid = ({ record }: TurnCall): boolean => record.payer === "key";
+const answers = ({ record }: TurnCall): boolean =>
+  (answeringOperations as readonly string[]).includes(record.operation ?? "");
 
-function describeTurn(turn: NewTurnRecord, calls: readonly NewUsageRecord[]): WholeTurn {
-  const paid = calls.every(isPaid) ? calls : calls.filter(isPaid);
-  const deciding = decidingCall(paid);
-  const only = onlyCall(turn, calls);
-  return { turn, calls, paid, deciding, only, names: namesOf(turn, deciding, only) };
+function describeTurn(turn: NewTurnRecord, records: readonly NewUsageRecord[]): WholeTurn {
+  const at = timeOf(turn);
+  const calls = records.map((record) => {
+    const cost = record.payer === "key" && record.cost_usd != null ? parsePico(record.cost_usd) : undefined;
+    return { record, at: timeOf(record), cost };
+  });
+  return { turn, at, calls, row: toLedgerRow(turn, at, calls) };
 }
 
-function decidingCall(paid: readonly NewUsageRecord[]): NewUsageRecord | undefined {
-  const isLater = (one: NewUsageRecord, other: NewUsageRecord): boolean => {
+/** The paid call with the final answer, or else the last paid call: its model and provider are those of the turn. */
+function decidingCall(paid: readonly TurnCall[]): TurnCall | undefined {
+  const isLater = (one: TurnCall, other: TurnCall): boolean => {
     if (answers(one) !== answers(other)) return answers(one);
-    return one.attempt === other.attempt ? timeOf(one) > timeOf(other) : one.attempt > other.attempt;
+    const [attempt, last] = [one.record.attempt, other.record.attempt];
+    return attempt === last ? one.at > other.at : attempt > last;
   };
-  return paid.reduce<NewUsageRecord | undefined>(
-    (last, call) => (last && !isLater(call, last) ? last : call),
-    undefined,
-  );
+  return paid.reduce<TurnCall | undefined>((last, call) => (last && !isLater(call, last) ? last : call), undefined);
 }
 
 /** The only call of a turn, if it equals the turn in every column that both share. */
-function onlyCall(turn: NewTurnRecord, calls: readonly NewUsageRecord[]): NewUsageRecord | undefined {
+function onlyCall(turn: NewTurnRecord, calls: readonly TurnCall[]): TurnCall | undefined {
   const [call] = calls;
-  if (call === undefined || calls.length > 1 || !isPaid(call) || call.model === "" || call.provider === "")
-    return undefined;
+  if (call === undefined || calls.length > 1 || !isPaid(call)) return undefined;
+  const { record } = call;
   const isAlike =
-    call.request_id === turn.request_id &&
-    call.user === turn.user &&
-    call.session_id === turn.session_id &&
-    call.door === turn.door &&
-    call.operation === turn.operation &&
-    call.streamed === turn.streamed;
+    record.model !== "" &&
+    record.provider !== "" &&
+    record.request_id === turn.request_id &&
+    record.user === turn.user &&
+    record.session_id === turn.session_id &&
+    record.door === turn.door &&
+    record.operation === turn.operation &&
+    record.streamed === turn.streamed;
   return isAlike ? call : undefined;
 }
 
-function namesOf(
-  turn: NewTurnRecord,
-  deciding: NewUsageRecord | undefined,
-  only: NewUsageRecord | undefined,
-): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  const add = (column: string, name: string | null | undefined): void => {
-    if (name) names.set(column, name);
+const orNone = <Value>(value: Value | null | undefined): Value | undefined => value ?? undefined;
+const nameOr = (name: string | null | undefined): string | undefined => name || undefined;
+
+function toLedgerRow(turn: NewTurnRecord, at: number, calls: readonly TurnCall[]): LedgerRow {
+  const paid = calls.every(isPaid) ? calls : calls.filter(isPaid);
+  const deciding = decidingCall(paid);
+  const isRequestedModel = turn.requested_model !== null && deciding?.record.model === turn.requested_model;
+  return {
+    opened_at: new Date(at).toISOString(),
+    workspace: turn.workspace_id,
+    key: turn.key_hash,
+    door: nameOr(turn.door),
+    operation: nameOr(turn.operation),
+    outcome: turn.outcome,
+    model: nameOr(deciding?.record.model),
+    provider: nameOr(deciding?.record.provider),
+    service_tier: nameOr(deciding?.record.service_tier),
+    task: nameOr(deciding?.record.task),
+    finish_reason: nameOr(deciding?.record.finish_reason),
+    error_type: nameOr(turn.error_type),
+    provider_error: nameOr(turn.provider_error),
+    guardrail: nameOr(turn.guardrail_id),
+    rule: nameOr(turn.rule),
+    duration_ms: turn.duration_ms,
+    first_ms: orNone(turn.first_ms),
+    requests: turn.requests,
+    attempts: paid.length,
+    last_attempt: paid.reduce((last, call) => (answers(call) ? Math.max(last, call.record.attempt) : last), 0),
+    http_status: turn.http_status,
+    streamed: turn.streamed,
+    is_estimated: paid.some(({ record }) => record.is_estimated),
+    is_requested_model: isRequestedModel,
+    generation_id: turn.generation_id,
+    request_id: turn.request_id,
+    requested_model: isRequestedModel ? undefined : orNone(turn.requested_model),
+    provider_code: orNone(turn.provider_code),
+    user: orNone(turn.user),
+    session_id: orNone(turn.session_id),
+    trace_id: orNone(turn.trace_id),
+    ...callColumns(at, { only: onlyCall(turn, calls), calls, paid, deciding }),
   };
-  add("workspace", turn.workspace_id);
-  add("key", turn.key_hash);
-  add("door", turn.door);
-  add("operation", turn.operation);
-  add("outcome", turn.outcome);
-  add("error_type", turn.error_type);
-  add("provider_error", turn.provider_error);
-  add("guardrail", turn.guardrail_id);
-  add("rule", turn.rule);
-  add("model", deciding?.model);
-  add("provider", deciding?.provider);
-  add("service_tier", deciding?.service_tier);
-  add("task", deciding?.task);
-  add("finish_reason", deciding?.finish_reason);
-  add("boot", only?.boot_id);
-  add("instance", only?.instance);
-  add("upstream_model", only?.upstream_model);
-  add("call_status", only?.status);
-  return names;
+}
+
+interface CallsOfTurn {
+  readonly only: TurnCall | undefined;
+  readonly calls: readonly TurnCall[];
+  readonly paid: readonly TurnCall[];
+  readonly deciding: TurnCall | undefined;
+}
+
+type CallColumns = Pick<
+  LedgerRow,
+  | "turn_id"
+  | "attempt"
+  | "call_sequence"
+  | "call_after_ms"
+  | "call_ms"
+  | "call_first_ms"
+  | "call_http_status"
+  | "boot"
+  | "instance"
+  | "upstream_model"
+  | "call_status"
+  | "cost_pico"
+  | "calls"
+  | TokenColumn
+>;
+
+function callColumns(at: number, { only, calls, paid, deciding }: CallsOfTurn): CallColumns {
+  const isListed = only === undefined && calls.length > 0;
+  const sumOf = (column: TokenColumn): number | undefined => {
+    if (only) return orNone(only.record[column]);
+    return isListed ? paid.reduce((sum, { record }) => sum + (record[column] ?? 0), 0) : undefined;
+  };
+  const cost = isListed ? paid.reduce((sum, call) => sum + (call.cost ?? 0n), 0n) : only?.cost;
+  return {
+    turn_id: only?.record.turn_id,
+    attempt: only?.record.attempt,
+    call_sequence: only?.record.sequence,
+    call_after_ms: only && only.at - at,
+    call_ms: only?.record.duration_ms,
+    call_first_ms: orNone(only?.record.first_ms),
+    call_http_status: only?.record.http_status,
+    boot: only?.record.boot_id,
+    instance: only?.record.instance,
+    upstream_model: only?.record.upstream_model,
+    call_status: only?.record.status,
+    cost_pico: cost?.toString(),
+    input_tokens: sumOf("input_tokens"),
+    cached_tokens: sumOf("cached_tokens"),
+    cache_write_tokens: sumOf("cache_write_tokens"),
+    output_tokens: sumOf("output_tokens"),
+    reasoning_tokens: sumOf("reasoning_tokens"),
+    calls: isListed
+      ? JSON.stringify(calls.map((call) => toListedCall(call.record, call === deciding && answers(call))))
+      : undefined,
+  };
 }
 
 /** Range of the columns for times, tokens and counts. */
@@ -137,22 +238,28 @@ const dayMs = 86_400_000;
 /** Longer names do not fit into the index of names. */
 const maxName = 512;
 
-function fits({ turn, calls, paid, names, only }: WholeTurn): boolean {
+const figureColumns = [
+  "duration_ms",
+  "first_ms",
+  "requests",
+  "call_ms",
+  "call_first_ms",
+  "input_tokens",
+  "cached_tokens",
+  "cache_write_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+] as const satisfies readonly LedgerColumn[];
+
+function fits({ turn, at, calls, row }: WholeTurn): boolean {
   if (calls.length > maxCalls || turn.key_hash === "" || turn.door === "") return false;
-  if (only && (only.upstream_model === "" || only.instance === "")) return false;
-  if (!calls.every((call) => isOfTurn(turn, call))) return false;
-  if (new Set(calls.map(({ attempt }) => attempt)).size < calls.length) return false;
-  const isFit = (figure: number): boolean => figure <= maxInteger;
+  if (row.upstream_model === "" || row.instance === "") return false;
   return (
-    isFit(turn.duration_ms) &&
-    isFit(turn.first_ms ?? 0) &&
-    isFit(turn.requests) &&
-    calls.every(
-      (call) => isFit(call.duration_ms) && isFit(call.first_ms ?? 0) && Math.abs(timeOf(call) - timeOf(turn)) <= dayMs,
-    ) &&
-    tokenColumns.every((column) => isFit(sumOf(paid, column))) &&
-    costOf(paid) <= maxCost &&
-    [...names.values()].every((name) => name.length <= maxName)
+    calls.every((call) => isOfTurn(turn, call.record) && Math.abs(call.at - at) <= dayMs) &&
+    (calls.length < 2 || new Set(calls.map(({ record }) => record.attempt)).size === calls.length) &&
+    figureColumns.every((column) => Number(row[column] ?? 0) <= maxInteger) &&
+    BigInt(row.cost_pico ?? 0) <= maxCost &&
+    nameColumns.every((column) => ((row[column] ?? "") as string).length <= maxName)
   );
 }
 
@@ -162,70 +269,7 @@ const isOfTurn = (turn: NewTurnRecord, call: NewUsageRecord): boolean =>
   (call.user === null || call.user === turn.user) &&
   (call.session_id === null || call.session_id === turn.session_id);
 
-const tokenColumns = [
-  "input_tokens",
-  "cached_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-] as const satisfies readonly TokenColumn[];
-
-const sumOf = (calls: readonly NewUsageRecord[], column: TokenColumn): number =>
-  calls.reduce((sum, call) => sum + (call[column] ?? 0), 0);
-
-const costOf = (calls: readonly NewUsageRecord[]): bigint =>
-  calls.reduce((sum, { cost_usd: cost }) => sum + (cost == null ? 0n : parsePico(cost)), 0n);
-
 const timeOf = ({ opened_at: at }: { readonly opened_at: Date | string }): number => new Date(at).getTime();
-
-/** A row as json; columns without a value are left out. */
-export type LedgerRow = Readonly<Record<string, unknown>>;
-
-/** @param ids numbers of all names of the batch */
-export function toLedgerRow(whole: WholeTurn, ids: ReadonlyMap<string, number>): LedgerRow {
-  const { turn, paid, deciding, only } = whole;
-  const row: Record<string, unknown> = {
-    opened_at: turn.opened_at,
-    duration_ms: turn.duration_ms,
-    first_ms: turn.first_ms ?? undefined,
-    requests: turn.requests,
-    attempts: paid.length,
-    last_attempt: paid.reduce((last, call) => (answers(call) ? Math.max(last, call.attempt) : last), 0),
-    http_status: turn.http_status,
-    streamed: turn.streamed,
-    is_estimated: paid.some(({ is_estimated: estimated }) => estimated),
-    is_requested_model: turn.requested_model !== null && deciding?.model === turn.requested_model,
-    generation_id: turn.generation_id,
-    request_id: turn.request_id,
-    provider_code: turn.provider_code ?? undefined,
-    user: turn.user ?? undefined,
-    session_id: turn.session_id ?? undefined,
-    trace_id: turn.trace_id ?? undefined,
-  };
-  if (row["is_requested_model"] === false) row["requested_model"] = turn.requested_model ?? undefined;
-  for (const [column, name] of whole.names) row[column] = ids.get(name);
-  addCalls(row, whole, only);
-  return row;
-}
-
-function addCalls(row: Record<string, unknown>, whole: WholeTurn, only: NewUsageRecord | undefined): void {
-  const { turn, calls, paid, deciding } = whole;
-  if (only) {
-    row["turn_id"] = only.turn_id;
-    row["attempt"] = only.attempt;
-    row["call_sequence"] = only.sequence;
-    row["call_after_ms"] = timeOf(only) - timeOf(turn);
-    row["call_ms"] = only.duration_ms;
-    row["call_first_ms"] = only.first_ms ?? undefined;
-    row["call_http_status"] = only.http_status;
-    row["cost_pico"] = only.cost_usd == null ? undefined : parsePico(only.cost_usd).toString();
-    for (const column of tokenColumns) row[column] = only[column] ?? undefined;
-  } else if (calls.length > 0) {
-    row["cost_pico"] = costOf(paid).toString();
-    for (const column of tokenColumns) row[column] = sumOf(paid, column);
-    row["calls"] = calls.map((call) => toListedCall(call, call === deciding && answers(call)));
-  }
-}
 
 function toListedCall(call: NewUsageRecord, endsTurn: boolean): ListedCall {
   const { workspace_id: _workspace, key_hash: _key, generation_id: _id, user, session_id: session, ...listed } = call;
@@ -238,6 +282,13 @@ function toListedCall(call: NewUsageRecord, endsTurn: boolean): ListedCall {
 }
 
 /** Names of a batch, each once. */
-export const namesOfBatch = (whole: readonly WholeTurn[]): string[] => [
-  ...new Set(whole.flatMap(({ names }) => [...names.values()])),
-];
+export function namesOfBatch(whole: readonly WholeTurn[]): string[] {
+  const names = new Set<string>();
+  for (const { row } of whole) {
+    for (const column of nameColumns) {
+      const name = row[column];
+      if (name !== undefined) names.add(name as string);
+    }
+  }
+  return [...names];
+}

@@ -4,6 +4,8 @@ import { DatabaseError } from "pg";
 /** Serialization failure and deadlock: nothing was written, and a retry runs in another order. */
 const conflicts = new Set(["40001", "40P01"]);
 
+const uniqueViolation = "23505";
+
 /** SQLSTATE of a lock not obtained in time. */
 export const lockNotAvailable = "55P03";
 
@@ -39,8 +41,15 @@ export const isStatementTimeout = (error: unknown): boolean =>
 /** True when the database user lacks the right. */
 export const isPermissionDenied = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
 
+/** Unique indexes that only a concurrent transaction can violate: each batch looks for stored rows of its turns first. */
+const concurrentIndex = /^ledger_\d{8}_turn$/;
+
+/** True when the transaction met another one, and nothing was written. A retry sees the other one's rows. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseError && conflicts.has(error.code ?? "");
+  if (!(error instanceof DatabaseError)) return false;
+  return (
+    conflicts.has(error.code ?? "") || (error.code === uniqueViolation && concurrentIndex.test(error.constraint ?? ""))
+  );
 }
 
 /** True when the database is away, busy or too slow, and the same call may succeed later. */

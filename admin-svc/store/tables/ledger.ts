@@ -132,10 +132,14 @@ export type AllCallsView = UsageRecordsTable & {
   written: BigInteger | null;
   /** A time within a day of the start of the call, by which Postgres leaves out partitions. */
   near: Date;
+  /** Whether the turn has no other call, and the call began in the hour of the turn; null outside of the ledger. */
+  is_single: boolean | null;
 };
 
 /** Turns of the ledger and of `turns`. */
 export type AllTurnsView = TurnsTable & {
   /** Number of the row; null outside of the ledger. */
   written: BigInteger | null;
+  /** Whether the turn has at most one call, begun in the hour of the turn; null outside of the ledger. */
+  is_single: boolean | null;
 };

@@ -59,6 +59,7 @@ async function shownOf(generationId: string) {
       "written",
       "ends_turn",
       "near",
+      "is_single",
       "kind",
     ];
     return Object.fromEntries(Object.entries(row).filter(([column]) => !ignored.includes(column)));
@@ -223,16 +224,25 @@ describe("another part of a whole turn", () => {
     expect(await stateOf()).toEqual(intact);
   });
 
-  test("comes from a second process at the same moment, and the answered record stays", async () => {
+  const midnight = new Date().setUTCHours(0, 0, 0, 0);
+  test.each([
+    ["the same day", startMs, startMs],
+    ["two days", midnight - 1, midnight],
+  ])("comes from a second process at the same moment on %s, and the answered record stays", async (_, ...times) => {
+    const [firstAt, secondAt] = times.map(BigInt);
     for (let round = 0; round < 5; round++) {
       const [first, second] = [new Process(), new Process()];
-      const { common, delivery } = turnOf(first);
-      const failed = { ...common, outcome: TurnOutcome.CANCELLED, httpStatus: 499 };
-      const other = { calls: [second.call({ ...common, turnId: randomUUID() })], turns: [second.turn(failed)] };
+      const { generationId, common, delivery } = turnOf(first, { openedAtMs: firstAt });
+      const late = { ...common, openedAtMs: secondAt as bigint };
+      const other = {
+        calls: [second.call({ ...late, turnId: randomUUID() })],
+        turns: [second.turn({ ...late, outcome: TurnOutcome.CANCELLED, httpStatus: 499 })],
+      };
       await Promise.all([deliver(installation, delivery), deliver(installation, other)]);
-      // The worker of sums finds turns with two rows.
+      // The worker of sums finds turns with rows in two partitions.
       await eventually(async () => (await listed(common.keyHash)).length === 1);
       expect(await listed(common.keyHash)).toMatchObject([{ attempts: 2, outcome: "completed", http_status: 200 }]);
+      expect((await shownOf(generationId)).calls).toHaveLength(2);
     }
     expect(await stateOf()).toEqual(intact);
   });

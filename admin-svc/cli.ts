@@ -18,6 +18,7 @@ import { calls } from "./cli/calls.ts";
 import { completionCommand } from "./cli/completion.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
+import { imports } from "./cli/import.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
 import { retention } from "./cli/retention.ts";
@@ -28,6 +29,7 @@ import { type AdminTerminal, type Commands, findAuthor, takeWorkspace } from "./
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
+import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { NewerSchemaError, migrate } from "./store/postgres/migrate.ts";
 import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
@@ -47,6 +49,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   alerts,
   retention,
   schema,
+  import: imports,
 };
 
 /** Single-word commands. */
@@ -161,7 +164,8 @@ export function remoteIn({
 /** For unexpected errors only the message is shown, never a stack. */
 function explain(error: unknown): { message: string; code: number } {
   if (isUsageError(error)) return { message: error.message, code: 2 };
-  if (error instanceof CommandError || error instanceof NewerSchemaError) return { message: error.message, code: 1 };
+  if (error instanceof CommandError || error instanceof ConfigError || error instanceof NewerSchemaError)
+    return { message: error.message, code: 1 };
   if (error instanceof AccountError) {
     return { message: "records of the whole account belong to the default workspace: leave out --workspace", code: 1 };
   }

@@ -31,7 +31,7 @@ const offline =
   argv.includes("--help") ||
   argv.includes("-h") ||
   argv[1] === "mint" ||
-  ["completion", "--version"].includes(argv[0]);
+  ["completion", "import", "--version"].includes(argv[0]);
 if (url === undefined && !offline && !isRemote) {
   process.stderr.write("Sluice does not run here: start it first (npm start) or set DATABASE_URL.\n");
   process.exit(1);

@@ -62,14 +62,35 @@ function named(provider: unknown, vendors: Vendors, seed: Seed): unknown {
 
 function completed(model: unknown, known: Known, seed: Seed): unknown {
   if (!isSection(model) || !Array.isArray(model.endpoints)) return model;
-  const { endpoints: _, ...facts } = seed.models.find(({ id }) => id === model.id) ?? { endpoints: [] };
   const offers = model.endpoints.map((endpoint) => offerOf(model, endpoint, known, seed));
+  const { endpoints: _, ...facts } = seed.models.find(({ id }) => id === model.id) ?? offeredAbilities(offers, seed);
   const priced = model.endpoints.every((endpoint, index) => hasPrice(endpoint, offers[index]));
   return {
     ...facts,
     ...model,
     endpoints: model.endpoints.map((endpoint, index) => filled(endpoint, offers[index], priced)),
   };
+}
+
+/** What the catalogue says of a model under any id. Its name and its scores belong to the id in the catalogue alone. */
+const abilities: ReadonlySet<string> = new Set([
+  "tokenizer",
+  "context_length",
+  "max_output_tokens",
+  "input_modalities",
+  "output_modalities",
+]);
+
+/** Abilities of the known model that all endpoints of a model with an id of your own serve; none when they serve several, or an unknown one. */
+function offeredAbilities(offers: readonly (SeedFacts | undefined)[], { models }: Seed): SeedFacts {
+  const offered = models.find(({ endpoints }) =>
+    offers.every((offer) =>
+      endpoints.some(
+        ({ vendor, upstream_model: name }) => offer?.["vendor"] === vendor && offer["upstream_model"] === name,
+      ),
+    ),
+  );
+  return Object.fromEntries(Object.entries(offered ?? {}).filter(([fact]) => abilities.has(fact)));
 }
 
 /** The catalogue knows prices of the default tier only. */

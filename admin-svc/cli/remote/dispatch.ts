@@ -5,7 +5,13 @@ import { RemoteSluice, type RemoteOptions } from "./client.ts";
 import { remoteCommands } from "./commands.ts";
 
 /** Commands without a database or another Sluice installation. */
-const offline: ReadonlySet<string> = new Set(["keys mint", "completion"]);
+const offline: ReadonlySet<string> = new Set([
+  "keys mint",
+  "completion",
+  "import litellm",
+  "import portkey",
+  "import openrouter",
+]);
 
 /** @param name noun and verb, or the name of a single command */
 export function toRemoteCommand(

@@ -118,7 +118,11 @@ models:
     const { models } = load(
       `providers: ${quiet}\nmodels: [{id: team/writer, endpoints: [{provider: b, upstream_model: acme-large}]}]`,
     );
-    expect(models[0]).toMatchObject({ id: "team/writer", context_length: 128_000 });
+    expect(models[0]).toMatchObject({
+      id: "team/writer",
+      context_length: 400_000,
+      input_modalities: ["text", "image"],
+    });
     expect(models[0]?.name).toBeUndefined();
     expect(models[0]?.endpoints[0]?.pricing).toEqual({ prompt: "1", completion: "4" });
   });

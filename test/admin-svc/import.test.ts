@@ -1,0 +1,152 @@
+/** `import`: a finding for every field of another gateway's configuration, no secret of it, and a file that Sluice accepts. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { type Finding, pathText } from "@sluice/admin-svc/cli/import/findings.js";
+import { importLitellm } from "@sluice/admin-svc/cli/import/litellm/litellm.js";
+import { runOperator } from "@sluice/inference-svc/assembly/operator.js";
+import { parse } from "yaml";
+import { findPages, readPage } from "../support/pages.ts";
+import { root } from "../support/processes.ts";
+
+const fixtures = join(root, "test/fixtures/import");
+const folder = mkdtempSync(join(tmpdir(), "sluice-test-import-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Examples by the command that reads them. */
+const examples = readdirSync(fixtures)
+  .filter((name) => name !== "litellm-included.yaml")
+  .map((name) => [name.split("-")[0] as string, name] as const);
+
+async function run(...argv: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(argv, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+/** A value that fits the use of a variable, by its name. */
+function valueOf(variable: string): string {
+  if (variable.endsWith("_CREDENTIALS")) return fileURLToPath(import.meta.url);
+  return /(?:URL|BASE)$/.test(variable) ? "https://variable.example" : "variable";
+}
+
+/** Whether a page has a heading with the anchor. */
+const hasAnchor = (page: string, anchor: string): boolean =>
+  [...readPage(page).matchAll(/^#+ (.+)$/gm)].some(
+    ([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, "")
+        .replaceAll(" ", "-") === anchor,
+  );
+
+interface Report {
+  readonly configuration: string;
+  readonly variables: readonly string[];
+  readonly findings: readonly Finding[];
+  readonly problems: readonly string[];
+}
+
+async function reportOf(gateway: string, name: string): Promise<Report> {
+  const { stdout, stderr } = await run("import", gateway, join(fixtures, name), "--json");
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as Report;
+}
+
+/** Every place with a value of its own, found without the code under test. */
+function places(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (typeof value !== "object" || value === null) return [path];
+  const parts = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return parts.length === 0 ? [path] : parts.flatMap(([step, part]) => places(part, [...path, step]));
+}
+
+/** Another value at a place of a file. */
+function withValue(file: unknown, [step, ...rest]: readonly (string | number)[], value: unknown): unknown {
+  if (step === undefined) return value;
+  const copy = (Array.isArray(file) ? [...(file as unknown[])] : { ...(file as object) }) as Record<
+    string | number,
+    unknown
+  >;
+  copy[step] = withValue(copy[step], rest, value);
+  return copy;
+}
+
+describe.each(examples)("import %s %s", (gateway, name) => {
+  const file: unknown = parse(readFileSync(join(fixtures, name), "utf8"));
+
+  test("has a finding for every field, with a page that exists", async () => {
+    const { findings } = await reportOf(gateway, name);
+    const fields = new Set(findings.map(({ field }) => field));
+    expect(
+      places(file)
+        .map(pathText)
+        .filter((field) => !fields.has(field)),
+    ).toEqual([]);
+    expect(fields.size).toBe(findings.length);
+    for (const { page = "docs/README.md" } of findings) {
+      const [path = "", anchor] = page.split("#");
+      expect(anchor === undefined ? findPages().includes(path) : hasAnchor(path, anchor) || page).toBe(true);
+    }
+  });
+
+  test("names no secret of the file", async () => {
+    const { stdout } = await run("import", gateway, join(fixtures, name));
+    expect(readFileSync(join(fixtures, name), "utf8")).toMatch(/imported|: 7$/m);
+    expect(stdout).not.toMatch(/imported/);
+  });
+
+  test("makes a file that check-config accepts", async () => {
+    const out = join(folder, `${name}.sluice.yaml`);
+    expect(await run("import", gateway, join(fixtures, name), "--out", out)).toMatchObject({ code: 0 });
+    const { variables } = await reportOf(gateway, name);
+    const environment = Object.fromEntries(variables.map((each) => [each, valueOf(each)]));
+    let output = "";
+    const collect = { write: (text: string) => (output += text) };
+    const code = await runOperator(["check-config", out], {
+      environment,
+      config: out,
+      stdout: collect,
+      stderr: collect,
+    });
+    expect(code === 0 ? "" : output).toBe("");
+    expect((await run("import", gateway, join(fixtures, name), "--out", out)).stderr).toContain("exists already");
+    expect(statSync(out).size).toBeGreaterThan(0);
+  });
+});
+
+test("a value of any kind at any place, and a field of any name, has its finding", () => {
+  const others = [
+    null,
+    7,
+    "x",
+    "os.environ/ANY",
+    "https://user:secret@host.example/",
+    [],
+    {},
+    [{ a: [1] }],
+    { zz: true },
+  ];
+  const path = join(folder, "changed.yaml");
+  let changes = 0;
+  for (const [, name] of examples.filter(([gateway]) => gateway === "litellm")) {
+    const file = { ...(parse(readFileSync(join(fixtures, name), "utf8")) as object), include: undefined };
+    const prefixes = places(file).flatMap((leaf) => leaf.map((_, index) => JSON.stringify(leaf.slice(0, index + 1))));
+    for (const place of new Set(prefixes)) {
+      const changed = withValue(file, JSON.parse(place) as string[], others[changes++ % others.length]);
+      writeFileSync(path, JSON.stringify(changed));
+      const fields = new Set(importLitellm(path).findings.map(({ field }) => field));
+      const missing = places(JSON.parse(JSON.stringify(changed)))
+        .map(pathText)
+        .filter((field) => !fields.has(field));
+      expect({ name, place, missing }).toEqual({ name, place, missing: [] });
+    }
+  }
+  expect(changes).toBeGreaterThan(100);
+});

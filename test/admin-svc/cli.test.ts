@@ -502,7 +502,7 @@ describe("wrong input", () => {
     [["constructor", "name"], "unknown noun: constructor"],
     [
       ["boostrap"],
-      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, alerts, retention, schema, bootstrap",
+      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, alerts, retention, schema, import, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],

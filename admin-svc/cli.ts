@@ -9,6 +9,7 @@ import {
   printVersion,
   runAsProgram,
   runCommand,
+  unknownWord,
 } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
 import { alerts } from "./cli/alerts.ts";
@@ -25,7 +26,7 @@ import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
 import { toRemoteCommand } from "./cli/remote/dispatch.ts";
-import { type AdminTerminal, type Commands, findAuthor, takeWorkspace } from "./cli/terminal.ts";
+import { type AdminTerminal, type Commands, type Program, findAuthor, takeWorkspace } from "./cli/terminal.ts";
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
@@ -58,6 +59,9 @@ const actions: Commands = { bootstrap, completion: completionCommand(nouns, { bo
 export interface CliOptions {
   /** When absent, only commands without a database can run. */
   readonly databaseUrl?: string | undefined;
+  /** What to do about an absent database, as a sentence. */
+  readonly noDatabase?: string | undefined;
+  readonly program?: Program | undefined;
   /** Management key for the first start; absent when the operator chose none. */
   readonly managementKey?: string | undefined;
   /** Another Sluice installation, reached over HTTP; absent when commands use the database. */
@@ -67,10 +71,8 @@ export interface CliOptions {
 }
 
 /** Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
-export async function runCli(
-  argv: readonly string[],
-  { databaseUrl, managementKey, remote, stdout, stderr }: CliOptions,
-): Promise<number> {
+export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
+  const { managementKey, remote, stdout, stderr } = options;
   let opened: Promise<Kysely<Database>> | undefined;
   try {
     const { workspace, rest } = takeWorkspace(argv);
@@ -78,8 +80,9 @@ export async function runCli(
       throw new UsageError("--workspace: the management key has its workspace; unset SLUICE_URL to name another");
     }
     const terminal: AdminTerminal = {
-      database: () => (opened ??= open(databaseUrl, stderr)),
+      database: () => (opened ??= open(options)),
       author: async () => findAuthor(await terminal.database(), workspace),
+      program: options.program ?? { name: "admin", further: [] },
       managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
     };
@@ -96,8 +99,12 @@ export async function runCli(
   }
 }
 
-async function open(databaseUrl: string | undefined, stderr: Output): Promise<Kysely<Database>> {
-  if (databaseUrl === undefined || databaseUrl === "") throw new CommandError("DATABASE_URL is not set");
+async function open({
+  databaseUrl,
+  noDatabase = "DATABASE_URL is not set",
+  stderr,
+}: CliOptions): Promise<Kysely<Database>> {
+  if (databaseUrl === undefined || databaseUrl === "") throw new CommandError(noDatabase);
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {
@@ -121,20 +128,20 @@ async function dispatch(
   const placed = (name: string, command: Commands[string]) =>
     remote ? toRemoteCommand(name, command, remote) : command;
   const [noun, verb, ...args] = argv;
-  if (noun === undefined) throw new UsageError(help().join("\n"));
+  const { name, further } = terminal.program;
+  if (noun === undefined) throw new UsageError(help(name).join("\n"));
   if (isVersion(argv)) return printVersion(terminal.print);
-  if (isHelp(noun)) return printHelp(help(), terminal);
+  if (isHelp(noun)) return printHelp(help(name), terminal);
   const action = Object.hasOwn(actions, noun) ? actions[noun] : undefined;
-  if (action) return runCommand(`admin ${noun}`, placed(noun, action), argv.slice(1), terminal);
+  if (action) return runCommand(`${name} ${noun}`, placed(noun, action), argv.slice(1), terminal);
   const commands = Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
-  if (!commands) {
-    throw new UsageError(`unknown noun: ${noun}; one of ${Object.keys({ ...nouns, ...actions }).join(", ")}`);
-  }
-  if (verb === undefined) throw new UsageError(helpOfNoun(noun, commands).join("\n"));
-  if (isHelp(verb)) return printHelp(helpOfNoun(noun, commands), terminal);
+  if (!commands)
+    throw unknownWord(`unknown noun: ${noun}`, noun, Object.keys({ ...nouns, ...actions }).concat(further));
+  if (verb === undefined) throw new UsageError(helpOfNoun(`${name} ${noun}`, commands).join("\n"));
+  if (isHelp(verb)) return printHelp(helpOfNoun(`${name} ${noun}`, commands), terminal);
   const command = Object.hasOwn(commands, verb) ? commands[verb] : undefined;
-  if (!command) throw new UsageError(`unknown verb: ${noun} ${verb}; one of ${Object.keys(commands).join(", ")}`);
-  return runCommand(`admin ${noun} ${verb}`, placed(`${noun} ${verb}`, command), args, terminal);
+  if (!command) throw unknownWord(`unknown verb: ${noun} ${verb}`, verb, Object.keys(commands));
+  return runCommand(`${name} ${noun} ${verb}`, placed(`${noun} ${verb}`, command), args, terminal);
 }
 
 function printHelp(lines: readonly string[], { print }: AdminTerminal): 0 {
@@ -142,14 +149,14 @@ function printHelp(lines: readonly string[], { print }: AdminTerminal): 0 {
   return 0;
 }
 
-const help = (): string[] => [
-  "usage: admin NOUN VERB ... [--workspace NAME] | admin NOUN --help | admin NOUN VERB --help | admin --version",
+const help = (name: string): string[] => [
+  `usage: ${name} NOUN VERB ... [--workspace NAME] | ${name} NOUN --help | ${name} NOUN VERB --help | ${name} --version`,
   ...Object.entries(nouns).map(([noun, commands]) => `  ${noun.padEnd(12)}${Object.keys(commands).join(", ")}`),
   ...Object.entries(actions).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
 ];
 
-const helpOfNoun = (noun: string, commands: Commands): string[] => [
-  `usage: admin ${noun} VERB ...`,
+const helpOfNoun = (name: string, commands: Commands): string[] => [
+  `usage: ${name} VERB ...`,
   ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(12)}${summary}`),
 ];
 

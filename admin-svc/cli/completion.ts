@@ -1,9 +1,10 @@
 /** completion: prints the shell script for completing commands and options, derived from the commands. */
 import { type Command, UsageError, namedArguments } from "@sluice/proto/lib/process/cli.js";
-import type { AdminTerminal, Commands } from "./terminal.ts";
+import type { AdminTerminal, Commands, Program } from "./terminal.ts";
 
-/** Possible completions: nouns, verbs by noun, options by command. */
+/** Possible completions of a program: nouns, verbs by noun, options by command. */
 interface Words {
+  readonly program: string;
   readonly nouns: readonly string[];
   readonly verbs: Readonly<Record<string, readonly string[]>>;
   readonly options: Readonly<Record<string, readonly string[]>>;
@@ -14,14 +15,15 @@ const optionsOf = ({ usage, details = [] }: Command<AdminTerminal>): readonly st
   ...new Set([...`${usage} ${details.join(" ")}`.matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option)),
 ];
 
-function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands): Words {
+function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands, { name, further }: Program): Words {
   const commands = Object.entries(nouns).flatMap(([noun, verbs]) =>
     Object.entries(verbs).map(([verb, command]) => [`${noun} ${verb}`, optionsOf(command)] as const),
   );
   const verbs = Object.entries(nouns).map(([noun, ofNoun]) => [noun, Object.keys(ofNoun)] as const);
   const single = Object.entries(actions).map(([action, command]) => [action, optionsOf(command)] as const);
   return {
-    nouns: [...Object.keys(nouns), ...Object.keys(actions), "completion"],
+    program: name,
+    nouns: [...Object.keys(nouns), ...Object.keys(actions), "completion", ...further],
     // The options follow a single-word command directly.
     verbs: Object.fromEntries([...verbs, ...single, ["completion", Object.keys(shells)] as const]),
     options: Object.fromEntries(commands),
@@ -31,9 +33,9 @@ function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands): 
 const cases = (entries: Readonly<Record<string, readonly string[]>>, line: (name: string, words: string) => string) =>
   Object.entries(entries).map(([name, words]) => line(name, words.join(" ")));
 
-/** The line may begin with `npm run --silent admin --`, or with an alias of it. */
-const bash = ({ nouns, verbs, options }: Words): string[] => [
-  "_sluice_admin() {",
+/** In a checkout the line may begin with `npm run --silent admin --`, or with an alias of it. */
+const bash = ({ program, nouns, verbs, options }: Words): string[] => [
+  `_sluice_${program}() {`,
   '  local word="${COMP_WORDS[COMP_CWORD]}" noun="${COMP_WORDS[1]}" verb="${COMP_WORDS[2]}" words=""',
   '  if [ "$COMP_CWORD" -eq 1 ]; then',
   `    words="${nouns.join(" ")}"`,
@@ -48,21 +50,21 @@ const bash = ({ nouns, verbs, options }: Words): string[] => [
   "  fi",
   '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
   "}",
-  "complete -F _sluice_admin admin",
+  `complete -F _sluice_${program} ${program}`,
 ];
 
 const zsh = (words: Words): string[] => ["autoload -U +X bashcompinit && bashcompinit", ...bash(words)];
 
-const fish = ({ nouns, verbs, options }: Words): string[] => [
-  `complete -c admin -f -n "__fish_use_subcommand" -a "${nouns.join(" ")}"`,
+const fish = ({ program, nouns, verbs, options }: Words): string[] => [
+  `complete -c ${program} -f -n "__fish_use_subcommand" -a "${nouns.join(" ")}"`,
   ...cases(verbs, (noun, words) => {
     const isFirst = `__fish_seen_subcommand_from ${noun}; and test (count (commandline -opc)) -eq 2`;
-    return `complete -c admin -f -n "${isFirst}" -a "${words}"`;
+    return `complete -c ${program} -f -n "${isFirst}" -a "${words}"`;
   }),
   ...Object.entries(options).flatMap(([command, list]) => {
     const [noun = "", verb = ""] = command.split(" ");
     const seen = [noun, verb].filter((word) => word !== "").map((word) => `__fish_seen_subcommand_from ${word}`);
-    return list.map((option) => `complete -c admin -n "${seen.join("; and ")}" -l ${option.slice(2)}`);
+    return list.map((option) => `complete -c ${program} -n "${seen.join("; and ")}" -l ${option.slice(2)}`);
   }),
 ];
 
@@ -76,13 +78,14 @@ export const completionCommand = (
   usage: "bash|zsh|fish",
   summary: "Prints the completion of this command line for a shell.",
   details: [
-    "alias admin='npm run --silent admin --'; source <(admin completion bash)",
-    "In fish: admin completion fish | source",
+    "In a checkout: alias admin='npm run --silent admin --'; source <(admin completion bash)",
+    "With an installed package: source <(sluice completion bash)",
+    "In fish: admin completion fish | source, or sluice completion fish | source",
   ],
-  async run(args, { print }) {
+  async run(args, { print, program }) {
     const { SHELL: name } = namedArguments(args, "SHELL");
     const write = Object.hasOwn(shells, name) ? shells[name] : undefined;
     if (!write) throw new UsageError(`unknown shell: ${name}; one of ${Object.keys(shells).join(", ")}`);
-    write(wordsOf(nouns, actions)).forEach(print);
+    write(wordsOf(nouns, actions, program)).forEach(print);
   },
 });

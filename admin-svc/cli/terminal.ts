@@ -8,11 +8,19 @@ import type { Author } from "../store/audit.ts";
 import { type Database, defaultWorkspaceId } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
 
+/** The program that runs the commands. */
+export interface Program {
+  readonly name: string;
+  /** Its commands besides those of admin-svc. */
+  readonly further: readonly string[];
+}
+
 export interface AdminTerminal extends Terminal {
   /** The database, migrated; opened on first use, because some commands need none. */
   readonly database: () => Promise<Kysely<Database>>;
   /** The author of changes in the workspace given by `--workspace`, or in the default workspace. @throws CommandError when none has that name */
   readonly author: () => Promise<Author>;
+  readonly program: Program;
   /** Management key chosen by the operator for the first start. */
   readonly managementKey: string | undefined;
 }

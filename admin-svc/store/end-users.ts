@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { endUsersName } from "@sluice/proto/lib/policy/questions.js";
+import { endUsersName } from "@sluice/proto/lib/policy/end-users-name.js";
 import { type Page, type PagedRows, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";

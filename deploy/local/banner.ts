@@ -1,6 +1,7 @@
 /** Text for the person starting Sluice: its address, the keys, and a working request. */
 import type { LeftOut } from "@sluice/proto/config/config-file.js";
 import { type Hosts, type Ports, baseUrlOf, acceptsOtherMachines, toReachableHost } from "./ports.ts";
+import { program } from "./places.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 
 export interface BannerFacts {
@@ -71,7 +72,7 @@ function withoutModel({ config, leftOut }: BannerFacts): string[] {
       ? [`  - set the variables of a provider that is left out: ${variables.join(", ")}; then start again`]
       : []),
     `  - or add models, or a provider with known_models: true, to ${config}; it is read again when it changes`,
-    "npm run --silent admin -- check-config  shows what would be served.",
+    `${program.call} check-config  shows what would be served.`,
   ];
 }
 

@@ -24,7 +24,7 @@ const programs = {
     ["features/web/reader-thread.js"],
   ],
   "admin-svc": [["main.js", "admin.js"], ["cli.js"], ["rules/pattern-thread.js"]],
-  "deploy/local": [["main.js"], ["one-process.js"]],
+  "deploy/local": [["main.js"], ["one-process.js"], ["command-line.js"]],
 };
 const rooms = Object.keys(programs);
 
@@ -96,7 +96,7 @@ async function bundlePrograms(room, folder, files) {
   const build = await rolldown({
     input: Object.fromEntries(files.map((file) => [basename(file, ".js"), join(built, file)])),
     platform: "node",
-    plugins: [sourceMaps, ownPlaces(folderOf(room))],
+    plugins: [sourceMaps, onDemand(folderOf(room)), ownPlaces(folderOf(room))],
     checks: { eval: false }, // protobufjs looks with it for modules that it does without
   });
   const { output } = await build.write({
@@ -134,6 +134,17 @@ function thinMap(path, { decode, encode }) {
   );
   writeFileSync(path, JSON.stringify({ ...map, names: [], mappings: encode(thinned) }));
 }
+
+/** A program that another one loads on demand stays in its own bundle. */
+const onDemand = (folder) => ({
+  name: "on-demand",
+  async resolveId(source, importer, { kind }) {
+    if (kind !== "dynamic-import") return undefined;
+    const resolved = await this.resolve(source, importer, { kind, skipSelf: true });
+    const program = resolved && programAt(resolved.id);
+    return program && { id: `./${relative(folder, program)}`, external: true };
+  },
+});
 
 /** Keeps paths relative to a module valid: programs and threads are in the bundle of their room, other files where they are without a bundle. */
 const ownPlaces = (folder) => ({

@@ -79,6 +79,13 @@ export class RecordKeeper {
   }
 }
 
+/** The record of the Sluice that runs or starts with this data folder. */
+export function findRunning(dataDir: string): InstallationRecord | undefined {
+  const record = readJson(join(dataDir, recordName)) as InstallationRecord | undefined;
+  const supervisor = record?.pids["supervisor"];
+  return supervisor !== undefined && isSluice(supervisor) ? record : undefined;
+}
+
 /** An error of the file system names a path, but not the remedy. */
 const unusable = (dataDir: string, cause: Error) =>
   new Error(
@@ -112,6 +119,6 @@ function isSluice(pid: number): boolean {
   return (
     pid !== process.pid &&
     isAlive(pid) &&
-    /(start\.mjs|(bundle|dist)\/(main|one-process)\.js)/.test(readCommandLine(pid) ?? "")
+    /(start\.mjs|sluice\.mjs|bin\/sluice|(bundle|dist)\/(main|one-process)\.js)/.test(readCommandLine(pid) ?? "")
   );
 }

@@ -1,4 +1,4 @@
-/** Entry point of `npm start`: starts Postgres and the services, and prints the banner. */
+/** Entry point of `npm start` and `sluice start`: starts Postgres and the services, and prints the banner. */
 import { join } from "node:path";
 import { loadConfig } from "@sluice/proto/config/config-file.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
@@ -8,7 +8,8 @@ import { RecordKeeper } from "./installation-record.ts";
 import { findMisspelledVariables } from "./unknown-variables.ts";
 import { hostsOf, acceptsOtherMachines, portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
-import { readSettings, root, settingNames } from "./settings.ts";
+import { root } from "./places.ts";
+import { readSettings, settingNames } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
 
 // A reader of the output may close the pipe; Sluice keeps running.

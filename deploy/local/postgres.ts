@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
 import { type ChildService, endChild, lastLines, fileSize, spawnChild } from "./child.ts";
 import { findBinaries, findIdentity } from "./postgres-binaries.ts";
 import {
@@ -110,18 +111,33 @@ const connectLimitMs = 5_000;
  * which needs it, reports the reason.
  */
 export async function hasServedBefore(databaseUrl: string): Promise<boolean> {
-  // Loaded only for a new secret, because it takes a tenth of the supervisor's own start.
+  const isTrue = async (client: Client, text: string) =>
+    (await client.query<{ used: boolean }>(`SELECT ${text} AS used`)).rows[0]?.used === true;
+  try {
+    return await connected(databaseUrl, async (client) => {
+      if (!(await isTrue(client, "to_regclass('api_keys') IS NOT NULL"))) return false;
+      return isTrue(client, "EXISTS (SELECT FROM api_keys)");
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** The version of a server, such as 18.4. @throws when it does not answer */
+export const databaseVersion = (databaseUrl: string): Promise<string> =>
+  connected(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ server_version: string }>("SHOW server_version");
+    return rows[0]?.server_version ?? "";
+  });
+
+async function connected<Result>(databaseUrl: string, use: (client: Client) => Promise<Result>): Promise<Result> {
+  // Loaded only when needed, because it takes a tenth of the supervisor's own start.
   const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectLimitMs });
   client.on("error", () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ used: boolean }>("SELECT to_regclass('api_keys') IS NOT NULL AS used");
-    if (rows[0]?.used !== true) return false;
-    const keys = await client.query<{ used: boolean }>("SELECT EXISTS (SELECT FROM api_keys) AS used");
-    return keys.rows[0]?.used === true;
-  } catch {
-    return false;
+    return await use(client);
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findNodeProblem } from "./node-version.mjs";
 import { runTool } from "./tool.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -54,9 +55,8 @@ export async function prepare({ tests = false } = {}) {
 }
 
 function requireNode() {
-  const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  throw new Error(`Sluice needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath}).`);
+  const problem = findNodeProblem();
+  if (problem !== undefined) throw new Error(problem);
 }
 
 /**

@@ -7,7 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ChildService, endChild, spawnChild } from "./child.ts";
 import { type Hosts, type Ports, toReachableHost, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
-import { type Settings, root } from "./settings.ts";
+import { root } from "./places.ts";
+import type { Settings } from "./settings.ts";
 import { spoolFolder } from "./spools.ts";
 
 export interface Service {

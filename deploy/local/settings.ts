@@ -1,15 +1,10 @@
 /** Settings of the operator for Sluice on this machine; everything has a default. */
-import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/lib/process/environment.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
+import { configPath, dataPath, packagesPath, program } from "./places.ts";
 import { type Replicas, chooseReplicas } from "./replicas.ts";
-
-/** Path of the checkout: this file is deploy/local/dist/settings.js in it. */
-export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 const portRule = "must be a port, 1 to 65535";
 const port = z.coerce.number(portRule).int(portRule).min(1, portRule).max(65_535, portRule);
@@ -17,7 +12,7 @@ const fixedPort = (fallback: number) => port.default(fallback);
 
 const key = (kind: KeyKind) =>
   z.string().refine((text) => kindOfKey(text) === kind, {
-    message: `not ${kind === KeyKind.MANAGEMENT ? "a management" : "an inference"} key; npm run admin -- keys mint prints a valid one`,
+    message: `not ${kind === KeyKind.MANAGEMENT ? "a management" : "an inference"} key; ${program.call} keys mint prints a valid one`,
   });
 
 const databaseUrl = z.url({
@@ -76,22 +71,4 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     packagesDir: packagesPath(settings),
     replicas: chooseReplicas(settings.SLUICE_INFERENCE_REPLICAS, availableParallelism()),
   };
-}
-
-const dataPath = (given: string | undefined): string => (given === undefined ? join(root, ".sluice") : resolve(given));
-
-/** Folder for packages installed by the operator. It lies in the data folder, so the checkout stays unchanged. */
-export const packagesPath = (given: {
-  readonly SLUICE_DATA_DIR?: string | undefined;
-  readonly SLUICE_PACKAGES_DIR?: string | undefined;
-}): string =>
-  given.SLUICE_PACKAGES_DIR === undefined
-    ? join(dataPath(given.SLUICE_DATA_DIR), "packages")
-    : resolve(given.SLUICE_PACKAGES_DIR);
-
-/** Path of the configuration file: the given path, else sluice.yaml of the checkout, else the default file shipped with Sluice. */
-export function configPath(given: string | undefined): string {
-  if (given !== undefined) return resolve(given);
-  const own = join(root, "sluice.yaml");
-  return existsSync(own) ? own : join(root, "deploy/local/sluice.yaml");
 }

@@ -1,5 +1,5 @@
 /** Finds environment variables similar to a variable of Sluice, probably misspelled and otherwise silently ignored. */
-import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
+import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 
 /** Variables of single services, unused by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
 const serviceVariables = [
@@ -26,10 +26,7 @@ export function findMisspelledVariables(environment: NodeJS.ProcessEnv, known: r
   const names = [...known, ...serviceVariables];
   return Object.keys(environment).flatMap((name) => {
     if (!name.startsWith("SLUICE_") || names.includes(name) || commandLineVariables.has(name)) return [];
-    const [nearest] = names
-      .map((other) => ({ other, edits: editDistance(name, other) }))
-      .filter(({ edits }) => edits <= maxEdits)
-      .sort((a, b) => a.edits - b.edits);
-    return nearest ? [`${name} is not a variable of Sluice; did you mean ${nearest.other}?`] : [];
+    const nearest = nearestWord(name, names, maxEdits);
+    return nearest === undefined ? [] : [`${name} is not a variable of Sluice; did you mean ${nearest}?`];
   });
 }

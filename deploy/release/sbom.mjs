@@ -1,5 +1,5 @@
 /**
- * Prints the parts list of an image (CycloneDX, JSON): the packages of its services from the lock file, without development dependencies.
+ * Prints the parts list of an image or of the package (CycloneDX, JSON): the packages of its services from the lock file, without development dependencies.
  * `npm run sbom -- gateway`; further options are those of @cyclonedx/cyclonedx-npm, which is fetched at the version below.
  */
 import { spawnSync } from "node:child_process";
@@ -10,6 +10,7 @@ const workspaces = {
   "inference-svc": "@sluice/inference-svc",
   "admin-svc": "@sluice/admin-svc",
   "first-look": "@sluice/local",
+  package: "@sluice/local",
 };
 const [image = "", ...options] = process.argv.slice(2);
 const workspace = workspaces[image];
@@ -17,8 +18,8 @@ if (workspace === undefined) {
   process.stderr.write(`usage: npm run sbom -- ${Object.keys(workspaces).join("|")} [--output-file FILE]\n`);
   process.exit(2);
 }
-// The image for a first look is the only one with optional packages: Postgres.
-const omitted = image === "first-look" ? ["dev"] : ["dev", "optional"];
+// The image for a first look and the package are the only ones with optional packages: Postgres.
+const omitted = workspace === "@sluice/local" ? ["dev"] : ["dev", "optional"];
 // The lock file decides; npm would also report packages not installed here.
 const fixed = ["--package-lock-only", "--ignore-npm-errors", "--workspace", workspace];
 for (const kind of omitted) fixed.push("--omit", kind);

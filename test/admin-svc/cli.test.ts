@@ -500,8 +500,10 @@ describe("wrong input", () => {
     [["keys"], "usage: admin keys VERB"],
     [["key", "list"], "unknown noun: key"],
     [["constructor", "name"], "unknown noun: constructor"],
+    [["boostrap"], "unknown noun: boostrap; did you mean bootstrap?"],
+    [["keys", "lst"], "unknown verb: keys lst; did you mean list?"],
     [
-      ["boostrap"],
+      ["people"],
       "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, alerts, retention, schema, import, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],

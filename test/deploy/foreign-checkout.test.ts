@@ -130,7 +130,12 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
 test("a start in a read-only checkout without packages names the command for its owner", async () => {
   const local = join(folder, "deploy/local");
   mkdirSync(local, { recursive: true });
-  for (const file of ["deploy/local/prepare.mjs", "deploy/local/tool.mjs", "package-lock.json"]) {
+  for (const file of [
+    "deploy/local/prepare.mjs",
+    "deploy/local/node-version.mjs",
+    "deploy/local/tool.mjs",
+    "package-lock.json",
+  ]) {
     copyFileSync(join(root, file), join(folder, file));
   }
   chmodSync(local, 0o555);

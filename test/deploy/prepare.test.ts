@@ -110,7 +110,7 @@ test("Ctrl-C ends the installer as well, so the next start finds the folder free
   const pidFile = join(checkout, "npm.pid");
   try {
     mkdirSync(join(checkout, "deploy/local"), { recursive: true });
-    for (const file of ["deploy/local/prepare.mjs", "deploy/local/tool.mjs"]) {
+    for (const file of ["deploy/local/prepare.mjs", "deploy/local/node-version.mjs", "deploy/local/tool.mjs"]) {
       copyFileSync(join(root, file), join(checkout, file));
     }
     writeFileSync(join(checkout, "package-lock.json"), '{"packages":{}}');
@@ -162,7 +162,9 @@ describe("npm run admin", () => {
   test("names the next step when no installation runs", async () => {
     const { code, stderr } = await admin(["keys", "list"]);
     expect(code).toBe(1);
-    expect(stderr).toBe("Sluice does not run here: start it first (npm start) or set DATABASE_URL.\n");
+    expect(stderr).toBe(
+      `Sluice does not run in ${dataDir}: start it first (npm start), or set SLUICE_DATA_DIR or DATABASE_URL.\n`,
+    );
   });
 
   test("prints nothing when its reader closes the pipe", async () => {

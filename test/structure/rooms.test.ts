@@ -59,9 +59,11 @@ const foreign: Readonly<Record<string, RegExp>> = {
   "deploy/local": /^@sluice\/proto\//,
 };
 
-/** The program for two rooms in one process. */
+/** The program for two rooms in one process, and the command line of all. */
 const joining: Readonly<Record<string, RegExp>> = {
   "deploy/local/one-process.ts": /^@sluice\/(proto|gateway|inference-svc)\//,
+  "deploy/local/command-line.ts": /^@sluice\/(proto\/|admin-svc\/cli\.js$|inference-svc\/assembly\/operator\.js$)/,
+  "deploy/local/doctor/configuration.ts": /^@sluice\/inference-svc\/assembly\/operator\.js$/,
 };
 
 /** The console is a separate room inside the gateway's folder; its part of the contract is generated, and only tables of words are imported. */

@@ -1,7 +1,7 @@
 /** Unknown and altered fields of a request. They are ignored or rewritten, as the contract promises, and reported in the receipt and in a header. */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, TurnStart, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
+import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { type FieldNames, nameField } from "./field-names.ts";
@@ -121,12 +121,5 @@ export const fieldWarning = (name: string, reason: string): string =>
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   const spelled = name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
-  let best: string | undefined;
-  let bestDistance = maxDistance(name) + 1;
-  for (const candidate of names) {
-    if (Math.abs(candidate.length - spelled.length) >= bestDistance) continue;
-    const distance = editDistance(spelled, candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return best;
+  return nearestWord(spelled, names, maxDistance(name));
 }

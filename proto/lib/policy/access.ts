@@ -9,7 +9,8 @@ import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/acce
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
 import type { HindranceFinding } from "../process/hindrances.ts";
 import { Policies, type PolicyState, type ServedPolicy, maxUnverifiedMs, maxSilenceMs } from "./policies.ts";
-import { callerReader, endUserReader, endUsersName } from "./questions.ts";
+import { callerReader, endUserReader } from "./questions.ts";
+import { endUsersName } from "./end-users-name.ts";
 import { type EndpointChange, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";

@@ -17,6 +17,7 @@ import {
   GuardrailSchema,
 } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import type { Logger } from "../log/log.ts";
+import { workspaceOf } from "./end-users-name.ts";
 import { type ReadKeys, KeyBatches } from "./key-batches.ts";
 import type { FetchPolicy } from "./reader.ts";
 import { call, serviceMetadata } from "../rpc/dial.ts";
@@ -25,16 +26,12 @@ import type { ServiceToken } from "../rpc/service-token.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 const timeoutMs = 2_000;
-const endUsersPrefix = "end-users/";
 
 export interface PolicyConnection {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Logger;
 }
-
-/** Name of a workspace's end users in policy changes, among the hashes of keys. */
-export const endUsersName = (workspaceId: string): string => `${endUsersPrefix}${workspaceId}`;
 
 /** Policies of keys, by key hash. */
 export function callerReader(connection: PolicyConnection): FetchPolicy<Caller> {
@@ -79,7 +76,7 @@ export function endUserReader(connection: PolicyConnection): FetchPolicy<Readonl
     const users = new Set<string>();
     const { listInactiveEndUsers } = AccessService.method;
     for (let after = "", generation: bigint | undefined; ; ) {
-      const input = { workspaceId: name.slice(endUsersPrefix.length), after };
+      const input = { workspaceId: workspaceOf(name), after };
       const page = await callPolicyService(connection, listInactiveEndUsers, input, trace);
       for (const user of page.users) users.add(user);
       // A change between two pages is announced after the generation of the first.

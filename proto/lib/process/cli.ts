@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { nearestWord } from "../validation/edit-distance.ts";
 import { version } from "./version.ts";
 
 /** Wrong command line: exit code 2. */
@@ -54,7 +55,7 @@ export async function runCommand<Context extends Terminal>(
   args: string[],
   terminal: Context,
 ): Promise<number> {
-  const usage = `usage: ${name} ${command.usage}`;
+  const usage = `usage: ${name} ${command.usage}`.trimEnd();
   if (beforeDashes(args).some(isHelp)) {
     [usage, command.summary, ...(command.details ?? [])].forEach(terminal.print);
     return 0;
@@ -80,6 +81,13 @@ type Options = Readonly<Record<string, { readonly type: "boolean" | "string" }>>
 type Values<Given extends Options> = {
   readonly [Name in keyof Given]?: Given[Name]["type"] extends "boolean" ? boolean : string;
 };
+
+/** The refusal of an unknown word of a command line, with the word that was probably meant, or else all known ones. */
+export function unknownWord(what: string, word: string, known: readonly string[]): UsageError {
+  const nearest = nearestWord(word, known, Math.max(1, Math.floor(word.length / 3)));
+  const remedy = nearest === undefined ? `one of ${known.join(", ")}` : `did you mean ${nearest}?`;
+  return new UsageError(`${what}; ${remedy}`);
+}
 
 /** Parses options and positional arguments. `names` lists the required arguments. @throws UsageError when there are fewer or more */
 export function readArguments<Given extends Options, Name extends string>(

@@ -18,3 +18,15 @@ export function editDistance(from: string, to: string): number {
   }
   return last[to.length] as number;
 }
+
+/** The known word that takes the fewest edits; undefined when all take more than the given number. */
+export function nearestWord(word: string, known: readonly string[], maxEdits: number): string | undefined {
+  let best: string | undefined;
+  let bestEdits = maxEdits + 1;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - word.length) >= bestEdits) continue;
+    const edits = editDistance(word, candidate);
+    if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
+  }
+  return best;
+}

@@ -50,7 +50,7 @@ function problemOf(command: string): string | undefined {
   if (program === "npm" && first === "test") {
     return rest.find((part) => !tests.some((file) => file.includes(part))) && `no test like ${rest.join(" ")}`;
   }
-  if (program === "npm") return first === "ci" ? undefined : `npm ${first}`;
+  if (program === "npm") return ["ci", "publish"].includes(first) ? undefined : `npm ${first}`;
   if (program === "node") return existsSync(join(root, first)) ? undefined : `no file ${first}`;
   if (!program.startsWith(".")) return programs.has(program) ? undefined : `no program ${program}`;
   try {
@@ -103,7 +103,14 @@ describe.each(files)("%s", (file) => {
         right === "write" ? [`${name}: ${scope}`] : [],
       ),
     );
-    const permitted = ["image: packages", "image: id-token", "image: attestations", "page: contents"];
+    const permitted = [
+      "image: packages",
+      "image: id-token",
+      "image: attestations",
+      "package: id-token",
+      "package: attestations",
+      "page: contents",
+    ];
     expect(writing).toEqual(file === "release.yml" ? permitted : []);
   });
 

@@ -1,0 +1,54 @@
+/** `doctor`: what keeps Sluice from starting or from answering on this machine, and what to do about it. */
+import { loadEdge } from "@sluice/proto/config/config-file.js";
+import { type InstallationRecord, findRunning } from "../installation-record.ts";
+import { program } from "../places.ts";
+import { hostsOf, portsOf } from "../ports.ts";
+import { type Settings, readSettings, settingNames } from "../settings.ts";
+import { findMisspelledVariables } from "../unknown-variables.ts";
+import { examineConfiguration } from "./configuration.ts";
+import { type Finding, failed, good, note, reasonOf } from "./findings.ts";
+import { examineDataFolder, examineNode, examinePorts, examinePostgres } from "./machine.ts";
+import { examineServices } from "./services.ts";
+
+export async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const misspelled = findMisspelledVariables(environment, settingNames);
+  const before = [examineNode(), ...misspelled.map((text) => note("environment", text, "It has no effect."))];
+  let settings: Settings;
+  try {
+    settings = readSettings(environment);
+  } catch (error) {
+    return [...before, failed("environment", reasonOf(error), "Correct the variables; nothing else was examined.")];
+  }
+  return [
+    ...before,
+    ...(await examineConfiguration(settings, environment)),
+    examineDataFolder(settings.dataDir),
+    await examinePostgres(settings),
+    ...(await examineProcesses(settings, environment)),
+  ];
+}
+
+/** A running Sluice is asked, another one finds out whether it could start. */
+async function examineProcesses(settings: Settings, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  let record: InstallationRecord | undefined;
+  try {
+    record = findRunning(settings.dataDir);
+  } catch (error) {
+    const remedy = "Run this as the user who starts Sluice; a damaged file may be removed while Sluice does not run.";
+    return [failed("services", reasonOf(error), remedy)];
+  }
+  if (record?.ready) return examineServices(settings, record);
+  if (record) return [note("services", "Sluice is starting", "Ask again when it has printed `ready`.")];
+  const hosts = hostsOf(settings, hostInFile(settings, environment));
+  const ports = await examinePorts(portsOf(settings), hosts, settings.replicas.count);
+  return [...ports, good("services", `Sluice does not run in ${settings.dataDir}; ${program.start} starts it`)];
+}
+
+/** The address in a file with a problem, reported elsewhere, counts as absent. */
+function hostInFile({ config }: Settings, environment: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return loadEdge(config, environment).host;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,41 @@
+/** What an examination says, and its form on a terminal. */
+
+export interface Finding {
+  /** What was examined. */
+  readonly subject: string;
+  /** `note`: Sluice runs, but perhaps not as intended. */
+  readonly state: "good" | "note" | "failed";
+  readonly text: string;
+  /** What to do, as a sentence. */
+  readonly remedy?: string;
+}
+
+export const good = (subject: string, text: string): Finding => ({ subject, state: "good", text });
+
+export const note = (subject: string, text: string, remedy: string): Finding => ({
+  subject,
+  state: "note",
+  text,
+  remedy,
+});
+
+export const failed = (subject: string, text: string, remedy: string): Finding => ({
+  subject,
+  state: "failed",
+  text,
+  remedy,
+});
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const subjectWidth = 16;
+const indent = " ".repeat("failed  ".length + subjectWidth);
+
+export function toLines(findings: readonly Finding[]): string[] {
+  const count = findings.filter(({ state }) => state === "failed").length;
+  const lines = findings.flatMap(({ subject, state, text, remedy }) => [
+    `${state.padEnd("failed  ".length)}${subject.padEnd(subjectWidth)}${text.replaceAll("\n", `\n${indent}`)}`,
+    ...(remedy === undefined ? [] : [`${indent}${remedy}`]),
+  ]);
+  return [...lines, count === 0 ? "Nothing failed." : `${count} of ${findings.length} checks failed.`];
+}

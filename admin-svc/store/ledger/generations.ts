@@ -72,9 +72,9 @@ export interface TurnRows {
 /** Length of the first searched period. */
 const firstStretchMs = 86_400_000;
 /** Target time of searching a period: the next period is longer or shorter accordingly, up to four times. */
-const stretchTakesMs = 200;
+const stretchTakesMs = 80;
 /** Time after which a search answers with the results so far, well below the limit of a report. */
-const searchMs = 1_000;
+const searchMs = 200;
 
 /**
  * Searches one period after another, latest first. Each filter has an index in the order of time, but when two filters are rarely or never true together,

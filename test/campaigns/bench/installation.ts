@@ -79,6 +79,7 @@ function benchInstallation(name: string, installation: Installation, remove: () 
     name,
     target: { port: installation.ports.gateway, base: "/api", format: "responses", key: installation.apiKey },
     pids,
+    recordPids: () => family(installation).filter((pid) => !pids.includes(pid)),
     managementKey: installation.managementKey,
     gatewayPid,
     inferencePid,

@@ -5,4 +5,6 @@ export interface LoadSubject {
   readonly name: string;
   readonly target: LoadTarget;
   readonly pids: readonly number[];
+  /** Processes that store the records of the requests: admin-svc and Postgres. */
+  recordPids?(): readonly number[];
 }

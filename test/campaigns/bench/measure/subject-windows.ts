@@ -15,7 +15,10 @@ export interface SubjectLoad {
 export interface SubjectWindow {
   /** Microseconds of each process per unit. */
   readonly eachUs: readonly number[];
+  /** The sum of these. */
   readonly us: number;
+  /** Also with the processes that store the records. */
+  readonly wholeUs: number;
   readonly units: number;
   readonly perSecond: number;
   readonly firstMs: readonly number[];
@@ -48,7 +51,7 @@ export class SubjectWindows {
 
   /** @param after called behind the window, while the load goes on */
   async of(
-    { name, target, pids }: LoadSubject,
+    { name, target, pids, recordPids }: LoadSubject,
     windowMs: number,
     after?: () => Promise<unknown>,
   ): Promise<SubjectWindow> {
@@ -61,22 +64,29 @@ export class SubjectWindows {
       ...(form && { form }),
       rampMs: spreadMs + 300,
       windowMs,
-      watched: pids,
+      watched: [...pids, ...(recordPids?.() ?? [])],
       root: process.pid,
     });
     await after?.();
     for (const [problem, count] of await this.#bench.load.call("endLoad")) {
       this.problems.set(`${name}: ${problem}`, (this.problems.get(`${name}: ${problem}`) ?? 0) + count);
     }
-    return windowOf(window);
+    return windowOf(window, pids.length);
   }
 }
 
-function windowOf({ watchedNs, units, durationMs, firstMs, foreignShare }: OpenWindow): SubjectWindow {
-  const eachUs = watchedNs.map((ns) => ns / units / 1_000);
+/** @param requestProcesses number of the watched processes on the way of a request, which come first */
+function windowOf(
+  { watchedNs, units, durationMs, firstMs, foreignShare }: OpenWindow,
+  requestProcesses: number,
+): SubjectWindow {
+  const watchedUs = watchedNs.map((ns) => ns / units / 1_000);
+  const eachUs = watchedUs.slice(0, requestProcesses);
+  const sum = (each: readonly number[]): number => each.reduce((all, us) => all + us, 0);
   return {
     eachUs,
-    us: eachUs.reduce((sum, us) => sum + us, 0),
+    us: sum(eachUs),
+    wholeUs: sum(watchedUs),
     units,
     perSecond: (units / durationMs) * 1_000,
     firstMs,

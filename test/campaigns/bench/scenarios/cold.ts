@@ -12,8 +12,8 @@ const part = 250;
 const limit = 3.0;
 const goal = 2.0;
 
-/** Microseconds per request of each part, in order. */
-type Course = readonly number[];
+/** Microseconds per request of each part, in order: of the processes on its way, and with those that store its record. */
+type Course = readonly { readonly own: number; readonly whole: number }[];
 
 export async function measureCold(bench: Bench): Promise<readonly ResultRow[]> {
   const { pace, installations } = bench;
@@ -34,32 +34,36 @@ export async function measureCold(bench: Bench): Promise<readonly ResultRow[]> {
 }
 
 async function courses({ load, pace }: Bench, subjects: readonly LoadSubject[]): Promise<readonly Course[]> {
-  const found = subjects.map((): number[] => []);
+  const found = subjects.map((): Course[number][] => []);
   for (let done = 0; done < pace.coldRequests; done += part) {
-    for (const [index, { target, pids }] of subjects.entries()) {
-      const used = () => pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
-      const before = used();
+    for (const [index, { target, pids, recordPids }] of subjects.entries()) {
+      const used = (of: readonly number[]) => of.reduce((sum, pid) => sum + cpuNs(pid), 0);
+      const records = recordPids?.() ?? [];
+      const [before, stored] = [used(pids), used(records)];
       await load.call("exchangeAll", { target, script: { kind: "json" }, connections: 1, count: part });
-      found[index]?.push((used() - before) / part / 1_000);
+      const own = (used(pids) - before) / part / 1_000;
+      found[index]?.push({ own, whole: own + (used(records) - stored) / part / 1_000 });
     }
   }
   return found;
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (course: Course, kind: keyof Course[number] = "own"): number =>
+  course.reduce((sum, part) => sum + part[kind], 0) / course.length;
 
 function finding(bench: Bench, name: string, rounds: readonly (readonly Course[])[], index: number): ResultRow {
   const { coldRequests } = bench.pace;
   const means = (which: number) => rounds.map((found) => mean(found[which] ?? []));
   const at = (percent: number) =>
-    median(rounds.map((found) => (found[index] ?? []).at(percent === 100 ? -1 : 0) ?? Number.NaN)).toFixed(0);
+    median(rounds.map((found) => (found[index] ?? []).at(percent === 100 ? -1 : 0)?.own ?? Number.NaN)).toFixed(0);
+  const whole = median(rounds.map((found) => mean(found[index] ?? [], "whole")));
   const spread = spreadOf(means(0));
   const ratio = median(means(index).map((us, round) => us / (means(0)[round] ?? Number.NaN)));
   return {
     measure:
       `cold: 1 KB requests one at a time, the first ${coldRequests} of a process, per request` +
       (bench.installations.length === 1 ? "" : ` [${name}]`),
-    installation: `${median(means(index)).toFixed(0)} us (first ${part} ${at(0)}, last ${part} ${at(100)})`,
+    installation: `${median(means(index)).toFixed(0)} us (first ${part} ${at(0)}, last ${part} ${at(100)}), whole ${whole.toFixed(0)} us`,
     pipe: `${median(means(0)).toFixed(0)} us (${spreadText(spread)})`,
     ratio: `median ${ratio.toFixed(2)} (${rounds.length} rounds)`,
     gate: `<= ${limit.toFixed(1)} (goal ${goal.toFixed(1)})`,

@@ -168,10 +168,11 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   const gate: number | undefined = isInstallation ? scenario.gate : undefined;
   const each = (process: number) => us(middle(({ eachUs }) => eachUs[process] ?? Number.NaN));
   const parts = isInstallation && subject.pids.length > 1 ? ` (gateway ${each(0)}, inference-svc ${each(1)})` : "";
+  const whole = isInstallation ? `, whole ${us(middle(({ wholeUs }) => wholeUs))}` : "";
   const named = isInstallation && bench.installations.length === 1 ? "" : ` [${subject.name}]`;
   return {
     measure: scenario.title + named,
-    installation: `${us(middle((window) => window.us))}${parts} at ${thousand(middle(({ perSecond }) => perSecond))}`,
+    installation: `${us(middle((window) => window.us))}${parts}${whole} at ${thousand(middle(({ perSecond }) => perSecond))}`,
     pipe: `${us(median(used.map(({ referenceUs }) => referenceUs)))} (${spreadText(spread)}) at ${thousand(middle(({ perSecond }) => perSecond, bench.pipe))}`,
     ratio: `median ${ratio.toFixed(2)}, min ${Math.min(...ratios).toFixed(2)} (${used.length} rounds${rejected > 0 ? `, ${rejected} rejected` : ""})`,
     gate: gate === undefined ? "" : `<= ${gate.toFixed(1)} (goal ${scenario.goal?.toFixed(1)})`,
@@ -186,12 +187,16 @@ function comparison(
   other: LoadSubject,
   { used }: Rounds<CostRound>,
 ): ResultRow {
-  const ratios = used.map(({ windows }) => windowOf(windows, other).us / windowOf(windows, first).us);
+  const ratiosOf = (pick: (window: SubjectWindow) => number) =>
+    used.map(({ windows }) => pick(windowOf(windows, other)) / pick(windowOf(windows, first)));
+  const ratios = ratiosOf(({ us }) => us);
+  const whole =
+    other.recordPids && first.recordPids ? `, whole ${median(ratiosOf(({ wholeUs }) => wholeUs)).toFixed(2)}` : "";
   return {
     measure: `${scenario.title}: ${other.name} against ${first.name}`,
     installation: "",
     pipe: "",
-    ratio: `median ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+    ratio: `median ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})${whole}`,
     gate: "",
     verdict: "reported",
   };

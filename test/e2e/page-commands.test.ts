@@ -1,5 +1,6 @@
 /** Requests and commands of the pages, run in a shell against one installation in the order of the pages. */
-import { writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Installation, startInstallation } from "../support/installation.ts";
@@ -20,6 +21,8 @@ const refusals: Readonly<Record<string, readonly [RegExp, string]>> = {
   embeddings: [/text-embedding-3-small/, "no provider of embeddings"],
 };
 
+/** Folder of the commands, with the files that they read. */
+const folder = mkdtempSync(join(tmpdir(), "sluice-pages-"));
 let installation: Installation;
 let variables: Readonly<Record<string, string>>;
 
@@ -48,8 +51,12 @@ beforeAll(async () => {
     REQUEST_ID: header("x-request-id"),
   };
   writeFileSync(join(installation.dataDir, "sluice.yaml"), readPage("deploy/local/sluice.yaml"));
+  copyFileSync(join(root, "test/fixtures/import/litellm-small.yaml"), join(folder, "config.yaml"));
 });
-afterAll(() => installation?.stop());
+afterAll(async () => {
+  await installation?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** The command with the addresses and programs of this test. */
 const here = (command: string): string =>
@@ -75,7 +82,7 @@ const inOrder = [...commands.filter((each) => !restrictsAll(each)), ...commands.
 
 test.each(inOrder)("the command of $place works: $command", async ({ place, command }) => {
   const environment = { ...bareEnvironment(), ...variables, SLUICE_DATA_DIR: installation.dataDir };
-  const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", here(command)], { environment });
+  const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", here(command)], { environment, cwd: folder });
   expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
   const error = findError(stdout);
   const [page = ""] = place.split(":");

@@ -58,10 +58,11 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
       join ledger_names as model on model.name = 'acme/model-' || n % 20
       join ledger_names as provider on provider.name = 'provider-' || n % 20`.execute(database);
   }
+  // A day's rows lie together, as they are added on that day.
   await sql`
     insert into key_days (key_hash, day, cost_usd, attempts)
     select key_hash, (opened_at at time zone 'UTC')::date, sum(cost_usd), count(*) from all_calls where written is not null group by 1, 2
-    on conflict do nothing`.execute(database);
+    order by 2, 1 on conflict do nothing`.execute(database);
   await sql`
     insert into key_totals as known select key_hash, ${defaultWorkspaceId}, sum(cost_usd), max(opened_at) from all_calls where written is not null group by 1
     on conflict (key_hash) do update set cost_usd = excluded.cost_usd, last_used_at = excluded.last_used_at`.execute(

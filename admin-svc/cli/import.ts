@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import { type Command, CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { Draft } from "./import/draft.ts";
 import { type Finding, type FieldOutcome, findingLine } from "./import/findings.ts";
-import { importLitellm } from "./import/litellm/litellm.ts";
 import { type AdminTerminal, type Commands, jsonOption, textOption } from "./terminal.ts";
 
 const options = { ...jsonOption, out: textOption } as const;
@@ -15,8 +14,8 @@ interface ImportedConfig {
   readonly findings: readonly Finding[];
 }
 
-/** A command that reads a file of another gateway. */
-const importCommand = (gateway: string, read: (file: string) => ImportedConfig): Command<AdminTerminal> => ({
+/** A command that reads a file of another gateway. @param read loads what no other command needs, such as the parser of YAML */
+const importCommand = (gateway: string, read: (file: string) => Promise<ImportedConfig>): Command<AdminTerminal> => ({
   usage: "FILE [--out FILE] [--json]",
   summary: `Makes a configuration file from one of ${gateway}, and says of every field what became of it.`,
   details: [
@@ -25,7 +24,7 @@ const importCommand = (gateway: string, read: (file: string) => ImportedConfig):
   ],
   async run(args, { print }) {
     const { values, named } = readArguments(args, options, "FILE");
-    const { draft, findings } = read(named.FILE);
+    const { draft, findings } = await read(named.FILE);
     const problems = draft.problems();
     if (values.json === true) {
       print(JSON.stringify({ configuration: draft.yaml(), variables: draft.variables, findings, problems }));
@@ -41,7 +40,9 @@ const importCommand = (gateway: string, read: (file: string) => ImportedConfig):
 });
 
 export const imports: Commands = {
-  litellm: importCommand("LiteLLM's proxy", importLitellm),
+  litellm: importCommand("LiteLLM's proxy", async (file) =>
+    (await import("./import/litellm/litellm.ts")).importLitellm(file),
+  ),
 };
 
 const asComment = (line: string): string => `# ${line}`.trimEnd();

@@ -39,6 +39,9 @@ const own: Readonly<Record<string, Command>> = {
   },
 };
 
+/** Their names. */
+export const ownCommands: readonly string[] = Object.keys(own);
+
 /** npx passes on no signal: it ends together with its shell, and would leave Sluice behind. */
 function stopWithNpx(): void {
   if (process.env["npm_command"] !== "exec") return;
@@ -97,7 +100,7 @@ async function runAdmin(argv: readonly string[]): Promise<number> {
   const code = await runCli(argv, {
     databaseUrl: process.env["DATABASE_URL"] || record?.url,
     noDatabase: `Sluice does not run in ${dataDir}: start it first (${program.start}), or set SLUICE_DATA_DIR or DATABASE_URL.`,
-    program: { name: program.name, further: [...Object.keys(own), ...checks, "help"] },
+    program: { name: program.name, further: [...ownCommands, ...checks, "help"] },
     managementKey: process.env["SLUICE_BOOTSTRAP_MANAGEMENT_KEY"],
     remote: remoteIn(process.env),
     stdout,

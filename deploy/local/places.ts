@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Neither the package nor an image has the lock file. */
-const isCheckout = existsSync(join(root, "package-lock.json"));
+export const isCheckout = existsSync(join(root, "package-lock.json"));
 
 /** The folder of sluice.yaml and of the data: a checkout has its own, a package serves the folder it is started in. */
 const home = isCheckout ? root : process.cwd();

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/lib/process/environment.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
-import { configPath, dataPath, packagesPath, program } from "./places.ts";
+import { configPath, dataPath, isCheckout, packagesPath, program } from "./places.ts";
 import { type Replicas, chooseReplicas } from "./replicas.ts";
 
 const portRule = "must be a port, 1 to 65535";
@@ -69,6 +69,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     dataDir: dataPath(settings.SLUICE_DATA_DIR),
     config: configPath(settings.SLUICE_CONFIG),
     packagesDir: packagesPath(settings),
-    replicas: chooseReplicas(settings.SLUICE_INFERENCE_REPLICAS, availableParallelism()),
+    replicas: chooseReplicas(settings.SLUICE_INFERENCE_REPLICAS, availableParallelism(), isCheckout),
   };
 }

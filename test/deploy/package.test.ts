@@ -3,6 +3,7 @@
  * runs Postgres as another user: no git, no compiler. Skipped by name where its Postgres can be had neither from npm's cache nor from a registry.
  */
 import { fork } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +17,18 @@ import { firstCurl } from "./images/page.ts";
 import { stages } from "./images/targets.ts";
 
 const maxInstalledBytes = 250_000_000;
+const maxMegabytes = 400;
+
+/** What processes and their children hold, each shared page once (Linux; 0 elsewhere). */
+function memoryOf(pids: readonly number[]): number {
+  if (process.platform !== "linux") return 0;
+  const read = (path: string): string => readFileSync(join("/proc", path), "utf8");
+  const childrenOf = (pid: number): number[] =>
+    read(`${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
+  const all = new Set(pids.flatMap((pid) => [pid, ...childrenOf(pid)]));
+  const kilobytes = [...all].map((pid) => Number(/^Pss: +(\d+)/m.exec(read(`${pid}/smaps_rollup`))?.[1]));
+  return kilobytes.reduce((sum, each) => sum + each, 0) / 1024;
+}
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-package-"));
 const work = join(folder, "work");
@@ -110,7 +123,9 @@ const title = missing === undefined ? "the installed package" : `the installed p
     reader.on("message", (message) => messages.push(message));
     reader.send({ kind: "pdf", bytes: textPdf(["In the package."]) });
     await eventually(() => messages.length === 3);
+    const ended = once(reader, "exit");
     reader.disconnect();
+    await ended;
     expect(JSON.stringify(messages)).toContain("In the package.");
   });
 
@@ -140,13 +155,27 @@ const title = missing === undefined ? "the installed package" : `the installed p
     beforeAll(async () => {
       installation = await startInstallation({
         embeddedPostgres: true,
+        inferenceReplicas: 0,
         dataDir: join(work, ".sluice"),
         prefix: ["/bin/sh", "-c", `cd "${work}" && exec npx --no-install sluice`],
-        environment: { ...environment, SLUICE_DATA_DIR: "", SLUICE_CONFIG: "", SLUICE_ECHO: "true" },
+        environment: {
+          ...environment,
+          SLUICE_DATA_DIR: "",
+          SLUICE_CONFIG: "",
+          SLUICE_ECHO: "true",
+          SLUICE_INFERENCE_REPLICAS: "",
+        },
       });
     });
     // SIGTERM to npx, which passes it on to nothing; no process may be left behind.
     afterAll(() => installation?.stop());
+
+    test("takes one process for gateway and inference-svc, and at most 400 MB", async () => {
+      expect(installation.output()).toContain("gateway and inference-svc share one process: that takes less memory");
+      const megabytes = memoryOf(Object.values(installation.pids()));
+      console.log(`memory when ready: ${megabytes.toFixed(0)} MB`);
+      expect(megabytes).toBeLessThan(maxMegabytes);
+    });
 
     test("keeps its data in the working directory, and answers the first curl of the README", async () => {
       console.log(/^ready .*$/m.exec(installation.output())?.[0]);

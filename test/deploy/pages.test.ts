@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { ownCommands } from "@sluice/local/command-line.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { operatorHelp } from "@sluice/inference-svc/assembly/operator.js";
 import { findPages, readPage } from "../support/pages.ts";
@@ -52,10 +53,12 @@ describe.each(pages)("%s", (page) => {
   });
 
   test("names only existing commands", async () => {
-    const said = [...readPage(page).matchAll(/(?:npm run --silent admin|`admin) -- ([a-z-]+)(?: ([a-z]+)\b)?/g)];
+    const said = [
+      ...readPage(page).matchAll(/(?:(?:npm run --silent admin|`admin) --|`sluice) ([a-z-]+)(?: ([a-z]+)\b)?/g),
+    ];
     const called = [...readPage(page).matchAll(/cli\.js ([a-z-]+) ([a-z]+)\b/g)];
     for (const [command, noun = "", verb = ""] of [...said, ...called]) {
-      if (operatorHelp().some((line) => line.includes(noun))) continue;
+      if (ownCommands.includes(noun) || operatorHelp().some((line) => line.includes(noun))) continue;
       const argv = [noun, ...(verb === "" ? [] : [verb]), "--help"];
       const silent = { write: () => true };
       expect([command, await runCli(argv, { stdout: silent, stderr: silent })]).toEqual([command, 0]);

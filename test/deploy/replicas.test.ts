@@ -15,14 +15,14 @@ test.each([
   [1, 1, 1, "gateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1"],
   [2, 1, 2, "a gateway and 2 inference processes: SLUICE_INFERENCE_REPLICAS is 2"],
 ])("with SLUICE_INFERENCE_REPLICAS=%s and %i processors", (wanted, processors, count, account) => {
-  const chosen = chooseReplicas(wanted, processors);
+  const chosen = chooseReplicas(wanted, processors, true);
   expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
 });
 
 test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])(
   "%j follows the number of processors available to this process",
   (given) => {
-    expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism()));
+    expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism(), true));
   },
 );
 

@@ -39,9 +39,8 @@ export function SignIn() {
           />
         </ActionForm>
         <p class="sign-in-help">
-          <code>npm start</code> prints a management key when it starts for the first time;{" "}
-          <code>npm run admin -- keys create</code> <code>--management --name NAME</code> makes another. The key is not
-          stored in this browser.
+          Sluice prints a management key when it starts for the first time; on the command line <code>keys create</code>{" "}
+          <code>--management --name NAME</code> makes another. The key is not stored in this browser.
         </p>
       </div>
     </main>

@@ -296,6 +296,17 @@ describe("completion", () => {
     expect(await complete("admin bootstrap --j")).toEqual(["--json"]);
   });
 
+  test("of another program has its name and its further commands", async () => {
+    const options = {
+      program: { name: "sluice", further: ["doctor"] },
+      stdout: { write: (text: string) => (script += text) },
+    };
+    let script = "";
+    expect(await runCli(["completion", "bash"], { ...options, stderr: options.stdout })).toBe(0);
+    expect(script).toContain("complete -F _sluice_sluice sluice\n");
+    expect(script).toMatch(/^ +words="keys .* doctor"$/m);
+  });
+
   test.each(["zsh", "fish"])("of %s names every noun", async (shell) => {
     const { code, stdout } = await local("completion", shell);
     expect(code).toBe(0);

@@ -196,6 +196,8 @@ const title = missing === undefined ? "the installed package" : `the installed p
         stderr: "unknown verb: keys lst; did you mean list?\n",
       });
       expect(await sluice(["check-config"])).toMatchObject({ code: 0, stdout: expect.stringContaining(": good\n") });
+      const again = await sluice(["start"]);
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("Sluice already runs here: process ") });
       const examined = await sluice(["doctor"]);
       expect(examined).toMatchObject({ code: 0, stderr: "" });
       for (const name of ["admin-svc", "inference-svc", "gateway", "a request"])

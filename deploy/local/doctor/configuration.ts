@@ -40,7 +40,7 @@ export async function examineConfiguration(
 
 const examineModels = (config: string, { models }: Checked): Finding =>
   models.length > 0
-    ? good("configuration", `${config}, ${models.length} models`)
+    ? good("configuration", `${config}, ${models.length} ${models.length === 1 ? "model" : "models"}`)
     : failed(
         "configuration",
         `${config} serves no model`,

@@ -3,8 +3,7 @@
  * interrupted run is repeated; a database that already has them loses no time.
  */
 import { type Kysely, sql } from "kysely";
-
-export const isOnline = true;
+import { makeIndexesOnline } from "./online-indexes.ts";
 
 const indexes = {
   // Calls used by learning routers; there are none until an operator enables learning.
@@ -13,14 +12,7 @@ const indexes = {
 };
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  for (const [name, definition] of Object.entries(indexes)) {
-    const { rows } = await sql<{ valid: boolean }>`
-      select indisvalid as valid from pg_index where indexrelid = to_regclass(${name})`.execute(database);
-    if (rows[0]?.valid === true) continue;
-    // An interrupted run leaves an invalid index.
-    if (rows[0]) await sql`drop index concurrently ${sql.id(name)}`.execute(database);
-    await sql`create index concurrently ${sql.id(name)} ${sql.raw(definition)}`.execute(database);
-  }
+  await makeIndexesOnline(database, indexes);
   const { rows: unchecked } = await sql<{ name: string }>`
     select conname as name from pg_constraint where conrelid = 'usage_records'::regclass and not convalidated`.execute(
     database,

@@ -45,6 +45,7 @@ import * as online from "./0046_online.ts";
 import * as holds from "./0050_holds.ts";
 import * as providerErrors from "./0051_provider_errors.ts";
 import * as ledger from "./0052_ledger.ts";
+import * as listIndexes from "./0053_list_indexes.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -91,8 +92,9 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0042_people": people,
   "0044_captured_contents": capturedContents,
   "0045_activity": activity,
-  "0046_online": online,
+  "0046_online": { ...online, isOnline: true },
   "0050_holds": holds,
   "0051_provider_errors": providerErrors,
   "0052_ledger": ledger,
+  "0053_list_indexes": { ...listIndexes, isOnline: true },
 };

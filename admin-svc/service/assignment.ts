@@ -17,7 +17,7 @@ import { isKeyHash } from "../rules/key.ts";
 import { type AssignmentRow, type Bulk, pageOfAssignments } from "../store/assignments.ts";
 import { type CommittedBulk, BulkAssignments } from "./bulks.ts";
 import { asAdministrator, asReport } from "./caller.ts";
-import { resolvePage } from "./reports/page.ts";
+import { pageFields, resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 interface BulkRequest {
@@ -43,16 +43,16 @@ export function assignmentMethods(
       return committed;
     });
   return {
-    listKeyAssignments: ({ guardrailId, offset, limit }, context) =>
-      asReport(deps, "guardrail and a smaller offset")(context, async ({ workspaceId }, database) => {
-        const page = resolvePage({ offset, limit }, defaultPageSize);
+    listKeyAssignments: ({ guardrailId, ...given }, context) =>
+      asReport(deps, "guardrail, and cursor in place of offset")(context, async ({ workspaceId }, database) => {
+        const page = resolvePage(given, defaultPageSize);
         if (guardrailId !== undefined && !isGuardrailId(guardrailId)) throw guardrailNotFound();
         const found = await pageOfAssignments(database, { workspaceId, guardrailId }, page);
         if (!found) throw guardrailNotFound();
-        const { rows, total } = found;
+        const { rows, ...others } = found;
         return create(ListKeyAssignmentsResponseSchema, {
           assignments: rows.map(assignmentOf),
-          totalCount: BigInt(total),
+          ...pageFields(others),
         });
       }),
     async assignKeys(request, context) {

@@ -2,7 +2,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { cursorForm } from "@sluice/proto/contract/records/audit.js";
 import {
   type AuditEntry,
   AuditEntrySchema,
@@ -13,10 +12,9 @@ import {
   VerifyAuditResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { readAuditFilter } from "../rules/audit.ts";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
-import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";
+import { type AuditRow, listAudit } from "../store/audit-list.ts";
 import type { Database } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
 import { type Administrator, readableWorkspace, asRecordReport } from "./caller.ts";
@@ -35,13 +33,12 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
     listAudit: (request, context) =>
       asRecordReport(deps, "from and to")(context, async (administrator, database) => {
         const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
-        const { limit } = resolvePage({ offset: 0, limit: request.limit }, defaultPageSize);
-        const page = { after: placeOf(request.cursor), limit, maxBytes: maxPageBytes };
-        const { rows, hasMore } = await listAudit(database, { ...filterOf(request), ...page, workspaceId });
-        const last = rows.at(-1);
+        const { limit, cursor } = resolvePage({ ...request, offset: 0 }, defaultPageSize);
+        const page = { cursor, limit, maxBytes: maxPageBytes };
+        const { rows, nextCursor = "" } = await listAudit(database, { ...filterOf(request), ...page, workspaceId });
         return create(ListAuditResponseSchema, {
           entries: rows.map(entryMessage),
-          nextCursor: hasMore && last ? cursorOf(last) : "",
+          nextCursor,
         });
       }),
     verifyAudit: (request, context) =>
@@ -75,19 +72,6 @@ const filterOf = ({ actor, target, action, from, to }: ListAuditRequest) =>
   });
 
 const timeText = (time: Timestamp | undefined): string | undefined => time && timestampDate(time).toISOString();
-
-const cursorOf = ({ at_us: atUs, workspace_id: workspaceId, sequence }: AuditPlace): string =>
-  `${atUs}.${workspaceId}.${sequence}`;
-
-/** @throws Fault INVALID_REQUEST */
-function placeOf(cursor: string): AuditPlace | undefined {
-  if (cursor === "") return undefined;
-  const [, atUs, workspaceId, sequence] = cursorForm.exec(cursor) ?? [];
-  if (atUs === undefined || workspaceId === undefined || sequence === undefined) {
-    throw invalid("cursor", "must be next_cursor of a page");
-  }
-  return { at_us: atUs, workspace_id: workspaceId, sequence };
-}
 
 const entryMessage = (row: AuditRow): AuditEntry =>
   create(AuditEntrySchema, {

@@ -19,7 +19,7 @@ import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndU
 import type { Author } from "../store/audit.ts";
 import { asAdministrator, asReport } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
-import { resolvePage } from "./reports/page.ts";
+import { pageFields, resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** End users of a page when no limit is given. */
@@ -34,12 +34,12 @@ export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
     return endUserOf(changed?.row);
   };
   return {
-    listEndUsers: ({ offset, limit, user, includeInactive }, context) =>
+    listEndUsers: ({ user, includeInactive, ...given }, context) =>
       asReport(deps, "user")(context, async ({ workspaceId }, database) => {
-        const page = resolvePage({ offset, limit }, defaultPageSize);
+        const page = resolvePage(given, defaultPageSize);
         if (user !== undefined) checkName(user);
-        const { rows, total } = await pageOfEndUsers(database, { workspaceId, user, includeInactive }, page);
-        return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), totalCount: BigInt(total) });
+        const { rows, ...others } = await pageOfEndUsers(database, { workspaceId, user, includeInactive }, page);
+        return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), ...pageFields(others) });
       }),
     createEndUser: ({ user }, context) =>
       administer(context, async (administrator) => {

@@ -30,7 +30,7 @@ import { asAdministrator, asReport, requireOwnWorkspace } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
 import { enforcedMessage, guardrailMessages, recordMessage } from "./guardrail-record.ts";
-import { resolvePage } from "./reports/page.ts";
+import { pageFields, resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** A change that clears every field of the routing policy. */
@@ -45,14 +45,14 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
 
   return {
     ...assignmentMethods(deps),
-    listGuardrails: ({ offset, limit, workspaceId }, context) =>
-      asReport(deps, "limit and a smaller offset")(context, async (administrator, database) => {
+    listGuardrails: ({ workspaceId, ...given }, context) =>
+      asReport(deps, "limit, and cursor in place of offset")(context, async (administrator, database) => {
         requireOwnWorkspace(workspaceId, administrator);
-        const page = resolvePage({ offset, limit }, defaultPageSize);
-        const { rows, total } = await pageOfGuardrails(database, administrator.workspaceId, page);
+        const page = resolvePage(given, defaultPageSize);
+        const { rows, ...others } = await pageOfGuardrails(database, administrator.workspaceId, page);
         return create(ListGuardrailsResponseSchema, {
           guardrails: await guardrailMessages(database, rows),
-          totalCount: BigInt(total),
+          ...pageFields(others),
         });
       }),
     createGuardrail: (request, context) =>

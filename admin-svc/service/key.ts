@@ -37,7 +37,7 @@ import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
 import { withRetryableOutage } from "./outage.ts";
-import { resolvePage } from "./reports/page.ts";
+import { pageFields, resolvePage } from "./reports/page.ts";
 
 type KeyMethods = ServiceImpl<typeof KeyService>;
 
@@ -50,15 +50,15 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
   const { reads, serviceToken } = deps;
   const administer = asAdministrator(deps);
   return {
-    listKeys: ({ offset, limit, includeDisabled, workspaceId, query, sort }, context) =>
+    listKeys: ({ includeDisabled, workspaceId, query, sort, ...page }, context) =>
       asReport(deps, "q")(context, async (administrator, database) => {
         requireOwnWorkspace(workspaceId, administrator);
         const search = readKeySearch({ q: query === "" ? undefined : query, sort: sort === "" ? undefined : sort });
         const filter = { workspaceId: administrator.workspaceId, includeDisabled, ...search };
-        const { rows, total } = await pageOfKeys(database, filter, resolvePage({ offset, limit }, defaultPageSize));
+        const { rows, ...others } = await pageOfKeys(database, filter, resolvePage(page, defaultPageSize));
         return create(ListKeysResponseSchema, {
           keys: await keyMessages({ reads: database }, rows),
-          totalCount: BigInt(total),
+          ...pageFields(others),
         });
       }),
     getKey: ({ keyHash, externalId }, context) =>

@@ -31,7 +31,7 @@ import { type Administrator, asAdministrator, readableWorkspace, asReport, requi
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
-import { resolvePage } from "./reports/page.ts";
+import { pageFields, resolvePage } from "./reports/page.ts";
 
 type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
 
@@ -44,13 +44,14 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
   const { reads } = deps;
   const administer = asAdministrator(deps);
   return {
-    listWorkspaces: ({ offset, limit }, context) =>
-      asReport(deps, "limit and a smaller offset")(context, async (administrator, database) => {
+    listWorkspaces: (request, context) =>
+      asReport(deps, "limit, and cursor in place of offset")(context, async (administrator, database) => {
         const only = readableWorkspace("", administrator);
-        const { rows, total } = await pageOfWorkspaces(database, resolvePage({ offset, limit }, defaultPageSize), only);
+        const page = resolvePage(request, defaultPageSize);
+        const { rows, ...others } = await pageOfWorkspaces(database, page, only);
         return create(ListWorkspacesResponseSchema, {
           workspaces: await workspaceMessages({ reads: database }, rows),
-          totalCount: BigInt(total),
+          ...pageFields(others),
         });
       }),
     getWorkspace: ({ workspaceId, externalId }, context) =>

@@ -2,7 +2,7 @@
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Author, SignedEntry } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type List, type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, recordChanges } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -189,40 +189,33 @@ export interface AssignmentFilter {
 }
 
 /** Assignments in the order of their guardrails, oldest first. Undefined when the workspace has no such guardrail. */
-export function pageOfAssignments(
+export async function pageOfAssignments(
   database: Kysely<Database>,
   { workspaceId, guardrailId }: AssignmentFilter,
   page: Page,
 ): Promise<PagedRows<AssignmentRow> | undefined> {
-  return readTogether(database, async (snapshot) => {
-    const guardrails = snapshot.selectFrom("guardrails").where("guardrails.workspace_id", "=", workspaceId);
-    if (guardrailId !== undefined) {
-      const found = await guardrails.select("id").where("id", "=", guardrailId).executeTakeFirst();
-      if (!found) return undefined;
-    }
-    const assignments = guardrails
-      .innerJoin("guardrail_key_assignments as assignment", "assignment.guardrail_id", "guardrails.id")
-      .$if(guardrailId !== undefined, (all) => all.where("assignment.guardrail_id", "=", guardrailId as string));
-    const { total } = await assignments
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const rows = await assignments
-      .innerJoin("api_keys as key", "key.hash", "assignment.key_hash")
-      .select([
-        "assignment.assignment_id as id",
-        "assignment.guardrail_id",
-        "assignment.key_hash",
-        "key.name as key_name",
-        "key.label as key_label",
-        "assignment.assigned_by",
-        "assignment.created_at",
-      ])
-      .orderBy("assignment.guardrail_id")
-      .orderBy("assignment.created_at")
-      .orderBy("assignment.key_hash")
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
-    return { rows, total };
-  });
+  if (guardrailId !== undefined) {
+    const guardrail = database.selectFrom("guardrails").select("id").where("id", "=", guardrailId);
+    if (!(await guardrail.where("workspace_id", "=", workspaceId).executeTakeFirst())) return undefined;
+  }
+  const list: List = {
+    scope: ["assignments", workspaceId, guardrailId ?? null],
+    listed: sql`
+      select assignment.guardrail_id, assignment.created_at, assignment.key_hash
+      from guardrails join guardrail_key_assignments as assignment on assignment.guardrail_id = guardrails.id
+      where guardrails.workspace_id = ${workspaceId}
+        and ${guardrailId === undefined ? sql`true` : sql`assignment.guardrail_id = ${guardrailId}`}`,
+    order: [
+      [sql`guardrail_id`, "uuid"],
+      [sql`created_at`, "time"],
+      [sql`key_hash`, "text"],
+    ],
+    rows: sql`
+      join guardrail_key_assignments as assignment on assignment.key_hash = page.key_hash
+      join api_keys as key on key.hash = page.key_hash`,
+    columns: sql`
+      assignment.assignment_id as id, assignment.guardrail_id, assignment.key_hash, key.name as key_name, key.label as key_label, assignment.assigned_by,
+      assignment.created_at`,
+  };
+  return await readPage(database, list, page);
 }

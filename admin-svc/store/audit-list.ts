@@ -1,5 +1,6 @@
 /** Lists entries of the audit log, latest first, in pages that stay the same while entries are added. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
+import { type OrderColumns, comesAfter, readCursor, writeCursor } from "./cursor.ts";
 import type { Database } from "./database.ts";
 import type { AuditLogTable } from "./tables/administration.ts";
 
@@ -12,9 +13,6 @@ export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & {
   readonly actor_name: string | null;
 };
 
-/** The place of an entry in the list. */
-export type AuditPlace = Pick<AuditRow, "at_us" | "workspace_id" | "sequence">;
-
 export interface AuditFilter {
   /** All workspaces when undefined. */
   readonly workspaceId?: string | undefined;
@@ -24,8 +22,8 @@ export interface AuditFilter {
   readonly from?: Date | undefined;
   /** Excluded. */
   readonly to?: Date | undefined;
-  /** The last entry of the preceding page. */
-  readonly after?: AuditPlace | undefined;
+  /** `nextCursor` of the preceding page. */
+  readonly cursor?: string | undefined;
   readonly limit: number;
   /** Bytes of before and after at which a page ends early; any number when undefined. At least one entry is always listed. */
   readonly maxBytes?: number | undefined;
@@ -33,8 +31,19 @@ export interface AuditFilter {
 
 export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  readonly hasMore: boolean;
+  /** Undefined after the last page. */
+  readonly nextCursor: string | undefined;
 }
+
+/** Latest first. */
+const order: OrderColumns = [
+  [sql`at`, "time"],
+  [sql`workspace_id`, "uuid"],
+  [sql`sequence`, "integer"],
+];
+
+/** A cursor holds for other filters as well: entries are in the order of their times, whatever is listed. */
+const scope = ["audit"];
 
 /** A target in another form, such as the name of an end user, is not an id. */
 const targetId = sql`case when target ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then target::uuid end`;
@@ -72,10 +81,11 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
     where number = 1 or ${maxBytes}::bigint is null or bytes <= ${maxBytes}::bigint
     order by number`.execute(database);
   const shown = rows.filter(({ fits }) => fits);
-  return { rows: shown, hasMore: (rows[0]?.found ?? 0) > shown.length };
+  const last = (rows[0]?.found ?? 0) > shown.length ? shown.at(-1) : undefined;
+  return { rows: shown, nextCursor: last && writeCursor(scope, [last.at_us, last.workspace_id, last.sequence]) };
 }
 
-function conditions({ workspaceId, actor, target, action, from, to, after }: AuditFilter): RawBuilder<unknown> {
+function conditions({ workspaceId, actor, target, action, from, to, cursor }: AuditFilter): RawBuilder<unknown> {
   const given = [
     workspaceId !== undefined && sql`workspace_id = ${workspaceId}`,
     actor !== undefined && sql`actor = ${actor}`,
@@ -83,12 +93,7 @@ function conditions({ workspaceId, actor, target, action, from, to, after }: Aud
     action !== undefined && sql`action = ${action}`,
     from && sql`at >= ${from}`,
     to && sql`at < ${to}`,
-    after &&
-      sql`(at, workspace_id, sequence) < (${timeAt(after.at_us)}, ${after.workspace_id}::uuid, ${after.sequence}::bigint)`,
+    cursor !== undefined && comesAfter(order, readCursor(scope, order, cursor), true),
   ].filter((condition) => typeof condition === "object");
   return sql.join([sql`true`, ...given], sql` and `);
 }
-
-/** Counts in whole microseconds: a double of seconds would round them. */
-const timeAt = (epochUs: string): RawBuilder<unknown> =>
-  sql`(timestamptz 'epoch' + ${epochUs}::bigint * interval '1 microsecond')`;

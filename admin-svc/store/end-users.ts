@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { endUsersName } from "@sluice/proto/lib/policy/end-users-name.js";
-import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -105,24 +105,26 @@ export interface EndUserFilter {
 }
 
 /** End users in the order of their code points. */
-export function pageOfEndUsers(
+export const pageOfEndUsers = (
   database: Kysely<Database>,
   { workspaceId, user, includeInactive }: EndUserFilter,
   page: Page,
-): Promise<PagedRows<EndUserRow>> {
-  return readTogether(database, async (snapshot) => {
-    const endUsers = snapshot
-      .selectFrom("end_users")
-      .where("workspace_id", "=", workspaceId)
-      .$if(user !== undefined, (all) => all.where("user", "=", user as string))
-      .$if(!includeInactive, (all) => all.where("is_active", "=", true));
-    const { total } = await endUsers
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const rows = await endUsers.select(columns).orderBy("user").offset(page.offset).limit(page.limit).execute();
-    return { rows, total };
-  });
-}
+): Promise<PagedRows<EndUserRow>> =>
+  readPage(
+    database,
+    {
+      scope: ["end users", workspaceId, user ?? null, includeInactive],
+      listed: sql`
+        select "user" from end_users
+        where workspace_id = ${workspaceId} and ${user === undefined ? sql`true` : sql`"user" = ${user}`}
+          and ${includeInactive ? sql`true` : sql`is_active`}`,
+      order: [[sql`listed."user"`, "text"]],
+      rows: sql`join end_users as known on known.workspace_id = ${workspaceId} and known."user" = page."user"`,
+      columns: sql`
+        known."user", is_active, ${microseconds("created_at")} as created_at_us, ${microseconds("updated_at")} as updated_at_us`,
+    },
+    page,
+  );
 
 export function findEndUser(
   database: Kysely<Database>,

@@ -5,7 +5,7 @@ import { requireAccount } from "./account.ts";
 import { type Author, changedFields, isSame } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type GuardrailRow, changedColumns, policyColumn } from "./guardrail-columns.ts";
-import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -57,26 +57,25 @@ export function listGuardrails(database: Kysely<Database>, workspaceId: string):
 }
 
 /** A page of guardrails, oldest first. */
-export function pageOfGuardrails(
+export const pageOfGuardrails = (
   database: Kysely<Database>,
   workspaceId: string,
   page: Page,
-): Promise<PagedRows<GuardrailRow>> {
-  return readTogether(database, async (snapshot) => {
-    const guardrails = snapshot.selectFrom("guardrails").where("workspace_id", "=", workspaceId);
-    const { total } = await guardrails
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const rows = await guardrails
-      .selectAll()
-      .orderBy("created_at")
-      .orderBy("id")
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
-    return { rows, total };
-  });
-}
+): Promise<PagedRows<GuardrailRow>> =>
+  readPage(
+    database,
+    {
+      scope: ["guardrails", workspaceId],
+      listed: sql`select id, created_at from guardrails where workspace_id = ${workspaceId}`,
+      order: [
+        [sql`created_at`, "time"],
+        [sql`id`, "uuid"],
+      ],
+      rows: sql`join guardrails on guardrails.id = page.id`,
+      columns: sql`guardrails.*`,
+    },
+    page,
+  );
 
 export function findGuardrail(
   database: Kysely<Database>,

@@ -1,10 +1,11 @@
 /** Lists of keys: searched, in any order, and in pages without overlaps. */
 import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
-import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
+import type { OrderedBy } from "./cursor.ts";
 import type { Database } from "./database.ts";
 import type { KeyRow, ListedKey } from "./keys.ts";
 import { backfilledSince } from "./ledger/progress.ts";
-import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type List, type Page, type PagedRows, readPage } from "./page.ts";
 
 /** Search text and order of a list; the order of creation when none is given. */
 export interface KeySearch {
@@ -19,16 +20,17 @@ export async function listKeys(
   search: KeySearch = {},
 ): Promise<ListedKey[]> {
   const order = await orderOf(database, search);
+  const direction = sql.raw(order.isReversed ? "desc" : "asc");
   return await database
-    .selectFrom("api_keys")
+    .selectFrom("api_keys as listed")
     .leftJoin("key_totals", "key_totals.key_hash", "hash")
     .leftJoin("guardrail_key_assignments", "guardrail_key_assignments.key_hash", "hash")
-    .selectAll("api_keys")
+    .selectAll("listed")
     .select("guardrail_id")
-    .where("api_keys.workspace_id", "=", workspaceId)
+    .where("listed.workspace_id", "=", workspaceId)
     .where(matching(search))
-    .orderBy(order.by)
-    .orderBy("hash")
+    .orderBy(sql`${order.by[0]} ${direction}`)
+    .orderBy(sql`listed.hash ${direction}`)
     .execute();
 }
 
@@ -38,34 +40,29 @@ export interface KeyFilter extends KeySearch {
 }
 
 /** Unrevoked inference keys. */
-export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<PagedRows<KeyRow>> {
-  const { workspaceId } = filter;
-  return readTogether(database, async (snapshot) => {
-    const keys = snapshot
-      .selectFrom("api_keys")
-      .where("api_keys.workspace_id", "=", workspaceId)
-      .where("kind", "=", "inference")
-      .where("revoked_at", "is", null)
-      .where(matching(filter))
-      .$if(!filter.includeDisabled, (enabled) => enabled.where("disabled", "=", false));
-    const { total } = await keys
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const order = await orderOf(snapshot, filter);
-    const rows = await keys
-      .$if(order.isOfTotals, (totalled) =>
-        totalled
-          .innerJoin("key_totals", "key_totals.key_hash", "hash")
-          .where("key_totals.workspace_id", "=", workspaceId),
-      )
-      .selectAll("api_keys")
-      .orderBy(order.by)
-      .orderBy("hash")
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
-    return { rows, total };
-  });
+export async function pageOfKeys(
+  database: Kysely<Database>,
+  filter: KeyFilter,
+  page: Page,
+): Promise<PagedRows<KeyRow>> {
+  const { workspaceId, includeDisabled, q, sort = "created" } = filter;
+  const order = await orderOf(database, filter);
+  const list: List = {
+    scope: ["keys", workspaceId, includeDisabled, q ?? null, sort],
+    listed: sql`
+      select hash, name, created_at from api_keys
+      where workspace_id = ${workspaceId} and kind = 'inference' and revoked_at is null and ${matching(filter)}
+        and ${includeDisabled ? sql`true` : sql`not disabled`}`,
+    ...(order.isOfTotals && {
+      orderedWith: sql`
+        join key_totals on key_totals.key_hash = listed.hash and key_totals.workspace_id = ${workspaceId}`,
+    }),
+    order: [order.by, [sql`listed.hash`, "text"]],
+    isReversed: order.isReversed,
+    rows: sql`join api_keys on api_keys.hash = page.hash`,
+    columns: sql`api_keys.*`,
+  };
+  return await readPage<KeyRow>(database, list, page);
 }
 
 /** `strpos` searches for the literal text, while `like` would read its `%` and `_` as wildcards. */
@@ -75,35 +72,40 @@ function matching({ q }: KeySearch): Expression<SqlBool> {
   return sql<SqlBool>`(strpos(lower(name), ${text}) > 0 or strpos(lower(label), ${text}) > 0 or starts_with(hash, ${text}))`;
 }
 
-const columns: Readonly<Record<KeyOrder, RawBuilder<unknown>>> = {
-  name: sql`lower(name)`,
-  created: sql`api_keys.created_at`,
-  spent: sql`key_totals.cost_usd`,
-  last_used: sql`key_totals.last_used_at`,
+/** A never used key counts as used before every other. */
+const neverUsed = sql`timestamptz '0001-01-01 00:00:00Z'`;
+
+const columns: Readonly<Record<KeyOrder, OrderedBy>> = {
+  name: [sql`lower(listed.name)`, "text"],
+  created: [sql`listed.created_at`, "time"],
+  spent: [sql`key_totals.cost_usd`, "amount"],
+  last_used: [sql`coalesce(key_totals.last_used_at, ${neverUsed})`, "time"],
 };
 
 /** For a database whose totals are being filled after an upgrade. */
 const columnsWithoutTotals: typeof columns = {
   ...columns,
-  spent: sql`(select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = hash)`,
-  last_used: sql`greatest(
-    (select last_used_at from key_totals where key_totals.key_hash = hash),
-    (select max(opened_at) from usage_records where usage_records.key_hash = hash)
-  )`,
+  spent: [sql`(select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = listed.hash)`, "amount"],
+  last_used: [
+    sql`coalesce(greatest(
+      (select last_used_at from key_totals where key_totals.key_hash = listed.hash),
+      (select max(opened_at) from usage_records where usage_records.key_hash = listed.hash)
+    ), ${neverUsed})`,
+    "time",
+  ],
 };
 
 interface Order {
-  readonly by: RawBuilder<unknown>;
+  readonly by: OrderedBy;
+  readonly isReversed: boolean;
   /** Whether the order uses a column of `key_totals`. */
   readonly isOfTotals: boolean;
 }
 
-/** A never used key counts as used before every other. */
 async function orderOf(database: Kysely<Database>, { sort = "created" }: KeySearch): Promise<Order> {
   const isReversed = sort.startsWith("-");
   const name = (isReversed ? sort.slice(1) : sort) as KeyOrder;
   const isOfTotals =
     name !== "name" && name !== "created" && (await backfilledSince(database, "key_totals")) === undefined;
-  const column = (isOfTotals ? columns : columnsWithoutTotals)[name];
-  return { by: isReversed ? sql`${column} desc nulls last` : sql`${column} asc nulls first`, isOfTotals };
+  return { by: (isOfTotals ? columns : columnsWithoutTotals)[name], isReversed, isOfTotals };
 }

@@ -1,5 +1,14 @@
-/** Pagination of lists. */
-import type { Kysely, Transaction } from "kysely";
+/** Pages of lists, by an offset or by a cursor. */
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
+import {
+  type CursorScope,
+  type OrderColumns,
+  type Place,
+  comesAfter,
+  placeOf,
+  readCursor,
+  writeCursor,
+} from "./cursor.ts";
 import type { Database } from "./database.ts";
 
 export interface Page {
@@ -7,16 +16,86 @@ export interface Page {
   readonly offset: number;
   /** Maximum number of rows. */
   readonly limit: number;
+  /** `nextCursor` of the preceding page; undefined for the first page, or with an offset. */
+  readonly cursor?: string | undefined;
 }
 
 /** The rows of a page, and the number of rows on all pages. */
 export interface PagedRows<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
+  /** Undefined after the last page. */
+  readonly nextCursor: string | undefined;
 }
 
-/** Runs several reads on one snapshot, so a page and its total agree. */
-export function readTogether<Result>(
+export interface List {
+  readonly scope: CursorScope;
+  /** Selects the rows of all pages, with the columns of the order. */
+  readonly listed: RawBuilder<unknown>;
+  /** Joins `listed` with another table of the order. */
+  readonly orderedWith?: RawBuilder<unknown>;
+  readonly order: OrderColumns;
+  readonly isReversed?: boolean;
+  /** Joins `page`, which has the columns of `listed`, with the rows themselves. They are read only for the page, not for all rows before it. */
+  readonly rows: RawBuilder<unknown>;
+  /** Columns of the rows. */
+  readonly columns: RawBuilder<unknown>;
+}
+
+/**
+ * With fewer rows on all pages, they are found first and then sorted. Otherwise the index of the order is read from the place of the page, which would read nearly
+ * everything in vain for a search with few results.
+ */
+const fewRows = 5_000;
+
+type PlacedRow<Row> = Row & { readonly place: string[]; readonly number: string };
+
+/** The page and the total are of the same moment. @throws Fault INVALID_REQUEST for a cursor of another list */
+export async function readPage<Row>(database: Kysely<Database>, list: List, page: Page): Promise<PagedRows<Row>> {
+  const { scope, listed, order } = list;
+  const after = page.cursor === undefined ? undefined : readCursor(scope, order, page.cursor);
+  return await readTogether(database, async (snapshot) => {
+    const counted = await sql<{ total: number }>`
+      select count(*)::integer as total from (${listed}) as listed`.execute(snapshot);
+    const total = counted.rows[0]?.total ?? 0;
+    if (page.offset >= total) return { rows: [], total, nextCursor: undefined };
+    const { rows } = await pageQuery<Row>(list, page, { after, isSmall: total < fewRows }).execute(snapshot);
+    const last = rows.length > page.limit ? rows[page.limit - 1] : undefined;
+    return {
+      rows: rows.slice(0, page.limit).map(({ place: _place, number: _number, ...row }) => row as Row),
+      total,
+      nextCursor: last && writeCursor(scope, last.place),
+    };
+  });
+}
+
+interface PageQuery {
+  readonly after: Place | undefined;
+  readonly isSmall: boolean;
+}
+
+/** One row more than the page has, if there is another page. */
+function pageQuery<Row>(
+  { listed, orderedWith = sql``, order, isReversed = false, rows, columns }: List,
+  { offset, limit }: Page,
+  { after, isSmall }: PageQuery,
+): RawBuilder<PlacedRow<Row>> {
+  const by = sql.join(order.map(([column]) => sql`${column} ${sql.raw(isReversed ? "desc" : "asc")}`));
+  return sql`
+    with listed as ${sql.raw(isSmall ? "materialized" : "not materialized")} (${listed})
+    select ${columns}, place, number
+    from (
+      select *, row_number() over () as number from (
+        select listed.*, ${placeOf(order)} as place from listed ${orderedWith}
+        where ${after === undefined ? sql`true` : comesAfter(order, after, isReversed)}
+        order by ${by} limit ${limit + 1} offset ${offset}
+      ) as ordered
+    ) as page ${rows}
+    order by number`;
+}
+
+/** Runs several reads on one snapshot. */
+function readTogether<Result>(
   database: Kysely<Database>,
   read: (snapshot: Transaction<Database>) => Promise<Result>,
 ): Promise<Result> {

@@ -4,7 +4,7 @@ import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, changedFields, isSame, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import type { WorkspacesTable } from "./tables/administration.ts";
-import { type Page, type PagedRows, readTogether } from "./page.ts";
+import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -28,28 +28,25 @@ export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow
 }
 
 /** A page of workspaces, the default workspace first. @param only id of a single workspace to list; all when undefined */
-export function pageOfWorkspaces(
+export const pageOfWorkspaces = (
   database: Kysely<Database>,
   page: Page,
   only?: string,
-): Promise<PagedRows<WorkspaceRow>> {
-  return readTogether(database, async (snapshot) => {
-    const workspaces = snapshot
-      .selectFrom("workspaces")
-      .$if(only !== undefined, (all) => all.where("id", "=", only as string));
-    const { total } = await workspaces
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const rows = await workspaces
-      .select(columns)
-      .orderBy("created_at")
-      .orderBy("id")
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
-    return { rows, total };
-  });
-}
+): Promise<PagedRows<WorkspaceRow>> =>
+  readPage(
+    database,
+    {
+      scope: ["workspaces", only ?? null],
+      listed: sql`select id, created_at from workspaces where ${only === undefined ? sql`true` : sql`id = ${only}`}`,
+      order: [
+        [sql`created_at`, "time"],
+        [sql`id`, "uuid"],
+      ],
+      rows: sql`join workspaces on workspaces.id = page.id`,
+      columns: sql.join(columns.map((column) => sql`workspaces.${sql.ref(column)}`)),
+    },
+    page,
+  );
 
 const columnsOf = ({ limitUsd, limitReset }: WorkspaceSettings) => ({
   ...(limitUsd !== undefined && { limit_usd: limitUsd }),

@@ -57,12 +57,13 @@ export class RemoteSluice {
   /** All records of a list with pages. */
   async list(operation: Operation, query: JsonObject = {}): Promise<readonly JsonObject[]> {
     const records: JsonObject[] = [];
-    for (;;) {
-      const answer = await this.call(operation, { query: { ...query, offset: records.length, limit: pageSize } });
-      const page = answer["data"] as readonly JsonObject[];
-      records.push(...page);
-      if (page.length === 0 || records.length >= Number(answer["total_count"])) return records;
-    }
+    let cursor: unknown;
+    do {
+      const answer = await this.call(operation, { query: { ...query, cursor, limit: pageSize } });
+      records.push(...(answer["data"] as readonly JsonObject[]));
+      cursor = answer["next_cursor"] ?? undefined;
+    } while (cursor !== undefined);
+    return records;
   }
 
   async #send(method: string, url: string, body: JsonObject | undefined): Promise<JsonObject> {

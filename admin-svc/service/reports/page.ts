@@ -1,12 +1,21 @@
-/** Pages of gRPC requests; 0 means unset. */
+/** Pages of gRPC requests and answers; 0 and an empty text mean unset. */
 import { pageQuery } from "@sluice/proto/contract/records/record-shapes.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
-import type { Page } from "../../store/page.ts";
+import type { Page, PagedRows } from "../../store/page.ts";
 
 /** @param defaultLimit rows when no limit is given @throws Fault INVALID_REQUEST */
-export function resolvePage({ offset, limit }: Page, defaultLimit: number): Page {
-  const page = { offset, limit: limit === 0 ? defaultLimit : limit };
-  throwProblems((problems) => object(pageQuery(defaultLimit)).check(page, "", problems));
+export function resolvePage({ offset, limit, cursor }: Page & { readonly cursor: string }, defaultLimit: number): Page {
+  const page = { offset, limit: limit === 0 ? defaultLimit : limit, cursor: cursor === "" ? undefined : cursor };
+  throwProblems((problems) => {
+    object(pageQuery(defaultLimit)).check(page, "", problems);
+    if (cursor !== "" && offset > 0) problems.add("offset", "cannot be given with a cursor");
+  });
   return page;
 }
+
+/** Fields of an answer with a page. */
+export const pageFields = ({ total, nextCursor = "" }: Omit<PagedRows<unknown>, "rows">) => ({
+  totalCount: BigInt(total),
+  nextCursor,
+});

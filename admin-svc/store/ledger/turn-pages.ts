@@ -6,8 +6,9 @@ import {
   type ListGenerationsResponse,
   ListGenerationsResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
-import { throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
+import { readCursor, writeCursor } from "../cursor.ts";
 import type { Database } from "../database.ts";
 import { type TurnCursor, type TurnFilter, type TurnRow, listTurns, searchTurns } from "./generations.ts";
 import { toGeneration } from "./turn-messages.ts";
@@ -45,7 +46,7 @@ export async function pageOfTurns(
   query: GenerationsQuery,
 ): Promise<TurnsPage> {
   throwProblems((problems) => generationsQuery.check(query, "", problems));
-  const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
+  const after = query.cursor === undefined ? undefined : readTurnCursor(workspaceId, query.cursor);
   const limit = query.limit ?? defaultGenerations;
   const filter = toFilter(workspaceId, query);
   // Reads one row more than the page has, to detect another page.
@@ -54,8 +55,11 @@ export async function pageOfTurns(
     : { rows: await listTurns(database, filter, limit + 1, after), readTo: undefined };
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  if (rows.length > limit && last) return { rows: page, nextCursor: writeCursor(last) };
-  return { rows: page, nextCursor: readTo && writeCursor({ opened_at: readTo, generation_id: beforeEveryId }) };
+  if (rows.length > limit && last) return { rows: page, nextCursor: cursorAfter(workspaceId, last) };
+  return {
+    rows: page,
+    nextCursor: readTo && cursorAfter(workspaceId, { opened_at: readTo, generation_id: beforeEveryId }),
+  };
 }
 
 /** Sorts before the id of every turn. */
@@ -115,15 +119,21 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
   to: toDate(query.to),
 });
 
-/** Times of turns are whole milliseconds. */
-const writeCursor = ({
-  opened_at: openedAt,
-  generation_id: id,
-}: Pick<TurnRow, "opened_at" | "generation_id">): string =>
-  Buffer.from(`${openedAt.getTime()} ${id}`).toString("base64url");
+const order = [
+  ["opened_at", "time"],
+  ["generation_id", "text"],
+] as const;
 
-function readCursor(cursor: string): TurnCursor {
-  const [, ms, id] = /^(\d{1,15}) ([\x21-\x7e]+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
-  if (ms === undefined || id === undefined) throw invalid("cursor", "must be the next_cursor of a page");
-  return { openedAt: new Date(Number(ms)), generationId: id };
+/** A cursor holds for other filters as well: turns are in the order of their times, whatever is listed. */
+const scopeOf = (workspaceId: string) => ["generations", workspaceId];
+
+const cursorAfter = (workspaceId: string, { opened_at: at, generation_id: id }: PlacedTurn): string =>
+  writeCursor(scopeOf(workspaceId), [String(at.getTime() * 1_000), id]);
+
+type PlacedTurn = Pick<TurnRow, "opened_at" | "generation_id">;
+
+/** @throws Fault INVALID_REQUEST */
+function readTurnCursor(workspaceId: string, cursor: string): TurnCursor {
+  const [us, generationId = ""] = readCursor(scopeOf(workspaceId), order, cursor);
+  return { openedAt: new Date(Number(us) / 1_000), generationId };
 }

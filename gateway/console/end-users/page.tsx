@@ -11,7 +11,7 @@ import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Card, Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
+import { CursorPager } from "../parts/pager.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { showToast } from "../parts/toast.tsx";
@@ -22,13 +22,13 @@ type EndUser = Schemas["EndUser"];
 const pageSize = 50;
 
 export function EndUsersPage() {
-  const [offset, setOffset] = useState(0);
+  const [cursors, setCursors] = useState<readonly string[]>([]);
   const [sought, setSought] = useState("");
   const [adding, setAdding] = useState(false);
   const [asked, setAsked] = useState<EndUser>();
   const user = sought.trim() === "" ? undefined : sought.trim();
-  const query = { offset, limit: pageSize, include_inactive: true, user };
-  const users = useLoad(() => unwrapAnswer(api.GET("/end-users", { params: { query } })), [offset, user]);
+  const query = { cursor: cursors.at(-1), limit: pageSize, include_inactive: true, user };
+  const users = useLoad(() => unwrapAnswer(api.GET("/end-users", { params: { query } })), [cursors, user]);
   const add = (
     <RequireRole to="admin">
       <button type="button" class="button primary" onClick={() => setAdding(true)}>
@@ -48,14 +48,14 @@ export function EndUsersPage() {
           type="search"
           value={sought}
           onValue={(value) => {
-            setOffset(0);
+            setCursors([]);
             setSought(value);
           }}
         />
       </div>
       <Card flush>
         <Show of={users} lines={6}>
-          {({ data, total_count: total }) =>
+          {({ data, total_count: total, next_cursor: next }) =>
             total === 0 ? (
               <Empty title={user === undefined ? "No end user is registered" : "Nobody has exactly this name"}>
                 {user === undefined && (
@@ -65,7 +65,7 @@ export function EndUsersPage() {
             ) : (
               <>
                 <UserTable users={data} onAsk={setAsked} />
-                <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+                <CursorPager cursors={cursors} next={next} size={pageSize} total={total} onCursors={setCursors} />
               </>
             )
           }

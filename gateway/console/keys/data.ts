@@ -18,6 +18,7 @@ export const pageSize = 50;
 export interface KeyPage {
   readonly keys: readonly Key[];
   readonly total: number;
+  readonly next: string | null;
 }
 
 export const keyOrders = [
@@ -33,13 +34,13 @@ export type KeyOrder = (typeof keyOrders)[number][0];
 export interface KeySearch {
   readonly q: string;
   readonly sort: KeyOrder;
-  readonly offset: number;
+  readonly cursor: string | undefined;
 }
 
-export async function loadKeys({ q, sort, offset }: KeySearch): Promise<KeyPage> {
-  const query = { q: q === "" ? undefined : q, sort, offset, limit: pageSize, include_disabled: true };
-  const { data, total_count: total } = await unwrapAnswer(api.GET("/keys", { params: { query } }));
-  return { keys: data, total };
+export async function loadKeys({ q, sort, cursor }: KeySearch): Promise<KeyPage> {
+  const query = { q: q === "" ? undefined : q, sort, cursor, limit: pageSize, include_disabled: true };
+  const { data, total_count: total, next_cursor: next } = await unwrapAnswer(api.GET("/keys", { params: { query } }));
+  return { keys: data, total, next };
 }
 
 export async function loadKey(hash: string): Promise<Key> {

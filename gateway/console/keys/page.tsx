@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Money } from "../parts/money.tsx";
-import { Pager } from "../parts/pager.tsx";
+import { CursorPager } from "../parts/pager.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import {
@@ -33,14 +33,14 @@ export function KeysPage() {
   const { params } = useRoute();
   const [q, setQ] = useState("");
   const [sort, setSort] = useState<KeyOrder>("-created");
-  const [offset, setOffset] = useState(0);
+  const [cursors, setCursors] = useState<readonly string[]>([]);
   const [making, setMaking] = useState(false);
-  const keys = useLoad(() => loadKeys({ q: q.trim(), sort, offset }), [q.trim(), sort, offset]);
+  const keys = useLoad(() => loadKeys({ q: q.trim(), sort, cursor: cursors.at(-1) }), [q.trim(), sort, cursors]);
   const guards = useLoad(loadGuardrailAssignments);
   const guarding = guards.data ?? unguarded;
   const reload = () => Promise.all([keys.reload(), guards.reload()]);
   const fromStart = (set: (value: never) => void) => (value: string) => {
-    setOffset(0);
+    setCursors([]);
     set(value as never);
   };
   const make = (
@@ -63,7 +63,7 @@ export function KeysPage() {
       </div>
       <Card flush>
         <Show of={keys} lines={6}>
-          {({ keys: rows, total }) =>
+          {({ keys: rows, total, next }) =>
             total === 0 ? (
               <Empty title={q === "" ? "No keys yet" : "No key has this in its name"}>
                 {q === "" && <p>Make one for the first program that shall call a model.</p>}
@@ -71,7 +71,7 @@ export function KeysPage() {
             ) : (
               <>
                 <KeyTable keys={rows} guarding={guarding} />
-                <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+                <CursorPager cursors={cursors} next={next} size={pageSize} total={total} onCursors={setCursors} />
               </>
             )
           }

@@ -40,7 +40,13 @@ export function ModelsPage() {
             ) : (
               <>
                 <ModelTable models={rows} />
-                <Pager offset={offset} size={modelsPerPage} total={total} onOffset={setOffset} />
+                <Pager
+                  offset={offset}
+                  size={modelsPerPage}
+                  total={total}
+                  onBack={offset === 0 ? undefined : () => setOffset(offset - modelsPerPage)}
+                  onNext={offset + modelsPerPage >= total ? undefined : () => setOffset(offset + modelsPerPage)}
+                />
               </>
             )
           }

@@ -10,7 +10,7 @@ import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
+import { CursorPager } from "../parts/pager.tsx";
 import { Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { showToast } from "../parts/toast.tsx";
@@ -21,10 +21,10 @@ type Workspace = Schemas["Workspace"];
 const pageSize = 50;
 
 export function WorkspacesPage() {
-  const [offset, setOffset] = useState(0);
+  const [cursors, setCursors] = useState<readonly string[]>([]);
   const [edited, setEdited] = useState<Workspace | "new">();
-  const query = { offset, limit: pageSize };
-  const workspaces = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })), [offset]);
+  const query = { cursor: cursors.at(-1), limit: pageSize };
+  const workspaces = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })), [cursors]);
   const ofAccount = session.value?.account === true;
   const changes = ofAccount && hasRole("admin");
   const make = changes && (
@@ -39,10 +39,10 @@ export function WorkspacesPage() {
     <Page title="Workspaces" lead={lead} actions={make}>
       <Card flush>
         <Show of={workspaces} lines={4}>
-          {({ data, total_count: total }) => (
+          {({ data, total_count: total, next_cursor: next }) => (
             <>
               <WorkspaceTable workspaces={data} onEdit={changes ? setEdited : undefined} />
-              <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+              <CursorPager cursors={cursors} next={next} size={pageSize} total={total} onCursors={setCursors} />
             </>
           )}
         </Show>

@@ -6,6 +6,7 @@ import { administrationStatuses, reportStatuses, example, guardrailId, json, ope
 import { forwarded } from "./forward.ts";
 import { GuardrailService, type ListKeyAssignmentsResponse } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
 import { toAssignmentJson } from "../records/guardrail-record.ts";
+import { toPageJson } from "../records/record-shapes.ts";
 
 const { method } = GuardrailService;
 const tag = "Administration";
@@ -15,10 +16,8 @@ const statuses = administrationStatuses;
 /** 500 hashes of 64 digits are 34 KB. */
 const maxAssignmentBytes = 262_144;
 
-const toPage = ({ assignments, totalCount }: ListKeyAssignmentsResponse) => ({
-  data: assignments.map(toAssignmentJson),
-  total_count: Number(totalCount),
-});
+const toPage = ({ assignments, ...page }: ListKeyAssignmentsResponse) =>
+  toPageJson(assignments.map(toAssignmentJson), page);
 
 const assigning = {
   method: "post",
@@ -70,7 +69,7 @@ const listing = {
   query: assignmentQuery,
   answer: {
     description: "A page of assignments.",
-    content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1 }))],
+    content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1, next_cursor: null }))],
   },
 } as const;
 
@@ -85,6 +84,7 @@ const listKeyAssignments = forwarded(
   method.listKeyAssignments,
   ({ query }) => query,
   toPage,
+  { carriesSettings: true },
 );
 
 const listGuardrailKeyAssignments = forwarded(
@@ -99,6 +99,7 @@ const listGuardrailKeyAssignments = forwarded(
   method.listKeyAssignments,
   ({ parameters: { id: guardrailId }, query }) => ({ ...query, guardrailId }),
   toPage,
+  { carriesSettings: true },
 );
 
 export const assignmentOperations = { listKeyAssignments, listGuardrailKeyAssignments, assignKeys, unassignKeys };

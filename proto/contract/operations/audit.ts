@@ -10,6 +10,7 @@ import {
   toAuditEntryJson,
   toAuditStateJson,
 } from "../records/audit.ts";
+import { toCursorJson } from "../records/record-shapes.ts";
 import { forwarded } from "./forward.ts";
 import { example, json, operation, reportStatuses } from "./operation.ts";
 
@@ -42,7 +43,7 @@ const listAudit = forwarded(
   }),
   ({ entries, nextCursor }) => ({
     data: entries.map(toAuditEntryJson),
-    next_cursor: nextCursor === "" ? null : nextCursor,
+    next_cursor: toCursorJson(nextCursor),
   }),
 );
 

@@ -9,6 +9,7 @@ import {
   newEndUser,
   toEndUserJson,
 } from "../records/end-users.ts";
+import { toPageJson } from "../records/record-shapes.ts";
 import { endUserExample } from "../examples/administration.ts";
 import { type PathParameter, administrationStatuses, example, json, operation, reportStatuses } from "./operation.ts";
 import { forwarded } from "./forward.ts";
@@ -49,19 +50,14 @@ const listEndUsers = forwarded(
     query: endUserQuery,
     answer: {
       description: "A page of end users.",
-      content: [json(endUserList, example({ data: [endUserExample.data], total_count: 1 }))],
+      content: [json(endUserList, example({ data: [endUserExample.data], total_count: 1, next_cursor: null }))],
     },
     statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listEndUsers,
-  ({ query: { offset, limit, user: name, include_inactive: includeInactive } }) => ({
-    offset,
-    limit,
-    user: name,
-    includeInactive,
-  }),
-  ({ endUsers, totalCount }) => ({ data: endUsers.map(toEndUserJson), total_count: Number(totalCount) }),
-  { timeoutMs },
+  ({ query: { include_inactive: includeInactive, ...query } }) => ({ ...query, includeInactive }),
+  ({ endUsers, ...page }) => toPageJson(endUsers.map(toEndUserJson), page),
+  { timeoutMs, carriesSettings: true },
 );
 
 const createEndUser = forwarded(

@@ -25,6 +25,7 @@ import { forwarded } from "./forward.ts";
 import { trialAnswer, trialRequest } from "../request/guardrail-trial.ts";
 import { type GuardrailRecord, GuardrailService } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
 import { guardrailChangeMessage, newGuardrailMessage, toGuardrailJson } from "../records/guardrail-record.ts";
+import { toPageJson } from "../records/record-shapes.ts";
 
 const { method } = GuardrailService;
 const tag = "Administration";
@@ -52,13 +53,14 @@ const listGuardrails = forwarded(
     query: guardrailQuery,
     answer: {
       description: "A page of guardrails.",
-      content: [json(guardrailList, example({ data: [guardrailExample], total_count: 1 }))],
+      content: [json(guardrailList, example({ data: [guardrailExample], total_count: 1, next_cursor: null }))],
     },
     statuses: reportStatuses(),
   }),
   method.listGuardrails,
-  ({ query: { offset, limit, workspace_id: workspaceId } }) => ({ offset, limit, workspaceId }),
-  ({ guardrails, totalCount }) => ({ data: guardrails.map(toGuardrailJson), total_count: Number(totalCount) }),
+  ({ query: { workspace_id: workspaceId, ...page } }) => ({ ...page, workspaceId }),
+  ({ guardrails, ...page }) => toPageJson(guardrails.map(toGuardrailJson), page),
+  { carriesSettings: true },
 );
 
 const newGuardrailBody = {

@@ -14,6 +14,7 @@ import {
   newKey,
   putKeyAnswer,
 } from "../records/keys.ts";
+import { toPageJson } from "../records/record-shapes.ts";
 import {
   administrationStatuses,
   example,
@@ -63,12 +64,13 @@ const listKeys = forwarded(
     query: keyQuery,
     answer: {
       description: "A page of keys.",
-      content: [json(keyList, example({ data: [keyExample], total_count: 1 }))],
+      content: [json(keyList, example({ data: [keyExample], total_count: 1, next_cursor: null }))],
     },
     statuses: reportStatuses(),
   }),
   method.listKeys,
-  ({ query: { offset, limit, q, sort, include_disabled: includeDisabled, workspace_id: workspaceId } }) => ({
+  ({ query: { cursor, offset, limit, q, sort, include_disabled: includeDisabled, workspace_id: workspaceId } }) => ({
+    cursor,
     offset,
     limit,
     includeDisabled,
@@ -76,8 +78,8 @@ const listKeys = forwarded(
     query: q,
     sort,
   }),
-  ({ keys, totalCount }) => ({ data: keys.map(toKeyJson), total_count: Number(totalCount) }),
-  // An admin-svc without search support would list every key.
+  ({ keys, ...page }) => toPageJson(keys.map(toKeyJson), page),
+  // An admin-svc without support for a search or a cursor would list other keys.
   { carriesSettings: true },
 );
 

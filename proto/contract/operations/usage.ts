@@ -13,6 +13,7 @@ import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { toActivityJson, toContentJson, toCreditsJson, toGenerationJson } from "../records/usage-record.ts";
 import { generationList, generationsQuery, toTurnJson } from "../records/generations.ts";
+import { toCursorJson } from "../records/record-shapes.ts";
 import { seriesAnswer, seriesQuery, toSeriesJson } from "../records/usage-series.ts";
 import {
   activityAnswer,
@@ -96,7 +97,7 @@ const listGenerations = forwarded(
   }),
   ({ generations, nextCursor }) => ({
     data: generations.map(toTurnJson),
-    next_cursor: nextCursor === "" ? null : nextCursor,
+    next_cursor: toCursorJson(nextCursor),
   }),
   { timeoutMs },
 );

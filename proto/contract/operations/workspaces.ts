@@ -14,6 +14,7 @@ import {
   workspaceMask,
   workspaceQuery,
 } from "../records/workspaces.ts";
+import { toPageJson } from "../records/record-shapes.ts";
 import { forwarded } from "./forward.ts";
 import {
   type PathParameter,
@@ -58,13 +59,14 @@ const listWorkspaces = forwarded(
     query: workspaceQuery,
     answer: {
       description: "A page of workspaces.",
-      content: [json(workspaceList, example({ data: [workspaceExample], total_count: 1 }))],
+      content: [json(workspaceList, example({ data: [workspaceExample], total_count: 1, next_cursor: null }))],
     },
     statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listWorkspaces,
   ({ query }) => query,
-  ({ workspaces, totalCount }) => ({ data: workspaces.map(toWorkspaceJson), total_count: Number(totalCount) }),
+  ({ workspaces, ...page }) => toPageJson(workspaces.map(toWorkspaceJson), page),
+  { carriesSettings: true },
 );
 
 const newWorkspaceBody = {

@@ -4,15 +4,12 @@ import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_ser
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { anyValue, array, described, integer, named, nullable, object, string } from "../../lib/validation/shape.ts";
-import { requestTime, pageQuery, time } from "./record-shapes.ts";
+import { nextCursor, pageCursor, pageQuery, requestTime, time } from "./record-shapes.ts";
 
 const workspace = described(
   string({ identifier: true }),
   "The only workspace that is meant. When absent: every workspace for a management key of the account, its own for any other. Any other is not found: 404.",
 );
-
-/** Microseconds since 1970, workspace and number of the last entry of a page. */
-export const cursorForm = /^(\d{1,17})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(\d{1,18})$/;
 
 /** A text of this length names any record: an end user has 512 code points. */
 const word = string({ min: 1, max: 1_024, identifier: true });
@@ -35,10 +32,7 @@ export const auditQuery = object(
   {
     ...auditFilter,
     workspace_id: workspace,
-    cursor: described(
-      string({ pattern: { form: cursorForm, message: "must be next_cursor of a page" } }),
-      "`next_cursor` of the page before; the first page when absent. Entries that are added meanwhile move nothing.",
-    ),
+    cursor: pageCursor,
     limit: pageQuery(100).limit,
   },
   { strict: true },
@@ -79,7 +73,7 @@ export const auditList = named(
   object(
     {
       data: described(array(auditEntry, { max: 100 }), "The entries of this page, latest first."),
-      next_cursor: described(nullable(string()), "Where the next page begins; null on the last one."),
+      next_cursor: nextCursor,
     },
     { required: ["data", "next_cursor"] },
   ),

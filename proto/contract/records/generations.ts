@@ -19,7 +19,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { requestTime, time } from "./record-shapes.ts";
+import { nextCursor, pageCursor, requestTime, time } from "./record-shapes.ts";
 
 export const turnOutcomes = {
   completed: TurnOutcome.COMPLETED,
@@ -50,7 +50,7 @@ export const defaultGenerations = 50;
 /** The same rules hold over gRPC: see store/ledger/turn-pages.ts of admin-svc. */
 export const generationsQuery = object(
   {
-    cursor: described(text, "`next_cursor` of the page before; absent for the first page."),
+    cursor: pageCursor,
     limit: described(integer({ min: 1, max: 200 }), `How many to list at most; ${defaultGenerations} when absent.`),
     from: described(requestTime, "Turns that began then or later."),
     to: described(requestTime, "Turns that began earlier."),
@@ -145,7 +145,7 @@ export const generationList = named(
           object(turn, { required: Object.keys(turn), description: "A turn, refused or not." }),
         ),
       ),
-      next_cursor: described(nullable(string()), "Cursor of the next page; null after the last one."),
+      next_cursor: nextCursor,
     },
     { required: ["data", "next_cursor"] },
   ),

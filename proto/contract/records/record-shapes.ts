@@ -1,4 +1,5 @@
 /** Shapes shared by administration records: names, times, pages, and fields without a meaning yet. */
+import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Problems } from "../../lib/validation/problems.ts";
 import {
   type Components,
@@ -63,9 +64,30 @@ export function changeShape<const F extends Readonly<Record<string, Shape>>>(fie
 export const resetIntervals = ["daily", "weekly", "monthly"] as const;
 export type ResetInterval = (typeof resetIntervals)[number];
 
+/** The place of a page in a list, in the same form for every list. */
+export const pageCursor = described(
+  string({ pattern: { form: /^[\w-]{1,8192}$/, message: "must be the next_cursor of a page" } }),
+  "`next_cursor` of the page before, of the same list, order and filters; absent for the first page. Records that are added or removed meanwhile move no others.",
+);
+
+export const nextCursor = described(nullable(string()), "Cursor of the next page; null after the last one.");
+
+/** An empty text means that there is no next page. */
+export const toCursorJson = (cursor: string): string | null => (cursor === "" ? null : cursor);
+
+/** A page of records in the form of answers. */
+export const toPageJson = (
+  data: readonly JsonObject[],
+  { totalCount, nextCursor: next }: { readonly totalCount: bigint; readonly nextCursor: string },
+) => ({ data, total_count: Number(totalCount), next_cursor: toCursorJson(next) });
+
 /** @param defaultLimit rows of a page without `limit` */
 export const pageQuery = (defaultLimit: number) => ({
-  offset: described(integer({ min: 0 }), "How many to leave out at the beginning; 0 when absent."),
+  cursor: pageCursor,
+  offset: described(
+    integer({ min: 0 }),
+    "How many to leave out at the beginning; 0 when absent. Not together with a `cursor`, which is faster in a long list.",
+  ),
   limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${defaultLimit} when absent.`),
 });
 
@@ -81,8 +103,9 @@ export const pageShape = (record: Shape) =>
     {
       data: described(array(record, { max: 100 }), "The records of this page."),
       total_count: described(integer({ min: 0 }), "How many there are on all pages."),
+      next_cursor: nextCursor,
     },
-    { required: ["data", "total_count"] },
+    { required: ["data", "total_count", "next_cursor"] },
   );
 
 /** The external id of a record, given by another program. */

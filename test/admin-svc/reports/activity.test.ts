@@ -185,7 +185,7 @@ test("keys are sorted by their spend, and by their last use, before and after to
   const expectOrder = async (order: readonly number[], last: readonly number[]) => {
     const named = order.map((n) => keys[n]);
     const unused = keys.filter((hash) => !named.includes(hash)).sort();
-    expect(await listed("-spent")).toEqual([...named, ...unused]);
+    expect(await listed("-spent")).toEqual([...named, ...unused.toReversed()]);
     expect((await listed("spent")).slice(-named.length)).toEqual(named.toReversed());
     expect((await listed("-last_used")).slice(0, last.length)).toEqual(last.map((n) => keys[n]));
   };

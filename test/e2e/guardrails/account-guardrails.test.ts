@@ -265,7 +265,11 @@ describe("a guardrail of the account", () => {
       expect([method, at, (await send(foreignManager, method, at, body)).status]).toEqual([method, at, 404]);
     }
     expect((await send(foreignManager, "POST", "/guardrails", { name: "x", account_default: true })).status).toBe(403);
-    expect((await send(foreignManager, "GET", "/guardrails")).body).toEqual({ data: [], total_count: 0 });
+    expect((await send(foreignManager, "GET", "/guardrails")).body).toEqual({
+      data: [],
+      total_count: 0,
+      next_cursor: null,
+    });
     expect((await turn(foreignKey, "kept")).status).toBe(403);
     expect((await turn(installation.apiKey, "kept")).status).toBe(403);
   });

@@ -296,19 +296,24 @@ detectors:
         },
       ],
       total_count: 1,
+      next_cursor: null,
     };
     const mine = `/guardrails/${id}/assignments/keys`;
     const all = "/guardrails/assignments/keys";
     for (const path of [mine, all]) {
       expect(await manage("GET", path)).toEqual({ status: 200, body: expected });
-      expect((await manage("GET", `${path}?offset=1&limit=1`)).body).toEqual({ data: [], total_count: 1 });
+      expect((await manage("GET", `${path}?offset=1&limit=1`)).body).toEqual({
+        data: [],
+        total_count: 1,
+        next_cursor: null,
+      });
       expect((await manage("GET", `${path}?limit=101`)).body.error.message).toBe("limit: must be between 1 and 100");
       expect((await manage("GET", `${path}?guardrail=x`)).body.error.message).toBe("guardrail: unknown field");
       expect((await manage("GET", path, undefined, installation.apiKey)).status).toBe(403);
     }
     expect((await manage("GET", "/guardrails/x/assignments/keys")).body.error.message).toBe("Guardrail not found");
     await manage("DELETE", `/guardrails/${id}`);
-    expect((await manage("GET", all)).body).toEqual({ data: [], total_count: 0 });
+    expect((await manage("GET", all)).body).toEqual({ data: [], total_count: 0, next_cursor: null });
     expect((await manage("GET", mine)).status).toBe(404);
   });
 

@@ -188,7 +188,7 @@ describe("the audit log", () => {
   });
 
   test.each([
-    ["?cursor=1", "cursor: must be next_cursor of a page"],
+    ["?cursor=1", "cursor: must be the next_cursor of a page"],
     ["?from=yesterday", "from: must be an ISO 8601 time"],
     ["?user=x", "user: unknown"],
   ])("%s is 400", async (query, message) => {

@@ -22,6 +22,11 @@ interface Answer {
 }
 
 describe("keys", () => {
+  interface KeyListJson {
+    data: KeyJson[];
+    next_cursor: string | null;
+  }
+
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation();
@@ -185,6 +190,9 @@ describe("keys", () => {
       ["limit=", "limit: must be an integer"],
       ["offset=-1", "offset: must be at least 0"],
       ["offset=2147483648", "offset: must be at most 2147483647"],
+      ["cursor=", "cursor: must be the next_cursor of a page"],
+      ["cursor=eHh4", "cursor: must be the next_cursor of a page"],
+      [`cursor=${"x".repeat(9_000)}`, "cursor: must be the next_cursor of a page"],
       ["include_disabled=1", "include_disabled: must be true or false"],
       ["include_disabled=true&include_disabled=false", "include_disabled: is sent more than once"],
       ["includ_disabled=true", "includ_disabled: unknown field"],
@@ -201,13 +209,27 @@ describe("keys", () => {
     const made = [];
     for (let index = 0; index < 3; index++) made.push((await make()).data.hash);
     const { total_count: total } = (await manage("GET", "/keys?limit=1")).body;
-    const page = (await manage("GET", `/keys?offset=${total - 3}&limit=2&`)).body as unknown as { data: KeyJson[] };
+    const page = (await manage("GET", `/keys?offset=${total - 3}&limit=2&`)).body as unknown as KeyListJson;
     expect(page.data.map(({ hash }) => hash)).toEqual(made.slice(0, 2));
     expect((await manage("GET", "/keys?limit=100")).status).toBe(200);
     await manage("PATCH", `/keys/${made[0]}`, { disabled: true });
     expect((await manage("GET", "/keys?limit=1")).body.total_count).toBe(total - 1);
     const all = await manage("GET", "/keys?include_disabled=true&limit=1");
     expect(all.body.total_count).toBeGreaterThanOrEqual(total);
+  });
+
+  test("lists every key once by cursors, in each order", async () => {
+    for (let index = 0; index < 3; index++) await make();
+    for (const sort of ["created", "-created", "name", "-name", "spent", "-spent", "last_used", "-last_used"]) {
+      const list = async (query: string) =>
+        (await manage("GET", `/keys?sort=${sort}&${query}`)).body as unknown as KeyListJson;
+      const walked: string[] = [];
+      let page = await list("limit=2");
+      for (; page.next_cursor !== null; page = await list(`limit=2&cursor=${page.next_cursor}`))
+        walked.push(...page.data.map(({ hash }) => hash));
+      walked.push(...page.data.map(({ hash }) => hash));
+      expect(walked).toEqual((await list("limit=100")).data.map(({ hash }) => hash));
+    }
   });
 
   test.each(["0".repeat(64), "x", "a%2Fb", "A".repeat(64)])("%s is no key: 404", async (hash) => {

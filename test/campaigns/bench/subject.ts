@@ -6,5 +6,5 @@ export interface LoadSubject {
   readonly target: LoadTarget;
   readonly pids: readonly number[];
   /** Processes that store the records of the requests: admin-svc and Postgres. */
-  recordPids?(): readonly number[];
+  readonly recordPids?: () => readonly number[];
 }

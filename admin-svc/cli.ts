@@ -102,8 +102,10 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
 async function open({
   databaseUrl,
   noDatabase = "DATABASE_URL is not set",
+  remote,
   stderr,
 }: CliOptions): Promise<Kysely<Database>> {
+  if (remote) throw new CommandError("this works on the database: unset SLUICE_URL");
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError(noDatabase);
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});

@@ -59,10 +59,16 @@ export function leavesOf(value: unknown, path: Path = []): Leaf[] {
 /** Remarks by path. A remark on a section holds for every field within it that has no remark of its own. */
 export class Findings {
   readonly #remarks = new Map<string, Remark>();
+  readonly #closed = new Map<string, Remark>();
 
   /** A later remark on the same path replaces an earlier one. */
   add(path: Path, remark: Remark): void {
     this.#remarks.set(JSON.stringify(path), remark);
+  }
+
+  /** A remark on everything within a section, whatever is said of its fields. */
+  close(path: Path, remark: Remark): void {
+    this.#closed.set(JSON.stringify(path), remark);
   }
 
   taken(path: Path, text: string, page?: string): void {
@@ -87,13 +93,24 @@ export class Findings {
   }
 
   #nearest(leaf: Path): Remark | undefined {
-    for (let length = leaf.length; length >= 0; length--) {
-      const remark = this.#remarks.get(JSON.stringify(leaf.slice(0, length)));
-      if (remark !== undefined) return remark;
-    }
-    return undefined;
+    const prefixes = [leaf, ...leaf.map((_, index) => leaf.slice(0, -1 - index))].map((path) => JSON.stringify(path));
+    const known = (remarks: ReadonlyMap<string, Remark>) => prefixes.find((prefix) => remarks.has(prefix));
+    const closed = known(this.#closed);
+    if (closed !== undefined) return this.#closed.get(closed);
+    return this.#remarks.get(known(this.#remarks) ?? "");
   }
 }
 
 export const findingLine = ({ outcome, field, text, page }: Finding): string =>
   `${outcome.padEnd(9)}  ${field}: ${text}${page === undefined ? "" : ` (${page})`}`;
+
+/** The findings with one entry for fields of the same name in many records, such as keys[*].spend, and their number. */
+export function grouped(findings: readonly Finding[]): Finding[] {
+  const groups = new Map<string, { readonly finding: Finding; readonly count: number }>();
+  for (const { field, ...remark } of findings) {
+    const finding = { field: field.replaceAll(/\[\d+\]/g, "[*]"), ...remark };
+    const form = JSON.stringify(finding);
+    groups.set(form, { finding, count: (groups.get(form)?.count ?? 0) + 1 });
+  }
+  return [...groups.values()].map(({ finding, count }) => ({ ...finding, field: `${finding.field} (${count})` }));
+}

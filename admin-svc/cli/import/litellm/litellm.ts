@@ -8,9 +8,11 @@ import { readCredentials, variablesIn } from "./params.ts";
 import { unknownField } from "./remarks.ts";
 import { OtherSections } from "./settings.ts";
 
-export interface Imported {
+export interface ImportedLitellm {
   readonly draft: Draft;
   readonly findings: readonly Finding[];
+  /** The slug of the new configuration for a name that requests of LiteLLM may use; undefined when there is none. */
+  readonly slugFor: (name: string) => string | undefined;
 }
 
 interface ConfigPart {
@@ -20,7 +22,7 @@ interface ConfigPart {
 }
 
 /** @throws ConfigError when a file cannot be read */
-export function importLitellm(file: string): Imported {
+export function importLitellm(file: string): ImportedLitellm {
   const parts = readParts(file);
   const findings = new Findings();
   const draft = new Draft(parts.flatMap(({ file }) => variablesIn(file)));
@@ -29,7 +31,8 @@ export function importLitellm(file: string): Imported {
   );
   const models = new ModelList(draft, findings, credentials);
   for (const { file, path } of parts) models.read(file["model_list"], [...path, "model_list"]);
-  const settings = new OtherSections(draft, findings, models.finish());
+  const ids = models.finish();
+  const settings = new OtherSections(draft, findings, ids);
   for (const { file, path } of parts) settings.read(file, path);
   models.addPatterns();
   for (const { file, path } of parts)
@@ -39,7 +42,10 @@ export function importLitellm(file: string): Imported {
     ...parts.map(({ file, path }) => (path.length === 0 ? file : { [String(path[0])]: file })),
   );
   findings.taken(["include"], "the fields of the included files, which follow");
-  return { draft, findings: findings.of(whole, unknownField) };
+  const aliases = new Map(draft.aliases.map(({ match, model }) => [match, model]));
+  const slugFor = (name: string): string | undefined =>
+    ids.get(name) ?? aliases.get(name) ?? (models.isOfCatalogue(name) ? name : undefined);
+  return { draft, findings: findings.of(whole, unknownField), slugFor };
 }
 
 /** The file, and the files that it includes. */

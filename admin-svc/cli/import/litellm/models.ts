@@ -30,6 +30,8 @@ export class ModelList {
   readonly #findings: Findings;
   readonly #credentials: readonly Credential[];
   readonly #groups = new Map<string, Group>();
+  /** Beginnings of the names that known_models serves, such as openai/. */
+  readonly #catalogues: string[] = [];
   /** Patterns of names without a counterpart in the catalogue, which stand after all other aliases. */
   readonly #patterns: { match: string; model: string }[] = [];
 
@@ -58,6 +60,11 @@ export class ModelList {
     return ids;
   }
 
+  /** Whether a name is one of a vendor whose known models are served. */
+  isOfCatalogue(name: string): boolean {
+    return this.#catalogues.some((beginning) => name.startsWith(beginning) && !name.includes("*"));
+  }
+
   /** Adds the aliases that stand for names which no other entry has. */
   addPatterns(): void {
     this.#draft.aliases.push(...this.#patterns);
@@ -82,7 +89,7 @@ export class ModelList {
   }
 
   #leave(path: Path, why: string, page = providersPage): void {
-    this.#findings.add(path, left(`the deployment is left out: ${why}`, page));
+    this.#findings.close(path, left(`the deployment is left out: ${why}`, page));
   }
 
   /** Parameters of a deployment, of its credential, and facts of model_info, each with its own place. */
@@ -118,6 +125,7 @@ export class ModelList {
     if (typeof planned === "string") return this.#leave(path, planned);
     const id = this.#provider(planned, params);
     this.#draft.serveCatalogue(id);
+    this.#catalogues.push(`${kind}/`);
     const text = `providers[${id}].known_models: the models of ${vendor} in the catalogue; list others under models`;
     this.#findings.taken([...path, "model_name"], text, `${routingPage}#names-of-models`);
     this.#findings.taken([...path, "litellm_params", "model"], `providers[${id}].known_models`);

@@ -19,7 +19,7 @@ const formats = "docs/providers/formats.md";
 const signIn = "docs/console/README.md#sign-in-to-the-console";
 
 /** The same remark on several fields. @param names separated by spaces */
-const all = (remark: Remark, ...names: readonly string[]): Remarks =>
+export const all = (remark: Remark, ...names: readonly string[]): Remarks =>
   Object.fromEntries(names.flatMap((line) => line.split(" ")).map((name) => [name, remark]));
 
 const inRequest = left(

@@ -171,7 +171,7 @@ export class OtherSections {
     if (url === undefined || transport !== "http" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
       const advice =
         "the server is left out: it needs a name of letters, digits, _ and -, and an address with the transport http";
-      return this.#findings.add(path, left(advice, mcpPage));
+      return this.#findings.close(path, left(advice, mcpPage));
     }
     const authorization = authorizationOf(name, params);
     const headers = this.#headers(name, values["static_headers"], [...path, "static_headers"]);

@@ -17,8 +17,6 @@ import {
 } from "./import/apply.ts";
 import type { Draft } from "./import/draft.ts";
 import { type FieldOutcome, type Finding, findingLine, grouped } from "./import/findings.ts";
-import { planAccess } from "./import/litellm/access.ts";
-import { importLitellm } from "./import/litellm/litellm.ts";
 import { type AdminTerminal, type Commands, flagOption, jsonOption, textOption } from "./terminal.ts";
 
 const options = { ...jsonOption, out: textOption } as const;
@@ -36,6 +34,20 @@ const details = [
   "--out: the new file, which must not exist yet. Without it the file is printed, with the report as comments.",
 ];
 
+/** A command that reads nothing but a file of another gateway. */
+const importCommand = (gateway: string, read: (file: string) => Promise<ImportedConfig>): Command<AdminTerminal> => ({
+  usage: "FILE [--out FILE] [--json]",
+  summary: `Makes a configuration file from ${gateway}, and says of every field what became of it.`,
+  details,
+  async run(args, terminal) {
+    const { values, named } = readArguments(args, options, "FILE");
+    const config = await read(named.FILE);
+    const code = writeConfig(values.out, config);
+    show(config, values, terminal);
+    return code;
+  },
+});
+
 export const imports: Commands = {
   litellm: {
     usage:
@@ -49,6 +61,12 @@ export const imports: Commands = {
     ],
     run: runLitellm,
   },
+  portkey: importCommand("a gateway configuration of Portkey", async (file) =>
+    (await import("./import/portkey.ts")).importPortkey(file),
+  ),
+  openrouter: importCommand("a request or the preferences of an account at OpenRouter", async (file) =>
+    (await import("./import/openrouter.ts")).importOpenRouter(file),
+  ),
 };
 
 async function runLitellm(args: string[], terminal: AdminTerminal): Promise<number> {
@@ -58,6 +76,9 @@ async function runLitellm(args: string[], terminal: AdminTerminal): Promise<numb
   const hasAccess = [keys, teams, customers].some((file) => file !== undefined);
   if (write && !hasAccess) throw new UsageError("--write: only with --keys, --teams or --customers");
   if (secrets !== undefined && !write) throw new UsageError("--secrets: only with --write");
+  // The schema of the configuration file is large, and no other command needs it.
+  const { importLitellm } = await import("./import/litellm/litellm.ts");
+  const { planAccess } = await import("./import/litellm/access.ts");
   const { slugFor, ...config } = importLitellm(named.FILE);
   const { workspaces, leftOut, findings } = planAccess({ keys, teams, customers, users }, slugFor);
   // A database that does not answer must not leave a new file behind.
@@ -144,17 +165,3 @@ function writeConfig(file: string | undefined, { draft }: ImportedConfig): numbe
   }
   return draft.problems().length === 0 ? 0 : 1;
 }
-
-/** A command that reads nothing but a file of another gateway. */
-export const importCommand = (gateway: string, read: (file: string) => ImportedConfig): Command<AdminTerminal> => ({
-  usage: "FILE [--out FILE] [--json]",
-  summary: `Makes a configuration file from ${gateway}, and says of every field what became of it.`,
-  details,
-  async run(args, terminal) {
-    const { values, named } = readArguments(args, options, "FILE");
-    const config = read(named.FILE);
-    const code = writeConfig(values.out, config);
-    show(config, values, terminal);
-    return code;
-  },
-});

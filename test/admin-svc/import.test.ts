@@ -7,6 +7,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { type Finding, pathText } from "@sluice/admin-svc/cli/import/findings.js";
 import { importLitellm } from "@sluice/admin-svc/cli/import/litellm/litellm.js";
+import { importOpenRouter } from "@sluice/admin-svc/cli/import/openrouter.js";
+import { importPortkey } from "@sluice/admin-svc/cli/import/portkey.js";
 import { runOperator } from "@sluice/inference-svc/assembly/operator.js";
 import { parse } from "yaml";
 import { findPages, readPage } from "../support/pages.ts";
@@ -17,9 +19,11 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-test-import-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Examples by the command that reads them. */
+const readers = { litellm: importLitellm, portkey: importPortkey, openrouter: importOpenRouter } as const;
+
 const examples = readdirSync(fixtures)
   .filter((name) => name !== "litellm-included.yaml" && name.includes("-"))
-  .map((name) => [name.split("-")[0] as string, name] as const);
+  .map((name) => [name.split("-")[0] as keyof typeof readers, name] as const);
 
 async function run(...argv: string[]) {
   let stdout = "";
@@ -29,6 +33,11 @@ async function run(...argv: string[]) {
     stderr: { write: (text) => (stderr += text) },
   });
   return { code, stdout, stderr };
+}
+
+interface ConfigShape {
+  readonly providers: readonly { readonly id: string; readonly known_models?: boolean }[];
+  readonly models: readonly { readonly id: string; readonly endpoints: readonly object[] }[];
 }
 
 /** A value that fits the use of a variable, by its name. */
@@ -121,6 +130,42 @@ describe.each(examples)("import %s %s", (gateway, name) => {
   });
 });
 
+test("targets of Portkey become endpoints of one model, or models that a request lists", async () => {
+  const balanced = parse((await reportOf("portkey", "portkey-balanced.json")).configuration) as ConfigShape;
+  expect(balanced.models.find(({ id }) => id === "portkey-balanced")).toEqual({
+    id: "portkey-balanced",
+    endpoints: [
+      { provider: "openai", upstream_model: "gpt-4o" },
+      { provider: "azure", upstream_model: "gpt-4o-eu" },
+    ],
+  });
+  expect(balanced.providers[0]).toMatchObject({ dialect: "responses", timeouts: { headers_ms: 10_000 } });
+  expect(balanced.providers[1]).toMatchObject({ azure: { resource: "acme" }, extra_body: { max_tokens: 200 } });
+  const { findings, configuration } = await reportOf("portkey", "portkey-nested.json");
+  expect(findings.find(({ field }) => field === "targets[0].strategy.mode")?.text).toBe(
+    'send "models": ["anthropic/claude-sonnet-4-5","bedrock/anthropic.claude-haiku-4-5-20251001-v1:0","vertex/gemini-2.5-pro"] instead of "model"',
+  );
+  expect((parse(configuration) as ConfigShape).providers.map(({ id }) => id)).toEqual([
+    "anthropic",
+    "bedrock",
+    "vertex",
+    "groq",
+    "together",
+    "ollama",
+  ]);
+});
+
+test("vendors that OpenRouter would ask become providers", async () => {
+  const { configuration } = await reportOf("openrouter", "openrouter-request.json");
+  const ids = (parse(configuration) as ConfigShape).providers.map(({ id, known_models: known }) => [id, known]);
+  expect(ids).toEqual([
+    ["anthropic", true],
+    ["openai", true],
+    ["xai", true],
+    ["deepinfra", undefined],
+  ]);
+});
+
 test("a value of any kind at any place, and a field of any name, has its finding", () => {
   const others = [
     null,
@@ -135,14 +180,14 @@ test("a value of any kind at any place, and a field of any name, has its finding
   ];
   const path = join(folder, "changed.yaml");
   let changes = 0;
-  for (const [, name] of examples.filter(([gateway]) => gateway === "litellm")) {
+  for (const [gateway, name] of examples) {
     const file = { ...(parse(readFileSync(join(fixtures, name), "utf8")) as object), include: undefined };
     const prefixes = places(file).flatMap((leaf) => leaf.map((_, index) => JSON.stringify(leaf.slice(0, index + 1))));
     // Half of the places are enough to meet every kind of section with every kind of value.
     for (const place of [...new Set(prefixes)].filter((_, index) => index % 2 === 0)) {
       const changed = withValue(file, JSON.parse(place) as string[], others[changes++ % others.length]);
       writeFileSync(path, JSON.stringify(changed));
-      const fields = new Set(importLitellm(path).findings.map(({ field }) => field));
+      const fields = new Set(readers[gateway](path).findings.map(({ field }) => field));
       const missing = places(JSON.parse(JSON.stringify(changed)))
         .map(pathText)
         .filter((field) => !fields.has(field));

@@ -25,6 +25,10 @@ export const kept = (text: string, page: string): Remark => ({ outcome: "as it i
 /** Remark on a field that needs a decision: what to do instead. */
 export const left = (text: string, page: string): Remark => ({ outcome: "not taken", text, page });
 
+/** The same remark on several fields. @param names separated by spaces */
+export const all = (remark: Remark, ...names: readonly string[]): Readonly<Record<string, Remark>> =>
+  Object.fromEntries(names.flatMap((line) => line.split(" ")).map((name) => [name, remark]));
+
 const empty: Remark = { outcome: "as it is", text: "nothing is set" };
 
 const identifier = /^[A-Za-z_][\w-]*$/;

@@ -63,3 +63,11 @@ export const vendors = {
 export type VendorId = keyof typeof vendors;
 
 export const vendorOf = (id: VendorId): Vendor => vendors[id];
+
+/** Whether an address is the vendor's own, also a regional one such as eu.api.openai.com. */
+export function isOfVendor(id: VendorId, url: string | undefined): boolean {
+  if (url === undefined || !URL.canParse(url)) return false;
+  const host = new URL(vendorOf(id).base_url).hostname;
+  const { hostname } = new URL(url);
+  return hostname === host || hostname.endsWith(`.${host}`);
+}

@@ -1,6 +1,5 @@
 /** What Sluice has instead of fields of LiteLLM's keys, teams, customers and users. */
-import { type Remark, kept, left } from "../findings.ts";
-import { all } from "./remarks.ts";
+import { type Remark, all, kept, left } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;
 

@@ -1,5 +1,4 @@
 /** Keys, teams and customers of LiteLLM, from the JSON of its lists, as records of Sluice that an import would make. */
-import { readFileSync } from "node:fs";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { formatDollars } from "@sluice/proto/lib/ledger/money.js";
@@ -11,6 +10,7 @@ import type { LeftOutRecord, PlannedKey, PlannedWorkspace } from "../apply.ts";
 import { Draft } from "../draft.ts";
 import { type Finding, Findings, type Path, kept, left } from "../findings.ts";
 import { customerRemarks, keyRemarks, teamRemarks, unknownUser } from "./access-remarks.ts";
+import { readJsonFile } from "../json-file.ts";
 import { Params } from "./params.ts";
 import { unknownField } from "./remarks.ts";
 
@@ -71,7 +71,7 @@ export function planAccess(files: AccessFiles, slugFor: SlugFor): PlannedAccess 
 /** The entries of an answer, which LiteLLM gives with or without an object around them. @throws CommandError */
 function readList(file: string | undefined, name: string): readonly unknown[] {
   if (file === undefined) return [];
-  const answer = readJson(file);
+  const answer = readJsonFile(file);
   const list = isObject(answer) ? (answer[name] ?? answer["data"]) : answer;
   if (!Array.isArray(list)) throw new CommandError(`${file}: no list of ${name}`);
   const pages = isObject(answer) ? answer["total_pages"] : undefined;
@@ -84,21 +84,6 @@ function readList(file: string | undefined, name: string): readonly unknown[] {
     throw new CommandError(`${file}: names only; ask LiteLLM with return_full_object=true`);
   }
   return list;
-}
-
-/** @throws CommandError; the text of the file stays out of it */
-function readJson(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CommandError(`${file}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, { cause: error });
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new CommandError(`${file}: no JSON`);
-  }
 }
 
 /** Names that mean every model, or the models of the team. */

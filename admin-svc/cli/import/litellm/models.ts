@@ -2,6 +2,7 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, type EndpointInput, type ModelInput, slugOf } from "../draft.ts";
 import { type Findings, type Path, kept, left } from "../findings.ts";
+import { isOfVendor } from "../vendors.ts";
 import { infoRemarks, paramRemarks } from "./remarks.ts";
 import { type Credential, Params } from "./params.ts";
 import { readPricing } from "./pricing.ts";
@@ -123,6 +124,9 @@ export class ModelList {
     }
     const planned = planProvider(kind, "*", params, this.#draft);
     if (typeof planned === "string") return this.#leave(path, planned);
+    if (!isOfVendor(vendor, planned.settings.base_url)) {
+      return this.#leave(path, "the models at an address of one's own are unknown: list them under models");
+    }
     const id = this.#provider(planned, params);
     this.#draft.serveCatalogue(id);
     this.#catalogues.push(`${kind}/`);

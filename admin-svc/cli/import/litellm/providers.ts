@@ -1,7 +1,7 @@
 /** The provider of Sluice that a deployment of LiteLLM calls. */
 import { type Draft, type ProviderSettings, variableName } from "../draft.ts";
 import { left } from "../findings.ts";
-import { type VendorId, vendorOf } from "../vendors.ts";
+import { type VendorId, isOfVendor, vendorOf } from "../vendors.ts";
 import { type Params, isVariable } from "./params.ts";
 
 /** A deployment's provider, with the parameters that went into it. */
@@ -95,8 +95,6 @@ function planFor(kind: string, name: string, params: Params, draft: Draft): Plan
   return `${called} is unknown to the import: add a provider by hand if its server has one of the formats of Sluice`;
 }
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
-
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
 /** The base URL of another address than the vendor's own: LiteLLM adds the version to it for some vendors. */
@@ -111,14 +109,14 @@ function planVendor(id: VendorId, name: string, params: Params, draft: Draft): P
   const given =
     params.address("api_base", variableName(id, "base_url")) ??
     params.address("base_url", variableName(id, "base_url"));
-  const isOwn = given !== undefined && !hostOf(given).endsWith(hostOf(vendor.base_url));
+  const isOwn = given !== undefined && !isOfVendor(id, given);
   // Other servers in OpenAI's format rarely have the Responses API.
   const isCompatible = isOwn && id === "openai";
   const wantedId = isCompatible ? "openai-compatible" : id;
   const key = keyOf(params, wantedId, isOwn ? undefined : vendor.variable, draft);
   const settings = {
     dialect: isCompatible ? "chat" : vendor.dialect,
-    base_url: given === undefined || !isOwn ? vendor.base_url : versioned(id, given),
+    base_url: given === undefined ? vendor.base_url : versioned(id, given),
     ...(key !== undefined && { api_keys: [key] }),
   };
   return {

@@ -1,5 +1,5 @@
 /** What Sluice has in place of LiteLLM's settings that have no counterpart in its configuration file. */
-import { type Remark, kept, left } from "../findings.ts";
+import { type Remark, all, kept, left } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;
 
@@ -17,10 +17,6 @@ const observability = "docs/operate/observability.md";
 const alerts = "docs/operate/alerts.md";
 const formats = "docs/providers/formats.md";
 const signIn = "docs/console/README.md#sign-in-to-the-console";
-
-/** The same remark on several fields. @param names separated by spaces */
-export const all = (remark: Remark, ...names: readonly string[]): Remarks =>
-  Object.fromEntries(names.flatMap((line) => line.split(" ")).map((name) => [name, remark]));
 
 const inRequest = left(
   "no defaults of requests: send it in the request, or fix it for all with extra_body of the provider",

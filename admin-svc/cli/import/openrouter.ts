@@ -1,0 +1,148 @@
+/** A request or the preferences of an account at OpenRouter: its models and vendors become providers, and the rest stays in requests. */
+import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import { Draft } from "./draft.ts";
+import { type Finding, Findings, type Path, type Remark, all, kept, left } from "./findings.ts";
+import { readJsonObject } from "./json-file.ts";
+import { type VendorId, vendorOf } from "./vendors.ts";
+
+const page = "docs/migrate/openrouter.md";
+const providersPage = "docs/providers/README.md";
+const routingPage = "docs/providers/routing.md#which-endpoint-serves";
+const guardrailsPage = "docs/guardrails/README.md";
+
+/** Vendors by the authors of models and by the slugs and names of providers. */
+const vendorNames: Readonly<Record<string, VendorId>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+  google: "google",
+  "google-ai-studio": "google",
+  mistralai: "mistral",
+  mistral: "mistral",
+  groq: "groq",
+  deepseek: "deepseek",
+  "x-ai": "xai",
+  xai: "xai",
+  moonshotai: "moonshotai",
+  cohere: "cohere",
+  together: "together",
+  fireworks: "fireworks",
+  perplexity: "perplexity",
+  nvidia: "nvidia",
+  cerebras: "cerebras",
+  sambanova: "sambanova",
+  deepinfra: "deepinfra",
+};
+
+const sameForm = kept("requests to Sluice have this field in the same form", "docs/providers/routing.md");
+
+const preferenceRemarks: Readonly<Record<string, Remark>> = {
+  ...all(
+    sameForm,
+    "order only ignore allow_fallbacks require_parameters sort preferred_min_throughput preferred_max_latency",
+  ),
+  max_price: kept("requests have it in the same form; endpoints without a price are left out", routingPage),
+  data_collection: left(
+    "requests have it in the same form: set data_policy of providers that do not train",
+    providersPage,
+  ),
+  zdr: left(
+    "requests have it in the same form: set data_policy.retention: none of providers that keep nothing",
+    providersPage,
+  ),
+  enforce_distillable_text: left("requests have it in the same form: set distillable of endpoints", providersPage),
+  quantizations: left("requests have it in the same form: set quantization of endpoints", providersPage),
+};
+
+const inGuardrail = left(
+  "a guardrail of the workspace or of all workspaces has allowed_providers and ignored_providers",
+  guardrailsPage,
+);
+
+const fieldRemarks: Readonly<Record<string, Remark>> = {
+  preset: left("there are no presets: programs send these settings, and guardrails hold for keys", page),
+  route: kept("models are tried in their order", "docs/providers/routing.md#retries-and-fallback"),
+  plugins: kept("requests have plugins in the same form", "docs/plugins/README.md"),
+  transforms: left("the plugin context-compression does this", "docs/plugins/context-compression.md"),
+  ...all(inGuardrail, "allowed_providers ignored_providers always_enforce_allowed"),
+  ...all(left("requests send provider.sort", routingPage), "default_provider_sort"),
+  default_model: left(
+    "requests name a model; model_aliases has other names",
+    "docs/providers/routing.md#names-of-models",
+  ),
+  ...all(left("providers with a key of yours are all there is", providersPage), "byok byok_providers"),
+  ...all(
+    kept("requests have it in the same form", "docs/clients/chat-completions.md"),
+    "messages prompt temperature top_p top_k top_a min_p max_tokens max_completion_tokens stop seed stream tools tool_choice",
+    "response_format reasoning usage user frequency_penalty presence_penalty repetition_penalty logit_bias verbosity metadata",
+  ),
+};
+
+interface OpenRouterDraft {
+  readonly draft: Draft;
+  readonly findings: readonly Finding[];
+}
+
+/** @throws CommandError when the file is no JSON object */
+export function importOpenRouter(file: string): OpenRouterDraft {
+  const request = readJsonObject(file);
+  const findings = new Findings();
+  const draft = new Draft();
+  findings.addAll([], request, fieldRemarks);
+  findings.addAll(["provider"], request["provider"], preferenceRemarks);
+  const places: [Path, unknown][] = [[["model"], request["model"]], ...entries(request, "models")];
+  for (const [path, model] of places) if (typeof model === "string") readModel(model, path, draft, findings);
+  const { provider } = request;
+  for (const list of ["order", "only"]) {
+    const named = isObject(provider) ? entries(provider, list) : [];
+    for (const [path, name] of named)
+      if (typeof name === "string") readProvider(name, ["provider", ...path], draft, findings);
+  }
+  return { draft, findings: findings.of(request, left("not known to the import, and not in the new file", page)) };
+}
+
+const entries = (section: JsonObject, list: string): [Path, unknown][] => {
+  const value = section[list];
+  return Array.isArray(value) ? value.map((entry: unknown, index) => [[list, index], entry]) : [];
+};
+
+/** Adds the vendor of a model that the catalogue may have. */
+function readModel(model: string, path: Path, draft: Draft, findings: Findings): void {
+  const author = model.split("/", 1)[0] as string;
+  const vendor = Object.hasOwn(vendorNames, author) ? vendorNames[author] : undefined;
+  if (vendor === undefined || !vendorOf(vendor).inCatalogue) {
+    return findings.add(
+      path,
+      left("list the model under models, with an endpoint at a vendor or server that has it", providersPage),
+    );
+  }
+  const id = addVendor(vendor, draft);
+  findings.taken(
+    path,
+    `providers[${id}].known_models, if the catalogue has the model; list it under models otherwise`,
+    providersPage,
+  );
+}
+
+/** Adds a provider that requests prefer, so that they may go on naming it. */
+function readProvider(name: string, path: Path, draft: Draft, findings: Findings): void {
+  const slug = name.split("/", 1)[0]?.toLowerCase().replaceAll(" ", "-") ?? "";
+  const vendor = Object.hasOwn(vendorNames, slug) ? vendorNames[slug] : undefined;
+  if (vendor === undefined) {
+    return findings.add(path, left("add a provider with this id, and list its models", providersPage));
+  }
+  const id = addVendor(vendor, draft);
+  const other = id === name ? "" : `, so requests name ${id} instead`;
+  findings.taken(
+    path,
+    vendorOf(vendor).inCatalogue
+      ? `providers[${id}]${other}`
+      : `providers[${id}]${other}; list its models under models`,
+  );
+}
+
+function addVendor(vendor: VendorId, draft: Draft): string {
+  const { dialect, base_url, variable, inCatalogue } = vendorOf(vendor);
+  const id = draft.provider(vendor, { dialect, base_url, api_keys: [draft.variable(variable)] });
+  if (inCatalogue) draft.serveCatalogue(id);
+  return id;
+}

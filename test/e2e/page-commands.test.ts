@@ -23,6 +23,13 @@ const refusals: Readonly<Record<string, readonly [RegExp, string]>> = {
 
 /** Folder of the commands, with the files that they read. */
 const folder = mkdtempSync(join(tmpdir(), "sluice-pages-"));
+/** Files of other gateways, under their names on the pages. */
+const examples = {
+  "litellm-small.yaml": "config.yaml",
+  "portkey-single.json": "config.json",
+  "openrouter-request.json": "request.json",
+} as const;
+
 let installation: Installation;
 let variables: Readonly<Record<string, string>>;
 
@@ -51,7 +58,9 @@ beforeAll(async () => {
     REQUEST_ID: header("x-request-id"),
   };
   writeFileSync(join(installation.dataDir, "sluice.yaml"), readPage("deploy/local/sluice.yaml"));
-  copyFileSync(join(root, "test/fixtures/import/litellm-small.yaml"), join(folder, "config.yaml"));
+  for (const [example, name] of Object.entries(examples)) {
+    copyFileSync(join(root, "test/fixtures/import", example), join(folder, name));
+  }
 });
 afterAll(async () => {
   await installation?.stop();

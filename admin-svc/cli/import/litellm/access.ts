@@ -54,6 +54,9 @@ export function planAccess(files: AccessFiles, slugFor: SlugFor): PlannedAccess 
     customers: readList(files.customers, "customers"),
     users: readList(files.users, "users"),
   };
+  const given = Object.fromEntries(
+    Object.entries(lists).filter(([name]) => files[name as keyof AccessFiles] !== undefined),
+  );
   const findings = new Findings();
   const reader = new AccessReader(findings, slugFor);
   const teams = lists.teams.flatMap((team, index) => reader.team(team, ["teams", index]));
@@ -64,7 +67,7 @@ export function planAccess(files: AccessFiles, slugFor: SlugFor): PlannedAccess 
   return {
     workspaces: [{ name: undefined, settings: {}, keys: own, endUsers }, ...teams.map(({ workspace }) => workspace)],
     leftOut: reader.leftOut,
-    findings: findings.of(lists, unknownField),
+    findings: findings.of(given, unknownField).filter(({ field }) => field !== ""),
   };
 }
 

@@ -81,6 +81,7 @@ export class ModelList {
     const info = isObject(entry) && isObject(entry["model_info"]) ? entry["model_info"] : {};
     const params = this.#params(given, info, path);
     const { kind, name: upstream } = splitModel(model, params.text("custom_llm_provider"));
+    if (upstream === "") return this.#leave(path, "litellm_params.model names a vendor without a model");
     if (upstream === "*") return this.#catalogue(name, kind, params, path);
     const problem = unservedReason(info["mode"], upstream);
     if (problem !== undefined) return this.#leave(path, problem, "docs/reference/gaps.md");

@@ -37,6 +37,7 @@ import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
 import { Reports } from "./service/reports/reports.ts";
+import { RetentionWorker } from "./service/retention-worker.ts";
 import { sessionService } from "./service/session.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
@@ -78,7 +79,7 @@ export interface AdminOptions {
   /** Certificates of the RPC port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   readonly tracing?: Tracing | undefined;
-  /** Sinks and capture as currently configured; none by default. */
+  /** Sinks, capture and retention as currently configured; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
   /** The changed configuration file whose settings were refused. */
   readonly configRefusal?: (() => ConfigRefusal | undefined) | undefined;
@@ -125,6 +126,13 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const sinkParts = { database: writes, settings: sinks, now: clock.now, log, registry };
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
+  const retention = new RetentionWorker({
+    open: () => openDatabase(databaseUrl, backfillLimits, lost),
+    settings: () => sinks().retention,
+    exports: () => sinks().exports.map(({ name }) => name),
+    log,
+    registry,
+  });
   const server = await serve(options, {
     resolution,
     reads,
@@ -144,11 +152,13 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     new Rounds(() => alerts.deliver(), log, "sinks cannot be served"),
     new Rounds(() => exports.deliver(), log, "sinks cannot be served"),
     new Rounds(() => deleteExpiredContents(writes), log, "expired content is not deleted"),
+    new Rounds(() => retention.run(), log, "old records are not removed"),
   ];
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
+    retention.stop();
     await Promise.all([listener, folder, backfill, ...rounds].map((each) => each.stop()));
     const pools = [resolution, reads, reports, ...(replica ? [replica] : []), writes, bulkWrites];
     await Promise.all(pools.map((each) => each.destroy()));

@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";
 import { isLockRefused } from "../postgres/failure.ts";
+import { numberOf } from "./names.ts";
 
 /** Makes the missing partitions, from yesterday to three days ahead. Turns of other days are stored outside of the ledger. */
 export async function openDays(database: Kysely<Database>): Promise<void> {
@@ -14,24 +15,60 @@ export interface RemovedDay {
   readonly turns: number;
 }
 
+/** A day that stays because its rows are needed: by the sums, or by an export. */
+export interface HeldDay {
+  readonly day: string;
+  readonly heldBy: "sums" | "exports";
+}
+
 /** Readers and writers of the ledger wait for a removal at most this long; then it pauses and tries again. */
 const lockTimeoutMs = 500;
 const pauseMs = 500;
 
-/**
- * Removes the earliest day before a time, and gives its space back. Needs the owner of the schema.
- * @returns undefined when there is none
- */
-export async function removeDay(database: Kysely<Database>, before: Date): Promise<RemovedDay | undefined> {
+/** The earliest day before a time; undefined when there is none. */
+export async function earliestDay(database: Kysely<Database>, before: Date): Promise<string | undefined> {
   const { rows } = await sql<{ day: string }>`
     select day::text as day from ledger_days where (day + 1)::timestamp at time zone 'UTC' <= ${before} order by day limit 1`.execute(
     database,
   );
-  const [next] = rows;
-  if (next === undefined) return undefined;
+  return rows[0]?.day;
+}
+
+const partitionOf = (day: string) => sql.id(`ledger_${day.replaceAll("-", "")}`);
+
+/**
+ * What still needs the rows of a day.
+ * @param exports names of the exports in force; earlier ones get nothing more
+ */
+export async function holderOf(
+  database: Kysely<Database>,
+  day: string,
+  exports: readonly string[],
+): Promise<HeldDay["heldBy"] | undefined> {
+  const partition = partitionOf(day);
+  const { rows } = await sql<{ sums: boolean; exports: boolean }>`
+    select
+      exists (
+        select from ledger_progress cross join lateral (select from ${partition} where written >= folded order by written limit 1) as row
+        where ${day}::date >= from_day
+      ) as sums,
+      exists (
+        select from export_positions as waiting cross join lateral (
+          select from ${partition}
+          where workspace = ${numberOf(sql`waiting.workspace_id`)} and not is_moved and log_sequence > waiting.delivered
+          order by log_sequence limit 1
+        ) as row
+        where export = any(${exports}::text[])
+      ) as exports`.execute(database);
+  if (rows[0]?.sums === true) return "sums";
+  return rows[0]?.exports === true ? "exports" : undefined;
+}
+
+/** Removes a day, and gives its space back. Needs the owner of the schema. */
+export async function removeDay(database: Kysely<Database>, day: string): Promise<RemovedDay> {
   for (;;) {
     try {
-      return await dropDay(database, next.day);
+      return await dropDay(database, day);
     } catch (error) {
       if (!isLockRefused(error)) throw error;
       await delay(pauseMs);
@@ -43,20 +80,22 @@ export async function removeDay(database: Kysely<Database>, before: Date): Promi
 function dropDay(database: Kysely<Database>, day: string): Promise<RemovedDay> {
   return database.transaction().execute(async (transaction) => {
     await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);
-    const partition = sql.id(`ledger_${day.replaceAll("-", "")}`);
+    const partition = partitionOf(day);
     const { rows } = await sql<RemovedDay>`
-      with kept as (select * from ${partition} where not is_moved),
+      with single as (
+        select boot, count(*) as turns, count(*) filter (where calls is null) as records from ${partition} where not is_moved group by 1
+      ),
       boots as (
-        select named.identifier as boot_id, count(*) as records
-        from kept join ledger_names as named on named.id = boot where calls is null group by 1
+        select named.identifier as boot_id, records from single join ledger_names as named on named.id = boot where records > 0
         union all
-        select (call ->> 'boot_id')::uuid, count(*) from kept cross join jsonb_array_elements(calls) as call group by 1
+        select (call ->> 'boot_id')::uuid, count(*) from ${partition} cross join jsonb_array_elements(calls) as call
+        where calls is not null and not is_moved group by 1
       ),
       noted as (
         insert into removed_records (boot_id, records) select boot_id, sum(records) from boots group by 1 order by 1
         on conflict (boot_id) do update set records = removed_records.records + excluded.records
       )
-      select (select coalesce(sum(records), 0)::float8 from boots) as calls, (select count(*)::float8 from kept) as turns`.execute(
+      select (select coalesce(sum(records), 0)::float8 from boots) as calls, (select coalesce(sum(turns), 0)::float8 from single) as turns`.execute(
       transaction,
     );
     await sql`drop table ${partition}`.execute(transaction);

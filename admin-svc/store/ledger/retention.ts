@@ -3,7 +3,8 @@ import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
-import { type RemovedDay, removeDay } from "./days.ts";
+import { type RemovedDay, earliestDay, removeDay } from "./days.ts";
+import { type Removal, removalOfCalls, removalOfTurns } from "./expired.ts";
 
 const batch = 10_000;
 
@@ -32,10 +33,10 @@ export async function* removeExpiredRecords(
     await runInTransaction(database, (transaction) => recordAudit(transaction, { ...author, workspaceId }, entry));
   }
   if (ledgerDays !== undefined) {
-    await keepLedgerFrom(database, ledgerDays);
-    const days = await removeDays(database, ledgerDays);
-    yield* counted("ledger", () => removeRecords(database, ledgerDays), days.calls);
-    yield* counted("turns", () => removeTurns(database, ledgerDays), days.turns);
+    const before = await keepLedgerFor(database, ledgerDays);
+    const days = await removeDays(database, before);
+    yield* counted("ledger", removalOfCalls(database, before), days.calls);
+    yield* counted("turns", removalOfTurns(database, before), days.turns);
   }
   if (auditDays === undefined) return;
   yield* counted("audit", async () => {
@@ -46,11 +47,7 @@ export async function* removeExpiredRecords(
 }
 
 /** @param count records removed before */
-async function* counted(
-  from: RemovedCounts["from"],
-  remove: () => Promise<number>,
-  count = 0,
-): AsyncGenerator<RemovedCounts> {
+async function* counted(from: RemovedCounts["from"], remove: Removal, count = 0): AsyncGenerator<RemovedCounts> {
   for (;;) {
     const removed = await remove();
     count += removed;
@@ -63,48 +60,29 @@ async function* counted(
 const daysAgo = (days: number) =>
   sql<Date>`(date_trunc('day', now() at time zone 'UTC') - make_interval(days => ${days})) at time zone 'UTC'`;
 
-/** Runs first: the check of the ledger skips sums of earlier days from then on. */
-async function keepLedgerFrom(database: Kysely<Database>, days: number): Promise<void> {
+/** The beginning of the oldest of this number of days before today. */
+export async function beginningOf(database: Kysely<Database>, days: number): Promise<Date> {
+  const { rows } = await sql<{ at: Date }>`select ${daysAgo(days)} as at`.execute(database);
+  return rows[0]?.at ?? new Date(0);
+}
+
+/** Runs before a removal: the check of the ledger skips sums of earlier days from then on. @returns the time before which records are removed */
+export async function keepLedgerFor(database: Kysely<Database>, days: number): Promise<Date> {
   await sql`
     update ledger_retention
     set kept_from = greatest(kept_from, (${daysAgo(days)} at time zone 'UTC')::date)`.execute(database);
+  return await beginningOf(database, days);
 }
 
 /** Removes whole days of the ledger. */
-async function removeDays(database: Kysely<Database>, days: number): Promise<RemovedDay> {
-  const { rows } = await sql<{ before: Date }>`select ${daysAgo(days)} as before`.execute(database);
-  const [{ before } = { before: new Date(0) }] = rows;
+async function removeDays(database: Kysely<Database>, before: Date): Promise<RemovedDay> {
   const removed = { calls: 0, turns: 0 };
-  for (let day = await removeDay(database, before); day !== undefined; day = await removeDay(database, before)) {
-    removed.calls += day.calls;
-    removed.turns += day.turns;
+  for (let day = await earliestDay(database, before); day !== undefined; day = await earliestDay(database, before)) {
+    const { calls, turns } = await removeDay(database, day);
+    removed.calls += calls;
+    removed.turns += turns;
   }
   return removed;
-}
-
-/** Sums stay, and so does the number of removed records of each process start. */
-async function removeRecords(database: Kysely<Database>, days: number): Promise<number> {
-  const { rows } = await sql<{ removed: number }>`
-    with removed as (
-      delete from usage_records where (turn_id, attempt) in (
-        select turn_id, attempt from usage_records where opened_at < ${daysAgo(days)} limit ${batch}
-      )
-      returning boot_id
-    ),
-    noted as (
-      insert into removed_records (boot_id, records) select boot_id, count(*) from removed group by 1 order by 1
-      on conflict (boot_id) do update set records = removed_records.records + excluded.records
-    )
-    select count(*)::int as removed from removed`.execute(database);
-  return rows[0]?.removed ?? 0;
-}
-
-async function removeTurns(database: Kysely<Database>, days: number): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from turns where (generation_id, key_hash) in (
-      select generation_id, key_hash from turns where opened_at < ${daysAgo(days)} limit ${batch}
-    )`.execute(database);
-  return Number(numAffectedRows);
 }
 
 /** The workspace keeps the hash of the last removed entry, where the chain now begins. */

@@ -1,4 +1,4 @@
-/** Sections of the configuration file with secrets for admin-svc only: sinks, and the key of captured content. */
+/** Sections of the configuration file for admin-svc only: sinks, the key of captured content, and retention. */
 import { z } from "zod";
 import { ConfigError, zodProblems } from "../../lib/process/environment.ts";
 import { signInVariables, withSignIn } from "../console/sign-in.ts";
@@ -7,8 +7,9 @@ import { expandVariables, filesOf, variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 import { alerts } from "./alerts.ts";
 import { exportSections } from "./exports.ts";
+import { retention } from "./retention.ts";
 
-export const sinkSections = { alerts, exports: exportSections, capture };
+export const sinkSections = { alerts, exports: exportSections, capture, retention };
 
 const sinksSchema = z.object(sinkSections);
 

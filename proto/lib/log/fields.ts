@@ -58,6 +58,12 @@ export interface LogFields {
   readonly backfill?: string;
   /** Progress of the backfill. */
   readonly reached?: string;
+  /** A day of the ledger, in UTC. */
+  readonly day?: string;
+  /** What still needs the turns of a day: sums or exports. */
+  readonly held_by?: string;
+  /** Removed records. */
+  readonly removed?: Readonly<Record<string, number>>;
   readonly role?: string | undefined;
   readonly process?: string;
   readonly host?: string;

@@ -63,6 +63,18 @@ test("an unset variable is a single problem with its place", () => {
   ]);
 });
 
+test.each([
+  ["{ledger: 90d, sums: 400d}", []],
+  ["{ledger: 90d, sums: 90d}", []],
+  ["{sums: 89d, ledger: 90d}", ["retention.sums: must not be shorter than retention.ledger"]],
+  ["{sums: 400d}", ["retention.sums: must not be shorter than retention.ledger"]],
+  ["{ledger: 12h}", ["retention.ledger: days, such as 90d"]],
+  ["{ledger: 0d}", ["retention.ledger: days, such as 90d"]],
+  ["{turns: 1d}", [expect.stringContaining("turns")]],
+])("retention %s has the problems %j", (section, problems) => {
+  expect(problemsOf(write(`retention: ${section}`), {})).toEqual(problems);
+});
+
 test("check-config lists them, or their errors", async () => {
   const wrong = write(`
 alerts:

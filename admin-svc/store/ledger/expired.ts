@@ -1,0 +1,89 @@
+/** Removal of old rows outside of the ledger, in portions: each is a short transaction, and what one has removed is not read again. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { dimensions } from "./usage-rollup.ts";
+
+/** Maximum number of rows of a portion. */
+const portion = 10_000;
+
+/** Removes the next portion. @returns the number of its rows; 0 at the end */
+export type Removal = () => Promise<number>;
+
+interface OldRows {
+  readonly table: "usage_records" | "turns";
+  readonly old: RawBuilder<unknown>;
+  /** Statements that use `removed`, the removed rows, with a comma at the beginning. */
+  readonly also: RawBuilder<unknown>;
+}
+
+/** Goes through the table in the order of its pages, from the first page with an old row to the last one: neither has an index by time. */
+function removalOf(database: Kysely<Database>, { table, old, also }: OldRows): Removal {
+  const name = sql.table(table);
+  let pages: { first: string; last: string } | undefined;
+  return async () => {
+    pages ??= await pagesOf(database, name, old);
+    if (pages === undefined) return 0;
+    const { rows } = await sql<{ removed: number; reached: string | null }>`
+      with found as materialized (
+        select ctid from ${name} where ctid >= ${pages.first}::tid and ctid <= ${pages.last}::tid and ${old} limit ${portion}
+      ),
+      removed as (delete from ${name} where ctid = any(array(select ctid from found)) returning *)
+      ${also}
+      select (select count(*)::int from removed) as removed, (select max(ctid)::text from found) as reached`.execute(
+      database,
+    );
+    pages = { first: rows[0]?.reached ?? pages.last, last: pages.last };
+    return rows[0]?.removed ?? 0;
+  };
+}
+
+async function pagesOf(database: Kysely<Database>, name: RawBuilder<unknown>, old: RawBuilder<unknown>) {
+  const { rows } = await sql<{ first: string | null; last: string | null }>`
+    select min(ctid)::text as first, max(ctid)::text as last from ${name} where ${old}`.execute(database);
+  const { first = null, last = null } = rows[0] ?? {};
+  return first === null || last === null ? undefined : { first, last };
+}
+
+/** Calls of before the ledger, and of turns that arrived in parts. Sums stay, and so does the number of removed records of each process start. */
+export const removalOfCalls = (database: Kysely<Database>, before: Date): Removal =>
+  removalOf(database, {
+    table: "usage_records",
+    old: sql`opened_at < ${before}`,
+    also: sql`, noted as (
+      insert into removed_records (boot_id, records) select boot_id, count(*) from removed group by 1 order by 1
+      on conflict (boot_id) do update set records = removed_records.records + excluded.records
+    )`,
+  });
+
+/** @param exports names of exports that keep their turns until they have them */
+export const removalOfTurns = (database: Kysely<Database>, before: Date, exports: readonly string[] = []): Removal =>
+  removalOf(database, {
+    table: "turns",
+    old: sql`opened_at < ${before} and not exists (
+      select from export_positions as waiting
+      where export = any(${exports}::text[]) and waiting.workspace_id = turns.workspace_id
+        and (log_sequence > delivered or (log_sequence is null and opened_at >= started_at))
+    )`,
+    also: sql``,
+  });
+
+/** The sums of each workspace and dimension are in the order of time. */
+export function removalOfSums(database: Kysely<Database>, before: Date): Removal {
+  return async () => {
+    let removed = 0;
+    for (const step of ["hour", "day"] as const) {
+      const name = sql.table(`usage_sums_${step}`);
+      const { numAffectedRows = 0n } = await sql`
+        delete from ${name} where ctid = any(array(
+          select old.ctid
+          from workspaces cross join unnest(${["all", "turns", ...dimensions]}::text[]) as by cross join lateral (
+            select ctid from ${name}
+            where workspace_id = workspaces.id and dimension = by and step = ${step} and at < ${before} limit ${portion}
+          ) as old
+          limit ${portion}
+        ))`.execute(database);
+      removed += Number(numAffectedRows);
+    }
+    return removed;
+  };
+}

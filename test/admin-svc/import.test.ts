@@ -141,6 +141,10 @@ test("targets of Portkey become endpoints of one model, or models that a request
   });
   expect(balanced.providers[0]).toMatchObject({ dialect: "responses", timeouts: { headers_ms: 10_000 } });
   expect(balanced.providers[1]).toMatchObject({ azure: { resource: "acme" }, extra_body: { max_tokens: 200 } });
+  const text = (await reportOf("portkey", "portkey-balanced.json")).findings.find(
+    ({ field }) => field === "targets[1].virtual_key",
+  );
+  expect(text?.text).toContain("as ${AZURE_KEY}: set this variable to the vendor's own key");
   const { findings, configuration } = await reportOf("portkey", "portkey-nested.json");
   expect(findings.find(({ field }) => field === "targets[0].strategy.mode")?.text).toBe(
     'send "models": ["anthropic/claude-sonnet-4-5","bedrock/anthropic.claude-haiku-4-5-20251001-v1:0","vertex/gemini-2.5-pro"] instead of "model"',

@@ -152,7 +152,12 @@ class PortkeyReader {
     const id = this.draft.provider(planned.id, settings);
     for (const [name, setting] of Object.entries(planned.taken)) params.taken(name, `providers[${id}].${setting}`);
     for (const name of ["provider", "virtual_key"]) params.taken(name, `providers[${id}]`);
-    if (settings.api_keys) params.taken(params.has("api_key") ? "api_key" : "virtual_key", `providers[${id}].api_keys`);
+    const [key] = settings.api_keys ?? [];
+    if (params.has("api_key")) params.taken("api_key", `providers[${id}].api_keys`);
+    else if (key !== undefined) {
+      const text = `providers[${id}].api_keys as ${key}: set this variable to the vendor's own key, which Portkey keeps`;
+      params.add("virtual_key", { outcome: "taken", text });
+    }
     if (upstream === undefined) return this.#withoutModel(kind, id, settings.base_url, path);
     const slug = slugOf(`${id}/${model ?? upstream}`);
     const endpoint = { provider: id, upstream_model: upstream };

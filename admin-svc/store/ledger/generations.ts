@@ -69,11 +69,13 @@ export interface TurnRows {
   readonly readTo: Date | undefined;
 }
 
-/** Length of the first searched period. */
-const firstStretchMs = 86_400_000;
+/** Turns in the first searched period: in a workspace with fewer turns, a page is complete however slow the machine is. */
+const firstStretchTurns = 20_000;
+/** Shorter periods would hardly move on. */
+const minStretchMs = 1_000;
 /** Target time of searching a period: the next period is longer or shorter accordingly, up to four times. */
 const stretchTakesMs = 80;
-/** Time after which a search answers with the results so far, well below the limit of a report. */
+/** Time after which a search answers with the results so far. */
 const searchMs = 200;
 
 /**
@@ -88,11 +90,11 @@ export async function searchTurns(
 ): Promise<TurnRows> {
   const rows: TurnRow[] = [];
   const began = performance.now();
-  const first = await firstTurnOf(database, filter);
-  if (first === undefined) return { rows, readTo: undefined };
   let to = filter.to;
   let latest = Math.min(after?.openedAt.getTime() ?? Infinity, to?.getTime() ?? Infinity, Date.now());
-  let lengthMs = firstStretchMs;
+  const { first, middle } = await boundsOfSearch(database, filter, new Date(latest));
+  if (first === undefined) return { rows, readTo: undefined };
+  let lengthMs = Math.max(minStretchMs, latest - middle.getTime());
   while (latest >= first.getTime()) {
     const stretchBegan = performance.now();
     const from = new Date(Math.max(latest - lengthMs, first.getTime()));
@@ -108,15 +110,36 @@ export async function searchTurns(
   return { rows, readTo: undefined };
 }
 
-/** The earliest time to search. */
-async function firstTurnOf(database: Kysely<Database>, { workspaceId, from }: TurnFilter): Promise<Date | undefined> {
+interface SearchBounds {
+  /** Time of the earliest turn; undefined when there is none. */
+  readonly first: Date | undefined;
+  /** Beginning of the first period. */
+  readonly middle: Date;
+}
+
+async function boundsOfSearch(
+  database: Kysely<Database>,
+  { workspaceId, from }: TurnFilter,
+  latest: Date,
+): Promise<SearchBounds> {
   const since = sql`opened_at >= coalesce(${from ?? null}::timestamptz, '-infinity')`;
-  const { rows } = await sql<{ opened_at: Date | null }>`
-    select least(
-      (select opened_at from turns where workspace_id = ${workspaceId} and ${since} order by opened_at limit 1),
-      (select opened_at from ledger where workspace = ${numberOf(workspaceId)} and ${since} order by opened_at limit 1)
-    ) as opened_at`.execute(database);
-  return rows[0]?.opened_at ?? undefined;
+  const tables = [
+    [sql`turns`, sql`workspace_id = ${workspaceId}`],
+    [sql`ledger`, sql`workspace = ${numberOf(workspaceId)}`],
+  ] as const;
+  const first = tables.map(
+    ([table, own]) => sql`(select opened_at from ${table} where ${own} and ${since} order by opened_at limit 1)`,
+  );
+  const middle = tables.map(
+    ([table, own]) => sql`(
+      select opened_at from ${table} where ${own} and ${since} and opened_at <= ${latest}
+      order by opened_at desc offset ${firstStretchTurns} limit 1
+    )`,
+  );
+  const { rows } = await sql<{ first: Date | null; middle: Date | null }>`
+    select least(${sql.join(first)}) as first, greatest(${sql.join(middle)}) as middle`.execute(database);
+  const [found] = rows;
+  return { first: found?.first ?? undefined, middle: found?.middle ?? found?.first ?? latest };
 }
 
 /**

@@ -140,8 +140,9 @@ const names = Object.keys(filters) as (keyof typeof filters)[];
 /** Filters without an index in the ledger, where they are a search. */
 const unindexed = ["provider", "door"];
 
-test.each(names)("calls by %s, as the only filter and with each other filter, mostly without a match", async (name) => {
-  for (const other of names) {
+test.each(names)("calls by %s, as the only filter and with each later filter, mostly without a match", async (name) => {
+  // Each pair once.
+  for (const other of names.slice(names.indexOf(name))) {
     const query = { [name]: filters[name], [other]: filters[other] };
     const limits = name === other && !unindexed.includes(name) ? undefined : search;
     const heavy = await heavyPlans((connected) => pageOfTurns(connected, workspaceId, query), limits);

@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { callActivity } from "./activity-changes.ts";
+import { numberOf } from "./names.ts";
 import { type Dimension, callChanges, hourSums, joinColumns, sumColumns, turnChanges } from "./usage-rollup.ts";
 
 /** Selects rows. */
@@ -13,8 +14,6 @@ export interface LedgerRows {
   readonly workspaceId?: string;
   readonly keyHash?: string | undefined;
 }
-
-const numberOf = (name: string): RawBuilder<unknown> => sql`(select id from ledger_names where name = ${name})`;
 
 /** Condition on the views. */
 const inViews = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {

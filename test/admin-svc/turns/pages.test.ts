@@ -1,11 +1,13 @@
 /** Pages of turns and series read hardly more than they show, for any number of turns. Pages of the database are counted, not time. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { type TurnFilter, listTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { type TurnFilter, listTurns, searchTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
-import { type RawBuilder, sql } from "kysely";
+import { Kysely, PostgresDialect, type RawBuilder, sql } from "kysely";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
 import { type AdminInstallation, openInstallation } from "../installation.ts";
 
 const rows = 100_000;
@@ -83,6 +85,36 @@ test("consecutive pages show every turn once", async () => {
   }
   expect([seen.length, new Set(seen).size]).toEqual([rows / 500, rows / 500]);
   expect(seen).toEqual(seen.toSorted((a, b) => (a < b ? 1 : -1)));
+});
+
+test("a page of a small workspace is complete, however slow the database is", async () => {
+  const workspaceId = randomUUID();
+  await sql`
+    insert into turns
+    select (jsonb_populate_record(turn, jsonb_build_object('workspace_id', ${workspaceId}::text, 'generation_id', 'gen-small-' || n,
+      'opened_at', now() - n * interval '10 days'))).*
+    from (select turns as turn from turns where model = 'acme/m7' and door = 'responses' limit 1) as one cross join generate_series(1, 3) as n`.execute(
+    installation.database,
+  );
+  // Each statement takes longer than a whole search of a large ledger may.
+  class SlowClient extends pg.Client {
+    override query = (async (text: string, values: unknown[]) => {
+      await delay(250);
+      return await super.query(text, values);
+    }) as pg.Client["query"];
+  }
+  const pool = new pg.Pool({ connectionString: installation.databaseUrl, max: 1, Client: SlowClient });
+  const slow = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    const filter = { workspaceId, model: "acme/m7", door: "responses" };
+    const { rows: found, readTo } = await searchTurns(slow, filter, 10);
+    expect([found.map(({ generation_id: id }) => id), readTo]).toEqual([
+      ["gen-small-1", "gen-small-2", "gen-small-3"],
+      undefined,
+    ]);
+  } finally {
+    await slow.destroy();
+  }
 });
 
 test("a series reads sums, and no turn", async () => {

@@ -59,7 +59,7 @@ const actions: Commands = { bootstrap, completion: completionCommand(nouns, { bo
 export interface CliOptions {
   /** When absent, only commands without a database can run. */
   readonly databaseUrl?: string | undefined;
-  /** What to do about an absent database, as a sentence. */
+  /** The remedy for an absent database, as a sentence. */
   readonly noDatabase?: string | undefined;
   readonly program?: Program | undefined;
   /** Management key for the first start; absent when the operator chose none. */

@@ -52,7 +52,7 @@ export function comesAfter(columns: OrderColumns, place: Place, isReversed: bool
   return sql`${row[0]} ${is}= ${values[0]} and (${sql.join(row)}) ${is} (${sql.join(values)})`;
 }
 
-/** What a cursor belongs to: the name of a list, its workspace, its order and its filters. */
+/** The list of a cursor: its name, workspace, order and filters. */
 export type CursorScope = readonly unknown[];
 
 /** A few characters suffice: they detect a mistake of a client, and protect nothing. */

@@ -72,7 +72,7 @@ function completed(model: unknown, known: Known, seed: Seed): unknown {
   };
 }
 
-/** What the catalogue says of a model under any id. Its name and its scores belong to the id in the catalogue alone. */
+/** Facts of the catalogue on a model under any id. Its name and its scores belong to the id in the catalogue alone. */
 const abilities: ReadonlySet<string> = new Set([
   "tokenizer",
   "context_length",

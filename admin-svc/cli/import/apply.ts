@@ -1,4 +1,4 @@
-/** Makes the records that an import planned, by the functions of the commands that make single ones. Names that a workspace has already are left as they are. */
+/** Makes the records of an import's plan, by the functions behind `keys create` and its like. A record with a known name stays unchanged. */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { createHash } from "node:crypto";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
@@ -83,7 +83,7 @@ const userStep = (workspace: string | undefined, name: string, isActive: boolean
   settings: { is_active: isActive },
 });
 
-/** Receives secrets before the keys exist, so that no key is made whose secret is lost. */
+/** Receives secrets before their keys exist: a key without its secret would be useless. */
 export class SecretsFile {
   readonly #descriptor: number;
 
@@ -152,7 +152,7 @@ export async function applyPlan(
   return steps;
 }
 
-/** A key with a list of models is disabled until it has its guardrail, so that an interrupted import leaves no key that may ask more. */
+/** A key with a list of models is disabled until its guardrail is assigned: after an interrupted import it must not reach other models. */
 async function makeKey(
   database: Kysely<Database>,
   author: Author,

@@ -1,4 +1,4 @@
-/** The configuration that an import makes, with the variables that stand for its secrets. */
+/** The new configuration of an import, and the variables for its secrets. */
 import { configSchema } from "@sluice/proto/config/schema.js";
 import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import { expandVariables } from "@sluice/proto/config/variables.js";

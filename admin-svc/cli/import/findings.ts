@@ -1,4 +1,4 @@
-/** What became of each field of an imported file: taken over, needless here, or left for a person. */
+/** Outcomes for the fields of an imported file: taken over, needless here, or left for a person. */
 import { escapeUnprintable } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
@@ -7,7 +7,7 @@ export type Path = readonly (string | number)[];
 
 export type FieldOutcome = "taken" | "as it is" | "not taken";
 
-/** What is said about a field, without its place. */
+/** The outcome for a field, without its place. */
 export interface Remark {
   readonly outcome: FieldOutcome;
   readonly text: string;
@@ -70,7 +70,7 @@ export class Findings {
     this.#remarks.set(JSON.stringify(path), remark);
   }
 
-  /** A remark on everything within a section, whatever is said of its fields. */
+  /** Adds a remark on a section that replaces the remarks on its fields. */
   close(path: Path, remark: Remark): void {
     this.#closed.set(JSON.stringify(path), remark);
   }

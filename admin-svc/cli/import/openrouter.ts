@@ -123,7 +123,7 @@ function readModel(model: string, path: Path, draft: Draft, findings: Findings):
   );
 }
 
-/** Adds a provider that requests prefer, so that they may go on naming it. */
+/** Adds a provider from the preferences of requests, whose `provider.order` may then name it. */
 function readProvider(name: string, path: Path, draft: Draft, findings: Findings): void {
   const slug = name.split("/", 1)[0]?.toLowerCase().replaceAll(" ", "-") ?? "";
   const vendor = Object.hasOwn(vendorNames, slug) ? vendorNames[slug] : undefined;

@@ -9,7 +9,7 @@ export interface Vendor {
   readonly inCatalogue?: true;
 }
 
-/** By the id that the provider gets. */
+/** Vendors with a dialect of their own here, by the id of their provider in the new file. */
 export const vendors = {
   openai: {
     dialect: "responses",

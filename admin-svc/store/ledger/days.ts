@@ -37,7 +37,7 @@ export async function earliestDay(database: Kysely<Database>, before: Date): Pro
 const partitionOf = (day: string) => sql.id(`ledger_${day.replaceAll("-", "")}`);
 
 /**
- * What still needs the rows of a day.
+ * The reader that still needs the rows of a day; undefined when there is none.
  * @param exports names of the exports in force; earlier ones get nothing more
  */
 export async function holderOf(

@@ -131,7 +131,7 @@ function onlyCall(turn: NewTurnRecord, calls: readonly TurnCall[]): TurnCall | u
 }
 
 const orNone = <Value>(value: Value | null | undefined): Value | undefined => value ?? undefined;
-const nameOr = (name: string | null | undefined): string | undefined => name || undefined;
+const nonEmpty = (name: string | null | undefined): string | undefined => name || undefined;
 
 function toLedgerRow(turn: NewTurnRecord, at: number, calls: readonly TurnCall[]): LedgerRow {
   const paid = calls.every(isPaid) ? calls : calls.filter(isPaid);
@@ -141,18 +141,18 @@ function toLedgerRow(turn: NewTurnRecord, at: number, calls: readonly TurnCall[]
     opened_at: new Date(at).toISOString(),
     workspace: turn.workspace_id,
     key: turn.key_hash,
-    door: nameOr(turn.door),
-    operation: nameOr(turn.operation),
+    door: nonEmpty(turn.door),
+    operation: nonEmpty(turn.operation),
     outcome: turn.outcome,
-    model: nameOr(deciding?.record.model),
-    provider: nameOr(deciding?.record.provider),
-    service_tier: nameOr(deciding?.record.service_tier),
-    task: nameOr(deciding?.record.task),
-    finish_reason: nameOr(deciding?.record.finish_reason),
-    error_type: nameOr(turn.error_type),
-    provider_error: nameOr(turn.provider_error),
-    guardrail: nameOr(turn.guardrail_id),
-    rule: nameOr(turn.rule),
+    model: nonEmpty(deciding?.record.model),
+    provider: nonEmpty(deciding?.record.provider),
+    service_tier: nonEmpty(deciding?.record.service_tier),
+    task: nonEmpty(deciding?.record.task),
+    finish_reason: nonEmpty(deciding?.record.finish_reason),
+    error_type: nonEmpty(turn.error_type),
+    provider_error: nonEmpty(turn.provider_error),
+    guardrail: nonEmpty(turn.guardrail_id),
+    rule: nonEmpty(turn.rule),
     duration_ms: turn.duration_ms,
     first_ms: orNone(turn.first_ms),
     requests: turn.requests,

@@ -1,12 +1,12 @@
-/** What an examination says, and its form on a terminal. */
+/** Results of an examination, and their form on a terminal. */
 
 export interface Finding {
-  /** What was examined. */
+  /** The examined part. */
   readonly subject: string;
   /** `note`: Sluice runs, but perhaps not as intended. */
   readonly state: "good" | "note" | "failed";
   readonly text: string;
-  /** What to do, as a sentence. */
+  /** The next step, as a sentence. */
   readonly remedy?: string;
 }
 

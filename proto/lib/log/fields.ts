@@ -60,7 +60,7 @@ export interface LogFields {
   readonly reached?: string;
   /** A day of the ledger, in UTC. */
   readonly day?: string;
-  /** What still needs the turns of a day: sums or exports. */
+  /** The reader that still needs the turns of a day: sums or exports. */
   readonly held_by?: string;
   /** Removed records. */
   readonly removed?: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-/** What Sluice has instead of fields of LiteLLM's keys, teams, customers and users. */
+/** Remarks on fields of LiteLLM's keys, teams, customers and users without a counterpart: the way to the same effect. */
 import { type Remark, all, kept, left } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;

@@ -66,7 +66,7 @@ export class ModelList {
     return this.#catalogues.some((beginning) => name.startsWith(beginning) && !name.includes("*"));
   }
 
-  /** Adds the aliases that stand for names which no other entry has. */
+  /** Adds the aliases whose names no other entry has. */
   addPatterns(): void {
     this.#draft.aliases.push(...this.#patterns);
   }
@@ -155,7 +155,7 @@ export class ModelList {
     const same = group.endpoints.findIndex(
       (each) => each.endpoint.provider === id && each.endpoint.upstream_model === planned.upstream,
     );
-    // Two deployments that differ in limits or tags alone are one endpoint.
+    // Deployments with other limits or tags, and otherwise equal, are one endpoint.
     if (same < 0) group.endpoints.push({ endpoint, order });
     else if (pricing) group.endpoints[same] = { endpoint, order };
     const slug = slugOf(model);

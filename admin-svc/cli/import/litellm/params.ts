@@ -30,7 +30,7 @@ export class Params {
   readonly #places: readonly Place[];
   readonly #draft: Draft;
   readonly #findings: Findings;
-  /** What the report says of a secret, by parameter. */
+  /** Texts of the report on secrets, by parameter. */
   readonly #notes = new Map<string, string>();
 
   /** @param places the first one that has a parameter wins */
@@ -60,7 +60,7 @@ export class Params {
     return isVariable(value) ? this.#draft.variable(nameOf(value), kind) : value;
   }
 
-  /** An address, which becomes a variable when it holds a secret. @param wanted name of that variable */
+  /** An address; one with a secret becomes a variable. @param wanted name of the variable */
   address(name: string, wanted: string): string | undefined {
     const value = this.text(name, "address");
     return value !== undefined && hasSecret(value) ? this.#newVariable(name, value, wanted, "address") : value;
@@ -88,7 +88,7 @@ export class Params {
     return typeof number === "number" && Number.isFinite(number) ? number : undefined;
   }
 
-  /** Remarks that a parameter became a setting, and which variable stands for its value. */
+  /** Adds the remark on a parameter with a setting, and the name of the variable for its value. */
   taken(name: string, setting: string, page?: string): void {
     this.add(name, { outcome: "taken", text: setting + (this.#notes.get(name) ?? ""), page });
   }

@@ -50,7 +50,7 @@ const serverNames: Readonly<Record<string, string | undefined>> = {
   custom_openai: undefined,
 };
 
-/** Keys that people write for servers which need none. */
+/** Usual placeholders for the key of a server without keys. */
 const noKey = /^(?:none|empty|dummy|fake|fake-key|not-needed|no-key)$/i;
 
 /** Beginnings of names that LiteLLM knows without the vendor before a slash. */

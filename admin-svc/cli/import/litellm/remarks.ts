@@ -1,4 +1,4 @@
-/** What Sluice has in place of LiteLLM's settings that have no counterpart in its configuration file. */
+/** Remarks on settings of LiteLLM without a counterpart in the configuration file: the way to the same effect. */
 import { type Remark, all, kept, left } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;

@@ -4,6 +4,7 @@ import { RetentionWorker } from "@sluice/admin-svc/service/retention-worker.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { backfillLimits, migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import type { RetentionSettings } from "@sluice/proto/config/sinks/retention.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
@@ -29,12 +30,13 @@ const fold = async () => {
   while ((await tryFold(database)) === "some");
 };
 
-function openWorker() {
+/** @param role of the worker's sessions; the owner of the schema by default */
+function openWorker(role?: string) {
   const lines: string[] = [];
   const inForce: { settings: RetentionSettings; exports: readonly string[] } = { settings: {}, exports: [] };
   const registry = new Registry();
   const worker = new RetentionWorker({
-    open: () => openDatabase(created.url, backfillLimits, () => {}),
+    open: () => openDatabase(created.url, backfillLimits, () => {}, role === undefined ? {} : { role }),
     settings: () => inForce.settings,
     exports: () => inForce.exports,
     log: openLog("test", "info", { write: (line: string) => lines.push(line) }),
@@ -130,4 +132,17 @@ test("one process at a time removes records, and none while earlier records are 
   worker.stop();
   await worker.run();
   expect(await oldest()).toMatchObject({ ledger: days });
+});
+
+test("a database user without the rights of the owner removes nothing, and the log says what to run", async () => {
+  await fillTurns(database, filling);
+  await fillLedger(database, filling);
+  await fold();
+  await grantRuntime(database);
+  const before = await oldest();
+  const { worker, inForce, lines } = openWorker(runtimeRole);
+  inForce.settings = { ledger: 5 };
+  await worker.run();
+  expect(await oldest()).toEqual(before);
+  expect(lines).toEqual([expect.stringContaining("run admin retention run as the owner of the schema")]);
 });

@@ -51,6 +51,8 @@ export function toGenerationJson({
     id: turn.id,
     request_id: orNull(turn.requestId),
     created_at: instant(timestampFromMs(Number(turn.openedAtMs))),
+    key_hash: turn.keyHash,
+    key_name: orNull(turn.keyName),
     model: turn.model,
     requested_model: orNull(turn.requestedModel),
     provider_name: orNull(turn.provider),
@@ -74,7 +76,7 @@ export function toGenerationJson({
     service_tier: orNull(turn.serviceTier),
     workspace_id: turn.workspaceId,
     content_expires_at: expiry === undefined ? null : instant(timestampFromMs(Number(expiry))),
-    provider_responses: records.map(callJson),
+    provider_responses: records.map((record) => callJson(record, turn.openedAtMs)),
     api_type: "completions",
     data_region: "global",
     origin: "",
@@ -123,7 +125,8 @@ function costOf(records: readonly UsageRecord[]): number | null {
   return costs.length === 0 ? null : Number(toDecimal(costs.reduce((sum, cost) => sum + cost)));
 }
 
-const callJson = (record: UsageRecord): JsonObject => ({
+/** @param begin epoch milliseconds of the turn's beginning */
+const callJson = (record: UsageRecord, begin: bigint): JsonObject => ({
   provider_name: record.provider,
   status: record.httpStatus,
   latency: record.durationMs,
@@ -132,6 +135,13 @@ const callJson = (record: UsageRecord): JsonObject => ({
   is_byok: false,
   operation: purposeOfRecord(record).operation,
   total_cost: record.costUsd === undefined ? null : Number(record.costUsd),
+  started_after: Math.max(0, Number(record.openedAtMs - begin)),
+  first_event: record.firstMs ?? null,
+  tokens_prompt: record.tokens?.input ?? null,
+  tokens_cached: record.tokens?.cached ?? null,
+  tokens_cache_write: record.tokens?.cacheWrite ?? null,
+  tokens_completion: record.tokens?.output ?? null,
+  tokens_reasoning: record.tokens?.reasoning ?? null,
 });
 
 /** The budget of a workspace and what it has spent. */

@@ -63,6 +63,16 @@ const call = object(
     is_byok: described(constant(false), "There are no keys of your own."),
     operation: described(operation, "What the call was made for; `turn` answers the request."),
     total_cost: described(nullable(dollars), "USD; null where no price is known."),
+    started_after: described(tokens, "Milliseconds from the beginning of the turn to the beginning of the call."),
+    first_event: described(
+      nullable(tokens),
+      "Milliseconds from the beginning of the call to the first event of the provider; null without one.",
+    ),
+    tokens_prompt: described(nullable(tokens), "Tokens of the prompt, cached ones among them; null when unknown."),
+    tokens_cached: described(nullable(tokens), "Tokens that came out of the provider's cache."),
+    tokens_cache_write: described(nullable(tokens), "Tokens that were written to the provider's cache."),
+    tokens_completion: described(nullable(tokens), "Tokens of the answer, reasoning among them."),
+    tokens_reasoning: described(nullable(tokens), "Tokens of reasoning."),
   },
   {
     required: [
@@ -74,6 +84,13 @@ const call = object(
       "is_byok",
       "operation",
       "total_cost",
+      "started_after",
+      "first_event",
+      "tokens_prompt",
+      "tokens_cached",
+      "tokens_cache_write",
+      "tokens_completion",
+      "tokens_reasoning",
     ],
     description: "One call to a provider.",
   },
@@ -83,6 +100,8 @@ const generation = {
   id: described(string({ min: 1 }), "As in `X-Generation-Id`."),
   request_id: described(nullable(string()), "As in `X-Request-Id`."),
   created_at: described(time, "When the first call was begun."),
+  key_hash: described(string(), "Hash of the key."),
+  key_name: described(nullable(string()), "Name of the key; null when the key is gone."),
   model: described(string(), "Slug of the model that answered, or was asked last; else the one that was asked for."),
   requested_model: described(nullable(string()), "Slug of the model that was asked for; null when unknown."),
   outcome: described(
@@ -181,7 +200,7 @@ const capturedText = (whose: string) =>
 const content = {
   id: generation.id,
   request_id: generation.request_id,
-  key_hash: described(string(), "Hash of the key."),
+  key_hash: generation.key_hash,
   created_at: described(time, "When the request began."),
   expires_at: described(time, "When the content is deleted."),
   external_user: generation.external_user,

@@ -46,7 +46,7 @@ export function readSeriesOptions(args: string[]) {
     ...jsonOption,
   });
   const { step = "day", by = "", limit = "0" } = values;
-  if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour or day");
+  if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour, day, week or month");
   if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
   const from = parseTimeOption("--from", values.from) ?? "";
   const to = parseTimeOption("--to", values.to) ?? "";

@@ -72,7 +72,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         listGenerations(database, workspaceId, request),
       ),
     getUsageSeries: (request, context) =>
-      asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
+      asRecordReport(deps, "from and to, or a filter such as key")(context, ({ workspaceId }, database) =>
         getUsageSeries(database, workspaceId, request),
       ),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>

@@ -19,11 +19,14 @@ import {
 import { type Problems, throwProblems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
+import { addSteps, endOfStep, startOfStep } from "../../rules/series-steps.ts";
 import type { Percentiles as Latencies } from "./percentiles.ts";
-import { type SeriesQuery, type SeriesRow, usageSeries } from "./series.ts";
+import { type SeriesQuery, usageSeries } from "./record-series.ts";
+import type { SeriesRow } from "./series.ts";
+import { type SeriesFilter, fromFilterMessage } from "./series-filter.ts";
 
 /** The query in the words of the contract. */
-export interface UsageSeriesQuery {
+export interface UsageSeriesQuery extends SeriesFilter {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly step?: string | undefined;
@@ -31,29 +34,22 @@ export interface UsageSeriesQuery {
   readonly limit?: number | undefined;
 }
 
-const stepMs: Readonly<Record<SeriesStep, number>> = { hour: 3_600_000, day: 86_400_000 };
-const defaultSteps: Readonly<Record<SeriesStep, number>> = { hour: 24, day: 30 };
+const defaultSteps: Readonly<Record<SeriesStep, number>> = { hour: 24, day: 30, week: 12, month: 12 };
 
 /** @throws Fault INVALID_REQUEST */
 export function readSeriesQuery(workspaceId: string, query: UsageSeriesQuery): SeriesQuery {
   throwProblems((problems: Problems) => seriesQuery.check(query, "", problems));
-  const {
-    step = "day",
-    by,
-    limit = defaultSeriesValues,
-  } = query as UsageSeriesQuery & {
-    readonly step?: SeriesStep;
-    readonly by?: SeriesUnit;
-  };
-  const size = stepMs[step];
-  const to = Math.ceil((query.to === undefined ? Date.now() + 1 : Date.parse(query.to)) / size) * size;
-  const from =
-    query.from === undefined ? to - defaultSteps[step] * size : Math.floor(Date.parse(query.from) / size) * size;
+  const { step = "day", by, limit = defaultSeriesValues, from: given, to: end, ...filter } = query;
+  const size = step as SeriesStep;
+  const units = (by?.split(",") ?? []) as SeriesUnit[];
+  if (new Set(units).size < units.length) throw invalid("by", "must be two different dimensions");
+  const to = endOfStep(size, end === undefined ? Date.now() + 1 : Date.parse(end));
+  const from = given === undefined ? addSteps(size, to, -defaultSteps[size]) : startOfStep(size, Date.parse(given));
   if (from >= to) throw invalid("from", "must be before to");
-  if ((to - from) / size > maxSeriesSteps[step]) {
-    throw invalid("from", `must be at most ${maxSeriesSteps[step]} ${step}s before to`);
+  if (from < addSteps(size, to, -maxSeriesSteps[size])) {
+    throw invalid("from", `must be at most ${maxSeriesSteps[size]} ${size}s before to`);
   }
-  return { workspaceId, step, by, from: new Date(from), to: new Date(to), limit };
+  return { workspaceId, step: size, by: units, filter, from: new Date(from), to: new Date(to), limit };
 }
 
 export async function getUsageSeries(
@@ -67,17 +63,18 @@ export async function getUsageSeries(
     step: request.step || undefined,
     by: request.by || undefined,
     limit: request.limit || undefined,
+    ...fromFilterMessage(request.filter),
   });
   const rows = await usageSeries(database, query);
   return create(GetUsageSeriesResponseSchema, {
-    points: rows.filter(({ at }) => at !== null).map(toPoint),
-    totals: rows.filter(({ at }) => at === null).map(toPoint),
+    points: rows.filter(({ at }) => at !== null).map((row) => toPoint(row, query)),
+    totals: rows.filter(({ at }) => at === null).map((row) => toPoint(row, query)),
     fromMs: BigInt(query.from.getTime()),
     toMs: BigInt(query.to.getTime()),
   });
 }
 
-function toPoint(row: SeriesRow): UsagePoint {
+function toPoint(row: SeriesRow, { by }: SeriesQuery): UsagePoint {
   const point = create(UsagePointSchema, {
     atMs: BigInt(row.at?.getTime() ?? 0),
     value: row.value ?? "",
@@ -91,6 +88,7 @@ function toPoint(row: SeriesRow): UsagePoint {
     cachedTokens: BigInt(row.cached_tokens),
     outputTokens: BigInt(row.output_tokens),
     reasoningTokens: BigInt(row.reasoning_tokens),
+    ...(by.length > 1 && { second: row.second ?? "", secondName: row.second_name ?? "" }),
   });
   if (row.first) point.firstMs = toPercentiles(row.first);
   if (row.duration) point.durationMs = toPercentiles(row.duration);

@@ -1,5 +1,6 @@
 /** Sums of usage over time: the sums by hour and day, and what they do not include yet. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 import type { Database } from "../database.ts";
 import { ledgerHours } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
@@ -14,12 +15,12 @@ import {
   totalDimension,
 } from "./usage-rollup.ts";
 
-export interface SeriesQuery {
+export interface StoredSeriesQuery {
   readonly workspaceId: string;
-  readonly step: "hour" | "day";
+  readonly step: SeriesStep;
   /** Undefined sums everything together. */
   readonly by: Dimension | undefined;
-  /** Beginning of an hour or a day in UTC, included. */
+  /** Beginning of a step in UTC, included. */
   readonly from: Date;
   /** Not included. */
   readonly to: Date;
@@ -33,6 +34,9 @@ export interface SeriesRow {
   readonly value: string | null;
   /** Name of a key. */
   readonly name: string | null;
+  /** Null with one dimension, and like `value`. */
+  readonly second: string | null;
+  readonly second_name: string | null;
   readonly requests: string;
   readonly failures: string;
   readonly attempts: string;
@@ -46,7 +50,8 @@ export interface SeriesRow {
   readonly duration: Percentiles | undefined;
 }
 
-type StoredRow = Omit<SeriesRow, "first" | "duration"> & {
+/** A row with its counts of latencies. */
+export type CountedRow = Omit<SeriesRow, "first" | "duration"> & {
   readonly first_events: string;
   readonly durations: string;
 };
@@ -61,7 +66,7 @@ interface Span {
 const dayMs = 86_400_000;
 
 /** The fewest sums covering a period: whole days, and hours at its ends. */
-function coveringSpans({ from, to }: SeriesQuery): readonly Span[] {
+function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to">): readonly Span[] {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
   const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
   if (firstDay >= lastDay) return [{ step: "hour", from, to }];
@@ -73,27 +78,32 @@ function coveringSpans({ from, to }: SeriesQuery): readonly Span[] {
   return spans.filter((span) => span.from < span.to);
 }
 
-const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
+/** Condition on groups of rows with figures. */
+export const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 
 /**
  * Sorted by time, then by cost over the whole period; the whole period comes last, and so do all values not listed separately. Values are chosen from whole
  * days and only their rows are read; the remainder comes from the totals of all values. So no query reads every value of every hour.
  */
-export async function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
+export async function storedSeries(
+  database: Kysely<Database>,
+  query: StoredSeriesQuery,
+): Promise<readonly SeriesRow[]> {
   const { workspaceId, step, from, to } = query;
   const by = query.by ?? "all";
   const whole = totalDimension(query.by);
+  const storedStep = step === "hour" ? "hour" : "day";
   const summed = (dimension: string, figures: readonly string[], spans: readonly Span[]) => {
     const columns = joinColumns(["at", "value", ...figures]);
     const parts = spans.map(
       (span) => sql`
-        select ${columns} from usage_sums
+        select ${inSteps(step)} as at, ${joinColumns(["value", ...figures])} from usage_sums
         where workspace_id = ${workspaceId} and dimension = ${dimension} and step = ${span.step} and at >= ${span.from} and at < ${span.to}`,
     );
     return sql`${sql.join(parts, sql` union all `)}
       union all select ${columns} from fresh where dimension = ${dimension}`;
   };
-  const { rows } = await sql<StoredRow>`
+  const { rows } = await sql<CountedRow>`
     with fresh as materialized (${freshSums(query)}),
     picked as materialized (
       select value, row_number() over (order by sum(cost_usd) desc, sum(requests) desc, value) as place
@@ -104,10 +114,10 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
     points as materialized (
       select at, value, min(place) as place, ${sumColumns(sumFigures)}
       from (
-        select sums.at, value, place, ${joinColumns(sumFigures)}
-        from picked cross join generate_series(${from}::timestamptz, ${to}::timestamptz - ${`1 ${step}`}::interval, ${`1 ${step}`}::interval) as times (at)
+        select ${inSteps(step)} as at, value, place, ${joinColumns(sumFigures)}
+        from picked cross join generate_series(${from}::timestamptz, ${to}::timestamptz - ${`1 ${storedStep}`}::interval, ${`1 ${storedStep}`}::interval) as times (at)
           join usage_sums as sums using (at, value)
-        where workspace_id = ${workspaceId} and dimension = ${by} and step = ${step}
+        where workspace_id = ${workspaceId} and dimension = ${by} and step = ${storedStep}
         union all
         select at, value, place, ${joinColumns(sumFigures)} from fresh join picked using (value) where dimension = ${by}
       ) as found group by 1, 2 having ${isUsed}
@@ -115,7 +125,7 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
     others as materialized (
       select at, ${sumColumns(textFigures)}
       from (
-        select at, ${joinColumns(textFigures)} from (${summed(whole, textFigures, [query])}) as found
+        select at, ${joinColumns(textFigures)} from (${summed(whole, textFigures, [{ step: storedStep, from, to }])}) as found
         union all
         select at, ${joinColumns(textFigures.map((figure) => `-${figure}`))} from points
       ) as found group by 1 having ${isUsed}
@@ -126,18 +136,27 @@ export async function usageSeries(database: Kysely<Database>, query: SeriesQuery
       union all select at, null, null, ${joinColumns(textFigures)}, 0, 0 from others
       union all select null, null, null, ${sumColumns(textFigures)}, 0, 0 from others having ${isUsed}
     )
-    select at, value, ${joinColumns(sumFigures)},
-      case when ${by} = 'key' then (select name from api_keys where hash = value) end as name
+    select at, value, ${joinColumns(sumFigures)}, ${keyName(query.by, sql`value`)} as name, null as second, null as second_name
     from rows order by at nulls last, place nulls last`.execute(database);
-  return rows.map(({ first_events: first, durations, ...row }) => ({
-    ...row,
-    first: findPercentiles(first),
-    duration: findPercentiles(durations),
-  }));
+  return rows.map(withPercentiles);
 }
 
+/** The beginning of the step of an hour or a day. */
+const inSteps = (step: SeriesStep): RawBuilder<unknown> =>
+  step === "hour" || step === "day" ? sql`at` : sql`date_trunc(${step}, at, 'UTC')`;
+
+/** Name of the key in a column; null for other dimensions. */
+export const keyName = (unit: string | undefined, column: RawBuilder<unknown>): RawBuilder<unknown> =>
+  unit === "key" ? sql`(select name from api_keys where hash = ${column})` : sql`null`;
+
+export const withPercentiles = ({ first_events: first, durations, ...row }: CountedRow): SeriesRow => ({
+  ...row,
+  first: findPercentiles(first),
+  duration: findPercentiles(durations),
+});
+
 /** Pending changes of the period, by the step of the series. */
-function freshSums({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder<unknown> {
+function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawBuilder<unknown> {
   const wanted = by === undefined ? [] : [by];
   const changed = sql`(select * from usage_changes where workspace_id = ${workspaceId})`;
   return sql`

@@ -14,7 +14,7 @@ import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { toActivityJson, toContentJson, toCreditsJson, toGenerationJson } from "../records/usage-record.ts";
 import { generationList, generationsQuery, toTurnJson } from "../records/generations.ts";
 import { toCursorJson } from "../records/record-shapes.ts";
-import { seriesAnswer, seriesQuery, toSeriesJson } from "../records/usage-series.ts";
+import { seriesAnswer, seriesQuery, toSeriesJson, toUsageFilter } from "../records/usage-series.ts";
 import {
   activityAnswer,
   activityQuery,
@@ -110,13 +110,20 @@ const getUsageSeries = forwarded(
     key: "management",
     summary: "Sum up usage over time",
     description:
-      "Sums of the workspace by hour or day, and by the values of a dimension, with percentiles. A call counts in the hour in which it began; by status and guardrail all calls of a request count in the hour in which that began.",
+      "Sums of the workspace by hour, day, week or month, and by the values of one or two dimensions, with percentiles. A call counts in the hour in which it began. By status, guardrail or error, and with a filter of these, all calls of a request count in the hour in which that began, as those of the model that was called last. One dimension without a filter is read from sums; anything else reads the requests of the period, and is 422 when they are too many.",
     query: seriesQuery,
     answer: { description: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
     statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.getUsageSeries,
-  ({ query }) => query,
+  ({ query: { from, to, step, by, limit, ...filters } }) => ({
+    from,
+    to,
+    step,
+    by,
+    limit,
+    filter: toUsageFilter(filters),
+  }),
   toSeriesJson,
   { timeoutMs },
 );

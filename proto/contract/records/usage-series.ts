@@ -1,6 +1,7 @@
 /** Sums of usage over time: the query, the answer, and the conversion of a message to its JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { GetUsageSeriesResponse, Percentiles, UsagePoint } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
+import { operationWords } from "../../lib/ledger/call-operation.ts";
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
@@ -16,9 +17,9 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { requestTime, time } from "./record-shapes.ts";
-import { toTurnFiguresJson, turnFigures } from "./generations.ts";
+import { toTurnFiguresJson, turnDoors, turnFigures } from "./generations.ts";
 
-export const seriesSteps = ["hour", "day"] as const;
+export const seriesSteps = ["hour", "day", "week", "month"] as const;
 export type SeriesStep = (typeof seriesSteps)[number];
 
 /** Dimensions of usage. */
@@ -32,30 +33,65 @@ export const seriesUnits = [
   "door",
   "operation",
   "task",
+  "error",
 ] as const;
 export type SeriesUnit = (typeof seriesUnits)[number];
 
 export const defaultSeriesValues = 20;
 /** Maximum period of a series, in steps. */
-export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400 };
+export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400, week: 104, month: 24 };
+
+const text = string({ min: 1, max: 512, identifier: true });
+const status = string({ pattern: { form: /^[1-5](?:\d\d|xx)$/, message: "must be a status such as 502, or 5xx" } });
+
+/** What is summed. The same rules hold over gRPC: see store/ledger/series-filter.ts of admin-svc. */
+export const usageFilters = {
+  key: described(text, "Usage of this key, by its hash."),
+  model: described(text, "Usage of this model: the one that was called."),
+  provider: described(text, "Usage of this provider, by its id."),
+  user: described(text, "Usage of this end user."),
+  status: described(status, "Requests with this HTTP status, such as `502`, or with one of a class, such as `5xx`."),
+  error: described(text, "Requests that failed so: an `error_type` or a `provider_error`."),
+  guardrail: described(text, "Requests that this guardrail blocked, or in which it found something last."),
+  door: described(word(...turnDoors), "Usage that was asked for in this format."),
+  operation: described(word(...operationWords), "Usage of this kind."),
+  task: described(text, "Usage of this kind of task, where routers learn from it."),
+  session: described(text, "Usage of this session."),
+};
+export type UsageFilterWords = { readonly [Name in keyof typeof usageFilters]?: string | undefined };
+
+/** The words of a filter as the fields of its message. */
+export const toUsageFilter = ({ key, guardrail, session, ...others }: UsageFilterWords) => {
+  const given = { ...others, keyHash: key, guardrailId: guardrail, sessionId: session };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+};
+
+const unit = `(?:${seriesUnits.join("|")})`;
+const units = string({
+  pattern: { form: new RegExp(`^${unit}(?:,${unit})?$`), message: `must be one or two of ${seriesUnits.join(", ")}` },
+});
 
 /** The same rules hold over gRPC: see store/ledger/series-answer.ts of admin-svc. */
 export const seriesQuery = object(
   {
     from: described(
       requestTime,
-      "Beginning, rounded down to its hour or day in UTC; 30 days ago when absent, a day ago by the hour.",
+      "Beginning, rounded down to that of its step in UTC; 30 days ago when absent, a day ago by the hour, and 12 weeks or months ago by these.",
     ),
-    to: described(requestTime, "End, rounded up to the end of its hour or day in UTC; now when absent."),
+    to: described(requestTime, "End, rounded up to that of its step in UTC; now when absent."),
     step: described(
       word(...seriesSteps),
-      `\`day\` when absent. At most ${maxSeriesSteps.day} days, or ${maxSeriesSteps.hour / 24} days by the hour.`,
+      `\`day\` when absent; weeks begin on Monday. At most ${maxSeriesSteps.day} days, ${maxSeriesSteps.hour / 24} days by the hour, ${maxSeriesSteps.week} weeks or ${maxSeriesSteps.month} months.`,
     ),
-    by: described(word(...seriesUnits), "Sums each value apart; everything together when absent."),
+    by: described(
+      units,
+      `Sums each value apart, or each pair of values of two dimensions, as in \`key,model\`; everything together when absent. Dimensions are ${seriesUnits.join(", ")}.`,
+    ),
     limit: described(
       integer({ min: 1, max: 100 }),
-      `How many values to list apart, those with the highest cost; ${defaultSeriesValues} when absent. The others are summed together.`,
+      `How many values or pairs to list apart, those with the highest cost; ${defaultSeriesValues} when absent. The others are summed together.`,
     ),
+    ...usageFilters,
   },
   { strict: true },
 );
@@ -73,6 +109,8 @@ const sums = {
     "Value of the dimension: hash of a key, slug of a model, id of a provider or guardrail, HTTP status, word; null for usage that has none, for other values, and without `by`.",
   ),
   name: described(nullable(string()), "Name of the key, by `key`."),
+  second: described(nullable(string()), "Value of the second dimension; absent with one."),
+  second_name: described(nullable(string()), "Name of the key, where that is the second dimension; absent with one."),
   is_other: described(boolean, "Whether these are the sums of all values that are not listed apart."),
   requests: described(count, "Turns."),
   failures: described(count, "Turns that failed, were refused or lost."),
@@ -84,7 +122,9 @@ const sums = {
   duration_ms_p95: latency("the 95th percentile until the end"),
 };
 
-const point = { at: described(time, "Beginning of the hour or day, in UTC."), ...sums };
+const point = { at: described(time, "Beginning of the step, in UTC."), ...sums };
+
+const isAlwaysThere = (name: string): boolean => !name.startsWith("second");
 
 export const seriesAnswer = named(
   "UsageSeries",
@@ -93,11 +133,11 @@ export const seriesAnswer = named(
       from: described(time, "First moment that is summed."),
       to: described(time, "Moment up to which is summed."),
       data: described(
-        array(named("UsagePoint", object(point, { required: Object.keys(point) }))),
-        "In the order of time, and by cost over all of it. Hours and days without usage are left out.",
+        array(named("UsagePoint", object(point, { required: Object.keys(point).filter(isAlwaysThere) }))),
+        "In the order of time, and by cost over all of it. Steps without usage are left out.",
       ),
       totals: described(
-        array(named("UsageTotal", object(sums, { required: Object.keys(sums) }))),
+        array(named("UsageTotal", object(sums, { required: Object.keys(sums).filter(isAlwaysThere) }))),
         "Sums of the whole time for each value, by cost.",
       ),
     },
@@ -117,6 +157,7 @@ export const toSeriesJson = ({ points, totals, fromMs, toMs }: GetUsageSeriesRes
 const shownSums = (each: UsagePoint): JsonObject => ({
   value: each.value === "" ? null : each.value,
   name: each.name === "" ? null : each.name,
+  ...(each.second !== undefined && { second: each.second || null, second_name: each.secondName || null }),
   is_other: each.isOther,
   requests: Number(each.requests),
   failures: Number(each.failures),

@@ -8,7 +8,7 @@ import { advanceCursor, claimBatch, exportLags, openCursors } from "@sluice/admi
 import { pageOfKeys } from "@sluice/admin-svc/store/key-list.js";
 import { type ActivityFilter, activityOf } from "@sluice/admin-svc/store/ledger/activity.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
-import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
@@ -178,7 +178,8 @@ test.each([undefined, ...dimensions])("a series by %s reads sums", async (by) =>
   const query = {
     workspaceId,
     step: "day",
-    by,
+    by: by === undefined ? [] : [by],
+    filter: {},
     from: new Date(to.getTime() - 30 * 86_400_000),
     to,
     limit: 10,

@@ -6,7 +6,7 @@ import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { foldAll, hasChanges, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { shiftAfterRestore } from "@sluice/admin-svc/store/ledger/ledger-sums.js";
-import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { type Transaction, sql } from "kysely";
@@ -46,8 +46,8 @@ async function figuresOf(snapshot: Transaction<Database>) {
   const day = Math.floor(startMs / 86_400_000) * 86_400_000;
   const period = { step: "day", from: new Date(day), to: new Date(day + 86_400_000) } as const;
   const series: string[] = [];
-  for (const by of [undefined, ...seriesUnits]) {
-    const rows = await usageSeries(snapshot, { workspaceId: defaultWorkspaceId, by, limit: 1, ...period });
+  for (const by of [[], ...seriesUnits.map((unit) => [unit])]) {
+    const rows = await usageSeries(snapshot, { workspaceId: defaultWorkspaceId, by, filter: {}, limit: 1, ...period });
     const totals = rows.filter(({ at }) => at === null);
     const sum = (figure: "requests" | "attempts" | "cost_usd") =>
       totals.reduce((all, row) => all + BigInt(row[figure].replace(".", "")), 0n);

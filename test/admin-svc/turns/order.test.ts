@@ -5,7 +5,7 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listTurns } from "@sluice/admin-svc/store/ledger/generations.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { addCallsWithoutTurns } from "@sluice/admin-svc/store/ledger/usage.js";
-import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import {
   AttemptStatus,
   CallOperation,
@@ -243,14 +243,21 @@ test("values beyond the limit are summed together, and percentiles are near the 
     ),
   });
   const period = { from: new Date("2025-01-01T00:00:00Z"), to: new Date("2025-01-02T00:00:00Z") };
-  const sendRequest = (by: "door" | undefined, limit: number) =>
-    usageSeries(installation.database, { workspaceId: defaultWorkspaceId, step: "day", by, limit, ...period });
-  const [, , ...totals] = await sendRequest("door", 1);
+  const sendRequest = (by: readonly "door"[], limit: number) =>
+    usageSeries(installation.database, {
+      workspaceId: defaultWorkspaceId,
+      step: "day",
+      by,
+      filter: {},
+      limit,
+      ...period,
+    });
+  const [, , ...totals] = await sendRequest(["door"], 1);
   expect(totals.map(({ value, requests }) => [value, requests])).toEqual([
     ["chat", "34"],
     [null, "66"],
   ]);
-  const [all] = await sendRequest(undefined, 20);
+  const [all] = await sendRequest([], 20);
   // Buckets up to 512 and 1024 ms hold 500 and 950 ms.
   const middle = (bucket: number) => 2 ** ((bucket - 0.5) / 4);
   expect(all).toMatchObject({

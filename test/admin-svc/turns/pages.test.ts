@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type TurnFilter, listTurns, searchTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
-import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
-import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
+import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { Kysely, PostgresDialect, type RawBuilder, sql } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
@@ -123,7 +123,7 @@ test("a series reads sums, and no turn", async () => {
   const day = sql.raw("24 * (h / 24)");
   await sql`
     with hours as (
-      select unit, h, 'v-' || v as value, 1 as values from unnest(${[...seriesUnits]}::text[]) as unit, generate_series(0, 250) as h, generate_series(1, 20) as v
+      select unit, h, 'v-' || v as value, 1 as values from unnest(${[...dimensions]}::text[]) as unit, generate_series(0, 250) as h, generate_series(1, 20) as v
       union all
       select unit, h, '', 20 from unnest(array['all', 'turns']) as unit, generate_series(0, 250) as h
     )
@@ -131,11 +131,12 @@ test("a series reads sums, and no turn", async () => {
     select ${workspaceId}, unit, step, timestamptz '2026-01-01 00:00Z' + start * interval '1 hour', value, 5 * count(*) * values, 1, 5, 0.5, 1, 1, 1, 1, 0, 0
     from hours cross join lateral (values ('hour', h), ('day', ${day})) as steps (step, start)
     group by unit, step, start, value, values`.execute(installation.database);
-  for (const by of seriesUnits) {
+  for (const by of dimensions) {
     const series = await usageSeries(installation.database, {
       workspaceId,
       step: "hour",
-      by,
+      by: [by],
+      filter: {},
       limit: 5,
       ...period,
     });

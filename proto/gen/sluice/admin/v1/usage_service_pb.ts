@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKGBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJQgsKCV9maXJzdF9tcyKSAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRIQCghrZXlfaGFzaBgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghwcm92aWRlchgHIAEoCRIOCgZzdGF0dXMYCCABKA0SDwoHb3V0Y29tZRgJIAEoCRIMCgR1c2VyGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCRIMCgRkb29yGA0gASgJEhEKCW9wZXJhdGlvbhgOIAEoCRIUCgxndWFyZHJhaWxfaWQYDyABKAkiYAoXTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USMAoLZ2VuZXJhdGlvbnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuR2VuZXJhdGlvbhITCgtuZXh0X2N1cnNvchgCIAEoCSJaChVHZXRVc2FnZVNlcmllc1JlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIMCgRzdGVwGAMgASgJEgoKAmJ5GAQgASgJEg0KBWxpbWl0GAUgASgNIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMi+gIKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXMiJwoLUGVyY2VudGlsZXMSCwoDcDUwGAEgASgBEgsKA3A5NRgCIAEoASKRAQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgSDAoEZG9vchgFIAEoCRIPCgdieV9kb29yGAYgASgIEg8KB2J5X3Rhc2sYByABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSKmAgoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIMCgRkb29yGAwgASgJEhEKBHRhc2sYDSABKAlIAIgBAUIHCgVfdGFzayITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDLgBAoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlEnMKFEdldEdlbmVyYXRpb25Db250ZW50Eiwuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25Db250ZW50UmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkdldFVzYWdlU2VyaWVzEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1Jlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKGBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJQgsKCV9maXJzdF9tcyKSAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRIQCghrZXlfaGFzaBgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghwcm92aWRlchgHIAEoCRIOCgZzdGF0dXMYCCABKA0SDwoHb3V0Y29tZRgJIAEoCRIMCgR1c2VyGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCRIMCgRkb29yGA0gASgJEhEKCW9wZXJhdGlvbhgOIAEoCRIUCgxndWFyZHJhaWxfaWQYDyABKAkiYAoXTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USMAoLZ2VuZXJhdGlvbnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuR2VuZXJhdGlvbhITCgtuZXh0X2N1cnNvchgCIAEoCSKIAQoVR2V0VXNhZ2VTZXJpZXNSZXF1ZXN0EgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkSDAoEc3RlcBgDIAEoCRIKCgJieRgEIAEoCRINCgVsaW1pdBgFIAEoDRIsCgZmaWx0ZXIYBiABKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VGaWx0ZXIixgEKC1VzYWdlRmlsdGVyEhAKCGtleV9oYXNoGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEgwKBHVzZXIYBCABKAkSDgoGc3RhdHVzGAUgASgJEg0KBWVycm9yGAYgASgJEhQKDGd1YXJkcmFpbF9pZBgHIAEoCRIMCgRkb29yGAggASgJEhEKCW9wZXJhdGlvbhgJIAEoCRIMCgR0YXNrGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkikgEKFkdldFVzYWdlU2VyaWVzUmVzcG9uc2USKwoGcG9pbnRzGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSKwoGdG90YWxzGAIgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSDwoHZnJvbV9tcxgDIAEoAxINCgV0b19tcxgEIAEoAyKvAwoKVXNhZ2VQb2ludBINCgVhdF9tcxgBIAEoAxINCgV2YWx1ZRgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGlzX290aGVyGAQgASgIEhAKCHJlcXVlc3RzGAUgASgEEhAKCGZhaWx1cmVzGAYgASgEEhAKCGF0dGVtcHRzGAcgASgEEhAKCGNvc3RfdXNkGAggASgJEhQKDGlucHV0X3Rva2VucxgJIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAogASgEEhUKDW91dHB1dF90b2tlbnMYCyABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgMIAEoBBIzCghmaXJzdF9tcxgNIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gAiAEBEjYKC2R1cmF0aW9uX21zGA4gASgLMhwuc2x1aWNlLmFkbWluLnYxLlBlcmNlbnRpbGVzSAGIAQESEwoGc2Vjb25kGA8gASgJSAKIAQESEwoLc2Vjb25kX25hbWUYECABKAlCCwoJX2ZpcnN0X21zQg4KDF9kdXJhdGlvbl9tc0IJCgdfc2Vjb25kIicKC1BlcmNlbnRpbGVzEgsKA3A1MBgBIAEoARILCgNwOTUYAiABKAEikQEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDAoEZGF0ZRgBIAEoCRIQCghrZXlfaGFzaBgCIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkSFAoMYnlfb3BlcmF0aW9uGAQgASgIEgwKBGRvb3IYBSABKAkSDwoHYnlfZG9vchgGIAEoCBIPCgdieV90YXNrGAcgASgIIkUKFExpc3RBY3Rpdml0eVJlc3BvbnNlEi0KCmFjdGl2aXRpZXMYASADKAsyGS5zbHVpY2UuYWRtaW4udjEuQWN0aXZpdHkipgIKCEFjdGl2aXR5EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEAoIY29zdF91c2QYBCABKAkSDQoFY2FsbHMYBSABKAQSFAoMaW5wdXRfdG9rZW5zGAYgASgEEhUKDW91dHB1dF90b2tlbnMYByABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgIIAEoBBIQCghyZXF1ZXN0cxgJIAEoBBIUCgxzZXJ2aWNlX3RpZXIYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEZG9vchgMIAEoCRIRCgR0YXNrGA0gASgJSACIAQFCBwoFX3Rhc2siEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2Qy4AQKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJzChRHZXRHZW5lcmF0aW9uQ29udGVudBIsLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlcXVlc3QaLS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXNwb25zZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJhCg5HZXRVc2FnZVNlcmllcxImLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Requests a turn.
@@ -548,39 +548,46 @@ export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> 
  */
 export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesRequest"> & {
   /**
-   * ISO 8601 time, rounded down to its hour or day in UTC; empty means 30 days ago, or a day ago by the hour.
+   * ISO 8601 time, rounded down to the beginning of its step in UTC; empty means 30 days ago, a day ago by the hour, and 12 weeks or months ago by these.
    *
    * @generated from field: string from = 1;
    */
   from: string;
 
   /**
-   * ISO 8601 time, rounded up to the end of its hour or day in UTC; empty means now.
+   * ISO 8601 time, rounded up to the end of its step in UTC; empty means now.
    *
    * @generated from field: string to = 2;
    */
   to: string;
 
   /**
-   * hour or day; empty means day.
+   * hour, day, week or month; empty means day. A week begins on Monday.
    *
    * @generated from field: string step = 3;
    */
   step: string;
 
   /**
-   * key, model, provider, user, status, guardrail, door, operation or task; empty sums everything together.
+   * One or two of key, model, provider, user, status, guardrail, door, operation, task and error, separated by a comma; empty sums everything together.
    *
    * @generated from field: string by = 4;
    */
   by: string;
 
   /**
-   * Number of values listed separately, by cost and then by requests, at most 100; 0 means 20. All others are summed together.
+   * Number of values, or pairs of values, listed separately, by cost and then by requests, at most 100; 0 means 20. All others are summed together.
    *
    * @generated from field: uint32 limit = 5;
    */
   limit: number;
+
+  /**
+   * What is summed.
+   *
+   * @generated from field: sluice.admin.v1.UsageFilter filter = 6;
+   */
+  filter?: UsageFilter | undefined;
 };
 
 /**
@@ -591,13 +598,104 @@ export const GetUsageSeriesRequestSchema: GenMessage<GetUsageSeriesRequest> = /*
   messageDesc(file_sluice_admin_v1_usage_service, 7);
 
 /**
+ * Restricts sums; an empty text does not filter.
+ *
+ * @generated from message sluice.admin.v1.UsageFilter
+ */
+export type UsageFilter = Message<"sluice.admin.v1.UsageFilter"> & {
+  /**
+   * Hash of the key.
+   *
+   * @generated from field: string key_hash = 1;
+   */
+  keyHash: string;
+
+  /**
+   * Slug of the called model.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * The end user.
+   *
+   * @generated from field: string user = 4;
+   */
+  user: string;
+
+  /**
+   * HTTP status, or a class such as 5xx.
+   *
+   * @generated from field: string status = 5;
+   */
+  status: string;
+
+  /**
+   * `error_type` or `provider_error` of a failed turn.
+   *
+   * @generated from field: string error = 6;
+   */
+  error: string;
+
+  /**
+   * Id of a guardrail that blocked the turn or had a finding.
+   *
+   * @generated from field: string guardrail_id = 7;
+   */
+  guardrailId: string;
+
+  /**
+   * The client's API format.
+   *
+   * @generated from field: string door = 8;
+   */
+  door: string;
+
+  /**
+   * Word of the operation, such as turn.
+   *
+   * @generated from field: string operation = 9;
+   */
+  operation: string;
+
+  /**
+   * Kind of task.
+   *
+   * @generated from field: string task = 10;
+   */
+  task: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 11;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.UsageFilter.
+ * Use `create(UsageFilterSchema)` to create a new message.
+ */
+export const UsageFilterSchema: GenMessage<UsageFilter> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 8);
+
+/**
  * Sums over time.
  *
  * @generated from message sluice.admin.v1.GetUsageSeriesResponse
  */
 export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResponse"> & {
   /**
-   * Sorted by time, then by cost over the whole period. Hours and days without usage are omitted.
+   * Sorted by time, then by cost over the whole period. Steps without usage are omitted.
    *
    * @generated from field: repeated sluice.admin.v1.UsagePoint points = 1;
    */
@@ -630,16 +728,16 @@ export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResp
  * Use `create(GetUsageSeriesResponseSchema)` to create a new message.
  */
 export const GetUsageSeriesResponseSchema: GenMessage<GetUsageSeriesResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 8);
+  messageDesc(file_sluice_admin_v1_usage_service, 9);
 
 /**
- * Usage of one value, in an hour, on a day, or over the whole period.
+ * Usage of one value or pair of values, in an hour, day, week or month, or over the whole period.
  *
  * @generated from message sluice.admin.v1.UsagePoint
  */
 export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   /**
-   * Epoch milliseconds of the start of the hour or day in UTC; 0 in totals.
+   * Epoch milliseconds of the start of the step in UTC; 0 in totals.
    *
    * @generated from field: int64 at_ms = 1;
    */
@@ -653,7 +751,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   value: string;
 
   /**
-   * Name of the key, if the sums are by key; otherwise empty.
+   * Name of the key, if the first dimension is the key; otherwise empty.
    *
    * @generated from field: string name = 3;
    */
@@ -735,6 +833,20 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
    * @generated from field: optional sluice.admin.v1.Percentiles duration_ms = 14;
    */
   durationMs?: Percentiles | undefined;
+
+  /**
+   * Value of the second dimension; empty for usage without one, and absent with one dimension.
+   *
+   * @generated from field: optional string second = 15;
+   */
+  second?: string | undefined;
+
+  /**
+   * Name of the key, if the second dimension is the key; otherwise empty.
+   *
+   * @generated from field: string second_name = 16;
+   */
+  secondName: string;
 };
 
 /**
@@ -742,7 +854,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
  * Use `create(UsagePointSchema)` to create a new message.
  */
 export const UsagePointSchema: GenMessage<UsagePoint> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 9);
+  messageDesc(file_sluice_admin_v1_usage_service, 10);
 
 /**
  * Percentiles in milliseconds.
@@ -770,7 +882,7 @@ export type Percentiles = Message<"sluice.admin.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 10);
+  messageDesc(file_sluice_admin_v1_usage_service, 11);
 
 /**
  * Filter of the sums.
@@ -833,7 +945,7 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
  * Use `create(ListActivityRequestSchema)` to create a new message.
  */
 export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 11);
+  messageDesc(file_sluice_admin_v1_usage_service, 12);
 
 /**
  * Sums.
@@ -854,7 +966,7 @@ export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse
  * Use `create(ListActivityResponseSchema)` to create a new message.
  */
 export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 12);
+  messageDesc(file_sluice_admin_v1_usage_service, 13);
 
 /**
  * The calls of one day, model, provider and tier, and of one operation, client format or kind of task if requested.
@@ -959,7 +1071,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 13);
+  messageDesc(file_sluice_admin_v1_usage_service, 14);
 
 /**
  * Requests the budget of the caller's workspace.
@@ -974,7 +1086,7 @@ export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 14);
+  messageDesc(file_sluice_admin_v1_usage_service, 15);
 
 /**
  * The budget.
@@ -1009,7 +1121,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 15);
+  messageDesc(file_sluice_admin_v1_usage_service, 16);
 
 /**
  * Accepts `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records arrive within a second of their call's end.
@@ -1051,8 +1163,8 @@ export const UsageService: GenService<{
     output: typeof ListGenerationsResponseSchema;
   },
   /**
-   * Sums the workspace's usage by hour or day, and by the values of a dimension. Needs a management key.
-   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   * Sums the workspace's usage by hour, day, week or month, and by the values of one or two dimensions. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, UNPROCESSABLE (it reads too much), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.GetUsageSeries
    */

@@ -1,0 +1,30 @@
+/** Steps of a series in UTC, by milliseconds since 1970. A week begins on Monday. */
+import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const stepMs = { hour: hourMs, day: dayMs, week: 7 * dayMs };
+/** 1970 began on a Thursday. */
+const firstMonday = 4 * dayMs;
+
+export function startOfStep(step: SeriesStep, time: number): number {
+  if (step === "month") {
+    const date = new Date(time);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  }
+  const shift = step === "week" ? firstMonday : 0;
+  return Math.floor((time - shift) / stepMs[step]) * stepMs[step] + shift;
+}
+
+/** The time itself when a step begins there. */
+export function endOfStep(step: SeriesStep, time: number): number {
+  const start = startOfStep(step, time);
+  return start === time ? time : addSteps(step, start, 1);
+}
+
+/** @param start of a step */
+export function addSteps(step: SeriesStep, start: number, count: number): number {
+  if (step !== "month") return start + count * stepMs[step];
+  const date = new Date(start);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count);
+}

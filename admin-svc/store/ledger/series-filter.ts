@@ -1,0 +1,121 @@
+/** Filters of sums, and the dimensions by which records are summed. */
+import type { SeriesUnit, UsageFilterWords } from "@sluice/proto/contract/records/usage-series.js";
+import type { UsageFilter as FilterMessage } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { type RawBuilder, sql } from "kysely";
+import { numberOf } from "./names.ts";
+
+/** Filters in the words of the contract; undefined filters nothing. */
+export type SeriesFilter = UsageFilterWords;
+type FilterName = keyof SeriesFilter;
+
+/** In a message, an empty text means no filter. */
+export const fromFilterMessage = (filter: FilterMessage | undefined): SeriesFilter => ({
+  key: filter?.keyHash || undefined,
+  model: filter?.model || undefined,
+  provider: filter?.provider || undefined,
+  user: filter?.user || undefined,
+  status: filter?.status || undefined,
+  error: filter?.error || undefined,
+  guardrail: filter?.guardrailId || undefined,
+  door: filter?.door || undefined,
+  operation: filter?.operation || undefined,
+  task: filter?.task || undefined,
+  session: filter?.sessionId || undefined,
+});
+
+export const isFiltered = (filter: SeriesFilter): boolean => Object.values(filter).some((value) => value !== undefined);
+
+/** Status, guardrail and error belong to a turn: with one of them, all calls of a turn count as its own. */
+export function isByTurn(by: readonly SeriesUnit[], filter: SeriesFilter): boolean {
+  const isOfTurn = (name: string): boolean => ["status", "guardrail", "error"].includes(name);
+  return by.some(isOfTurn) || Object.entries(filter).some(([name, value]) => value !== undefined && isOfTurn(name));
+}
+
+/** Values of dimensions in rows of `turns`, `usage_records` and their views; status, guardrail and error are only those of turns. */
+export const recordValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
+  key: sql`key_hash`,
+  model: sql`model`,
+  provider: sql`provider`,
+  user: sql`coalesce("user", '')`,
+  status: sql`http_status::text`,
+  guardrail: sql`coalesce(guardrail_id, '')`,
+  door: sql`door`,
+  operation: sql`operation`,
+  task: sql`coalesce(task, '')`,
+  error: sql`case when outcome <> 'completed' then coalesce(provider_error, error_type, '') else '' end`,
+};
+/** The model of a turn without calls is the requested one. */
+export const turnValues = { ...recordValues, model: sql`case when attempts > 0 then model else '' end` };
+
+/** Columns of `ledger` with numbers of names; the others have texts. */
+export const ledgerNumbers: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
+  key: sql`key`,
+  model: sql`model`,
+  provider: sql`provider`,
+  guardrail: sql`guardrail`,
+  door: sql`door`,
+  operation: sql`operation`,
+  task: sql`task`,
+  error: sql`case when outcome <> 1 then coalesce(provider_error, error_type) end`,
+};
+export const ledgerTexts: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
+  user: sql`"user"`,
+  status: sql`http_status::text`,
+};
+
+type Conditions = { readonly [Name in FilterName]: (value: string) => readonly RawBuilder<unknown>[] };
+
+const equals = (column: string) => (value: string) => [sql`${sql.ref(column)} = ${value}`];
+const equalsNumber = (column: string) => (value: string) => [sql`${sql.ref(column)} = ${numberOf(value)}`];
+
+/** An index has only the statuses other than 200. */
+function statusConditions(status: string): RawBuilder<unknown>[] {
+  const first = Number(status[0]) * 100;
+  if (!status.endsWith("xx")) return [sql`http_status = ${Number(status)}`, ...(status === "200" ? [] : [isFailed])];
+  return [sql`http_status >= ${first}`, sql`http_status < ${first + 100}`, ...(first === 200 ? [] : [isFailed])];
+}
+const isFailed = sql`http_status <> 200`;
+
+const recordConditions: Conditions = {
+  key: equals("key_hash"),
+  model: equals("model"),
+  provider: equals("provider"),
+  user: equals("user"),
+  status: statusConditions,
+  error: (error) => [sql`outcome <> 'completed'`, sql`${error}::text in (error_type, provider_error)`],
+  guardrail: equals("guardrail_id"),
+  door: equals("door"),
+  operation: equals("operation"),
+  task: equals("task"),
+  session: equals("session_id"),
+};
+
+const ledgerConditions: Conditions = {
+  key: equalsNumber("key"),
+  model: equalsNumber("model"),
+  provider: equalsNumber("provider"),
+  user: equals("user"),
+  status: statusConditions,
+  error: (error) => [sql`outcome <> 1`, sql`${numberOf(error)} in (error_type, provider_error)`],
+  guardrail: equalsNumber("guardrail"),
+  door: equalsNumber("door"),
+  operation: equalsNumber("operation"),
+  task: equalsNumber("task"),
+  session: equals("session_id"),
+};
+
+const givenBy = (conditions: Conditions, filter: SeriesFilter): RawBuilder<unknown>[] =>
+  (Object.keys(conditions) as FilterName[]).flatMap((name) => {
+    const value = filter[name];
+    return value === undefined ? [] : conditions[name](value);
+  });
+
+/** Conditions on rows of `usage_records` and `all_calls`. */
+export const callFilter = (filter: SeriesFilter): RawBuilder<unknown>[] => givenBy(recordConditions, filter);
+/** Conditions on rows of `turns` and `all_turns`. */
+export const turnFilter = (filter: SeriesFilter): RawBuilder<unknown>[] => [
+  ...givenBy(recordConditions, filter),
+  ...(filter.model === undefined ? [] : [sql`attempts > 0`]),
+];
+/** Conditions on rows of `ledger`. */
+export const ledgerFilter = (filter: SeriesFilter): RawBuilder<unknown>[] => givenBy(ledgerConditions, filter);

@@ -76,9 +76,6 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   let opened: Promise<Kysely<Database>> | undefined;
   try {
     const { workspace, rest } = takeWorkspace(argv);
-    if (remote && workspace !== undefined) {
-      throw new UsageError("--workspace: the management key has its workspace; unset SLUICE_URL to name another");
-    }
     const terminal: AdminTerminal = {
       database: () => (opened ??= open(options)),
       author: async () => findAuthor(await terminal.database(), workspace),
@@ -86,7 +83,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
       managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
     };
-    return await dispatch(rest, terminal, remote);
+    return await dispatch(rest, terminal, remote && { ...remote, workspace });
   } catch (error) {
     const { message, code } = explain(error);
     stderr.write(`${message}\n`);

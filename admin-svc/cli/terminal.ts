@@ -45,10 +45,10 @@ export function takeWorkspace(argv: readonly string[]): { workspace: string | un
   return { workspace, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
 }
 
-/** @throws CommandError when there is no such workspace */
+/** Finds deleted workspaces as well, because their records can still be read. @throws CommandError when there is no such workspace */
 export async function findAuthor(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
   if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId, ofAccount: true };
-  const row = await findWorkspace(database, workspace);
+  const row = await findWorkspace(database, workspace, { deleted: true });
   if (!row) throw new CommandError("no such workspace");
   return { ...commandLine, workspaceId: row.id, ofAccount: row.id === defaultWorkspaceId };
 }

@@ -1,4 +1,4 @@
-/** workspaces: create, put, list, update. */
+/** workspaces: create, put, list, update, delete. */
 import { CommandError, UsageError, readArguments, requiredOption, table } from "@sluice/proto/lib/process/cli.js";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
@@ -6,10 +6,12 @@ import { type WorkspaceAccount, workspaceAccounts } from "../store/ledger/spendi
 import {
   type WorkspaceRow,
   createWorkspace,
+  deleteWorkspace,
   findWorkspace,
   listWorkspaces,
   updateWorkspace,
 } from "../store/workspaces.ts";
+import { defaultWorkspaceId } from "../store/database.ts";
 import { putCommand } from "./put.ts";
 import {
   type Commands,
@@ -40,11 +42,12 @@ export const workspaces: Commands = {
   },
   put: putCommand("workspace", "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--json]"),
   list: {
-    usage: "[--json]",
+    usage: "[--deleted] [--json]",
     summary: "Lists all workspaces with their budgets and the spending of the current period.",
+    details: ["--deleted lists the deleted workspaces instead, whose records stay."],
     async run(args, { database, print }) {
-      const { values } = readArguments(args, jsonOption);
-      const rows = await listWorkspaces(await database());
+      const { values } = readArguments(args, listOptions);
+      const rows = await listWorkspaces(await database(), values.deleted);
       const accounts = await workspaceAccounts(
         await database(),
         rows.map(({ id }) => id),
@@ -76,7 +79,27 @@ export const workspaces: Commands = {
       print(asJson ? JSON.stringify(row) : `${row.id} changed (policy generation ${generation})`);
     },
   },
+  delete: {
+    usage: "WORKSPACE",
+    summary: "Deletes a workspace, given by id or name: revokes its keys, and keeps its records and audit log.",
+    details: [
+      "Its guardrails and captured contents are deleted, too. It cannot be undone.",
+      "Read its records by its id: calls list --workspace ID",
+    ],
+    async run(args, { database, print }) {
+      const { named } = readArguments(args, {}, "WORKSPACE");
+      const found = await findWorkspace(await database(), named.WORKSPACE);
+      if (!found) throw new CommandError("no such workspace");
+      if (found.id === defaultWorkspaceId) throw new CommandError("the default workspace cannot be deleted");
+      const change = await deleteWorkspace(await database(), { ...commandLine, workspaceId: found.id });
+      if (!change) throw new CommandError("no such workspace");
+      print(`${found.id} deleted (policy generation ${change.generation})`);
+    },
+  },
 };
+
+/** Options of a list, on the database and over HTTP. */
+export const listOptions = { ...jsonOption, deleted: flagOption } as const;
 
 /** @throws UsageError */
 export async function readNewWorkspace(args: string[]) {

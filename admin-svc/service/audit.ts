@@ -57,7 +57,7 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
 async function meantWorkspace(database: Kysely<Database>, given: string, administrator: Administrator) {
   const workspaceId = readableWorkspace(given, administrator);
   if (workspaceId === undefined || workspaceId === administrator.workspaceId) return workspaceId;
-  const found = await findWorkspace(database, workspaceId);
+  const found = await findWorkspace(database, workspaceId, { deleted: true });
   if (found?.id !== workspaceId) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
   return workspaceId;
 }

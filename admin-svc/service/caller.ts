@@ -2,18 +2,25 @@
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { callerKeyHash, invalidKey, personIn, requestIdIn } from "@sluice/proto/lib/rpc/caller.js";
+import { callerKeyHash, invalidKey, personIn, requestIdIn, workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
+import { findWorkspaceState } from "../store/workspaces.ts";
 import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import type { Report } from "./reports/reports.ts";
 
-/** An administrator sees and changes only its own workspace. */
-export type Administrator = Author & { readonly keyHash: string };
+/** An administrator sees and changes one workspace at a time: that of its key, or another one named by a key of the account. */
+export type Administrator = Author & {
+  readonly keyHash: string;
+  /** Whether the key is of the account, also while it acts in another workspace. */
+  readonly isAccountKey: boolean;
+  /** Whether the workspace is deleted: then it can be read, and nothing in it be changed. */
+  readonly isDeleted: boolean;
+};
 
 /** The calling key, of either kind. @throws Fault */
 export async function requireKey(
@@ -26,6 +33,18 @@ export async function requireKey(
   return key;
 }
 
+/**
+ * The workspace that a key of either kind reads. A key that creates responses reads only its own turns there.
+ * @returns `ownKeyHash` is undefined for a management key
+ * @throws Fault
+ */
+export async function requireReader(database: Kysely<Database>, headers: Headers, serviceToken: ServiceToken) {
+  const key = await requireKey(database, headers, serviceToken);
+  if (key.kind === "inference") return { workspaceId: key.workspace_id, ownKeyHash: key.hash };
+  const { workspaceId } = await administratorOf(database, headers, serviceToken, key);
+  return { workspaceId, ownKeyHash: undefined };
+}
+
 /** Runs on every call, so a revoked administrator is refused at once. @throws Fault */
 async function requireAdministrator(
   database: Kysely<Database>,
@@ -36,14 +55,45 @@ async function requireAdministrator(
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  const requestId = requestIdIn(headers) ?? null;
-  const person = personIn(headers, serviceToken);
-  const { workspace_id: workspaceId, hash: keyHash, account: ofAccount } = key;
-  return { workspaceId, keyHash, program: "api", person, requestId, ofAccount };
+  return administratorOf(database, headers, serviceToken, key);
 }
 
-/** Runs an operation for an authorized administrator, and translates a database outage into a retryable Fault. */
+/** @throws Fault NOT_FOUND for a workspace that the key may not see */
+async function administratorOf(
+  database: Kysely<Database>,
+  headers: Headers,
+  serviceToken: ServiceToken,
+  key: KeyRow,
+): Promise<Administrator> {
+  const requestId = requestIdIn(headers) ?? null;
+  const person = personIn(headers, serviceToken);
+  const { workspace_id: workspaceId, hash: keyHash, account: isAccountKey } = key;
+  const own = { workspaceId, keyHash, isAccountKey, isDeleted: false } as const;
+  const given = { program: "api", person, requestId } as const;
+  const named = headers.get(workspaceHeader);
+  if (named === null || named === workspaceId) return { ...own, ...given, ofAccount: isAccountKey };
+  const state = isAccountKey ? await findWorkspaceState(database, named) : undefined;
+  if (!state) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+  return { ...own, ...given, workspaceId: named, isDeleted: state.isDeleted, ofAccount: false };
+}
+
+/**
+ * Runs an operation for an authorized administrator, and translates a database outage into a retryable Fault.
+ * A deleted workspace is not found.
+ */
 export const asAdministrator =
+  (deps: Pick<Deps, "reads" | "serviceToken">) =>
+  <Result>(
+    context: Pick<HandlerContext, "requestHeader">,
+    work: (administrator: Administrator) => Promise<Result>,
+  ): Promise<Result> =>
+    asReader(deps)(context, (administrator) => {
+      if (administrator.isDeleted) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+      return work(administrator);
+    });
+
+/** Runs a read-only operation for an authorized administrator, also in a deleted workspace. */
+export const asReader =
   ({ reads, serviceToken }: Pick<Deps, "reads" | "serviceToken">) =>
   <Result>(
     { requestHeader }: Pick<HandlerContext, "requestHeader">,
@@ -51,7 +101,7 @@ export const asAdministrator =
   ): Promise<Result> =>
     withRetryableOutage(async () => {
       const administrator = await requireAdministrator(reads, requestHeader, serviceToken);
-      return work(administrator).catch(refused);
+      return await (async () => work(administrator))().catch(refused);
     });
 
 /**
@@ -67,12 +117,12 @@ export const asRecordReport = (deps: ReportDeps, narrowedBy: string) =>
 type ReportDeps = Pick<Deps, "reads" | "reports" | "serviceToken">;
 
 function reporting(deps: ReportDeps, kind: Pick<Report, "narrowedBy" | "isOfRecords">) {
-  const administer = asAdministrator(deps);
+  const read = asReader(deps);
   return <Result>(
     context: Pick<HandlerContext, "requestHeader" | "signal">,
     work: (administrator: Administrator, database: Kysely<Database>) => Promise<Result>,
   ): Promise<Result> =>
-    administer(context, (administrator) => {
+    read(context, (administrator) => {
       const report = { ...kind, workspaceId: administrator.workspaceId, signal: context.signal };
       return deps.reports.run(report, (database) => work(administrator, database));
     });
@@ -85,8 +135,8 @@ function refused(error: unknown): never {
 }
 
 /** Refuses an administrator without permission for account-wide changes. @throws Fault PERMISSION_DENIED */
-export function requireAccountKey({ ofAccount }: Administrator, what: string): void {
-  if (ofAccount === true) return;
+export function requireAccountKey({ isAccountKey }: Administrator, what: string): void {
+  if (isAccountKey) return;
   throw new Fault(FaultReason.PERMISSION_DENIED, `Only management keys of the account can ${what}`);
 }
 
@@ -96,7 +146,7 @@ export function requireAccountKey({ ofAccount }: Administrator, what: string): v
  * @throws Fault NOT_FOUND for a workspace outside the administrator's scope
  */
 export function readableWorkspace(workspaceId: string, administrator: Administrator): string | undefined {
-  if (administrator.ofAccount === true) return workspaceId === "" ? undefined : workspaceId;
+  if (administrator.isAccountKey) return workspaceId === "" ? undefined : workspaceId;
   requireOwnWorkspace(workspaceId, administrator);
   return administrator.workspaceId;
 }

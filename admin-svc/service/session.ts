@@ -125,7 +125,8 @@ async function authorFor(
   const found = await findWorkspace(reads, workspace === "" ? defaultWorkspaceId : workspace);
   if (!found) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
   const author = { workspaceId: found.id, program: "api", person: email, requestId, ofAccount: account } as const;
-  return { ...author, keyHash: await consoleKey(writes, { ...author, keyHash: null }) };
+  const keyHash = await consoleKey(writes, { ...author, keyHash: null });
+  return { ...author, keyHash, isAccountKey: account, isDeleted: false };
 }
 
 const toFound = (row: SessionRow | undefined): { readonly session?: Session } =>

@@ -19,7 +19,7 @@ import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf } from "../store/ledger/activity.ts";
 import { generationRecords } from "../store/ledger/usage.ts";
 import { listTurns } from "../store/ledger/generations.ts";
-import { asAdministrator, asRecordReport, requireKey, requireOwnWorkspace } from "./caller.ts";
+import { asRecordReport, asReader, requireOwnWorkspace, requireReader } from "./caller.ts";
 import { openSealed } from "./contents.ts";
 import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
@@ -30,10 +30,10 @@ import { toRecord } from "../store/ledger/usage-messages.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
   const { reads, writes, serviceToken, capture } = deps;
-  const administer = asAdministrator(deps);
+  const read = asReader(deps);
   return {
     getCredits: (_, context) =>
-      administer(context, async ({ workspaceId }) => {
+      read(context, async ({ workspaceId }) => {
         const [account] = await workspaceAccounts(reads, [workspaceId]);
         if (!account) throw new Fault(FaultReason.INTERNAL);
         return create(GetCreditsResponseSchema, {
@@ -44,8 +44,8 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
       }),
     getGeneration: ({ generationId, requestId }, { requestHeader }) =>
       withRetryableOutage(async () => {
-        const { kind, hash: keyHash, workspace_id: workspaceId } = await requireKey(reads, requestHeader, serviceToken);
-        const whose = { workspaceId, ...(kind === "inference" && { keyHash }) };
+        const { workspaceId, ownKeyHash } = await requireReader(reads, requestHeader, serviceToken);
+        const whose = { workspaceId, ...(ownKeyHash !== undefined && { keyHash: ownKeyHash }) };
         const named = namedTurn(generationId, requestId);
         const [turn] = isStorable(generationId + requestId) ? await listTurns(reads, { ...whose, ...named }, 1) : [];
         if (!turn) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
@@ -58,7 +58,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         });
       }),
     getGenerationContent: ({ generationId, requestId }, context) =>
-      administer(context, async (administrator) => {
+      read(context, async (administrator) => {
         const place = { workspaceId: administrator.workspaceId, ...namedTurn(generationId, requestId) };
         const row = isStorable(generationId + requestId) ? await readContent(writes, administrator, place) : undefined;
         if (!row) throw new Fault(FaultReason.NOT_FOUND, "No content of this generation is stored");

@@ -12,6 +12,7 @@ import {
   type Workspace,
   WorkspaceSchema,
   type WorkspaceService,
+  DeleteWorkspaceResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -19,10 +20,12 @@ import { checkExternalId } from "../rules/external-id.ts";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
 import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
+import { defaultWorkspaceId } from "../store/database.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import {
   type WorkspaceRow,
   createWorkspace,
+  deleteWorkspace,
   findWorkspace,
   pageOfWorkspaces,
   updateWorkspace,
@@ -48,7 +51,7 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
       asReport(deps, "limit, and cursor in place of offset")(context, async (administrator, database) => {
         const only = readableWorkspace("", administrator);
         const page = resolvePage(request, defaultPageSize);
-        const { rows, ...others } = await pageOfWorkspaces(database, page, only);
+        const { rows, ...others } = await pageOfWorkspaces(database, page, { only, deleted: request.deleted });
         return create(ListWorkspacesResponseSchema, {
           workspaces: await workspaceMessages({ reads: database }, rows),
           ...pageFields(others),
@@ -65,7 +68,9 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
   };
 }
 
-function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "putWorkspace" | "updateWorkspace"> {
+type ChangeMethods = Omit<WorkspaceMethods, "listWorkspaces" | "getWorkspace">;
+
+function changeMethods(deps: Deps): ChangeMethods {
   const { writes } = deps;
   const administer = asAdministrator(deps);
   return {
@@ -88,6 +93,7 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
         const id = { workspaceId: administrator.workspaceId, kind: "workspace", externalId } as const;
         const { result, created } = await putByExternalId<PutWorkspace>(writes, id, {
           change: async (transaction, known) => {
+            if (!(await findWorkspace(transaction, known))) return undefined;
             const author = { ...administrator, workspaceId: known };
             const changed = named(await updateWorkspace(transaction, author, settings));
             return { row: changed.row, change: changed };
@@ -116,6 +122,17 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
           ...(after && { workspace: after }),
           generation: changed.generation,
         });
+      }),
+    deleteWorkspace: ({ workspaceId }, context) =>
+      administer(context, async (administrator) => {
+        const { id } = await findReadable(deps, workspaceId, administrator);
+        requireAccountKey(administrator, "delete a workspace");
+        if (id === defaultWorkspaceId) throw new Fault(FaultReason.CONFLICT, "The default workspace cannot be deleted");
+        const author = { ...administrator, workspaceId: id };
+        const change = await deleteWorkspace(writes, author);
+        if (!change) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+        await untilEnforced(deps, author, change);
+        return create(DeleteWorkspaceResponseSchema, { generation: change.generation });
       }),
   };
 }

@@ -1,6 +1,7 @@
 /** API keys. Only their hashes are stored. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/key-settings.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
@@ -48,12 +49,17 @@ export async function addKey(
   return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
 }
 
-function insertKey(
+/** @throws Fault NOT_FOUND in a workspace that was deleted meanwhile: its keys are revoked, and no other one may follow */
+async function insertKey(
   transaction: Transaction<Database>,
   workspaceId: string,
   { key, account = false, console = false, ...settings }: NewKey,
 ): Promise<KeyRow | undefined> {
-  return transaction
+  const workspace = transaction.selectFrom("workspaces").select("id").where("id", "=", workspaceId);
+  if (!(await workspace.where("deleted_at", "is", null).forKeyShare().executeTakeFirst())) {
+    throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+  }
+  return await transaction
     .insertInto("api_keys")
     .values({
       ...settings,

@@ -1,5 +1,6 @@
 /** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and sees nothing of another's. */
-import { type Kysely, type Selectable, sql } from "kysely";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, changedFields, isSame, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -12,32 +13,61 @@ const columns = ["id", "name", "limit_usd", "limit_reset", "created_at"] as cons
 
 export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
-/** Finds a workspace by id or name. */
-export function findWorkspace(database: Kysely<Database>, idOrName: string): Promise<WorkspaceRow | undefined> {
+/** Finds a workspace by id or name. @param deleted whether to find deleted workspaces as well */
+export function findWorkspace(
+  database: Kysely<Database>,
+  idOrName: string,
+  { deleted = false } = {},
+): Promise<WorkspaceRow | undefined> {
   return database
     .selectFrom("workspaces")
     .select(columns)
     .where((where) => where.or([where(sql<string>`id::text`, "=", idOrName), where("name", "=", idOrName)]))
+    .$if(!deleted, (query) => query.where("deleted_at", "is", null))
     .orderBy(sql`id::text = ${idOrName}`, "desc")
     .executeTakeFirst();
 }
 
-/** All workspaces, the default workspace first. */
-export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow[]> {
-  return database.selectFrom("workspaces").select(columns).orderBy("created_at").orderBy("id").execute();
+/** Whether a workspace is deleted; undefined for an id that was never issued. */
+export async function findWorkspaceState(
+  database: Kysely<Database>,
+  id: string,
+): Promise<{ readonly isDeleted: boolean } | undefined> {
+  const row = await database
+    .selectFrom("workspaces")
+    .select("deleted_at")
+    .where(sql<string>`id::text`, "=", id)
+    .executeTakeFirst();
+  return row && { isDeleted: row.deleted_at !== null };
 }
 
-/** A page of workspaces, the default workspace first. @param only id of a single workspace to list; all when undefined */
+/** All workspaces, the default workspace first. @param deleted whether to list the deleted ones instead */
+export function listWorkspaces(database: Kysely<Database>, deleted = false): Promise<WorkspaceRow[]> {
+  return database
+    .selectFrom("workspaces")
+    .select(columns)
+    .where("deleted_at", deleted ? "is not" : "is", null)
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+}
+
+/**
+ * A page of workspaces, the default workspace first.
+ * @param filter id of a single workspace to list, or undefined for all; and whether to list the deleted ones instead of the others
+ */
 export const pageOfWorkspaces = (
   database: Kysely<Database>,
   page: Page,
-  only?: string,
+  { only, deleted }: { readonly only: string | undefined; readonly deleted: boolean },
 ): Promise<PagedRows<WorkspaceRow>> =>
   readPage(
     database,
     {
-      scope: ["workspaces", only ?? null],
-      listed: sql`select id, created_at from workspaces where ${only === undefined ? sql`true` : sql`id = ${only}`}`,
+      scope: ["workspaces", only ?? null, deleted],
+      listed: sql`
+        select id, created_at from workspaces
+        where ${only === undefined ? sql`true` : sql`id = ${only}`} and (deleted_at is not null) = ${deleted}`,
       order: [
         [sql`created_at`, "time"],
         [sql`id`, "uuid"],
@@ -87,8 +117,10 @@ export function updateWorkspace(
       .selectFrom("workspaces")
       .select(columns)
       .where("id", "=", author.workspaceId)
+      .where("deleted_at", "is", null)
       .forNoKeyUpdate()
-      .executeTakeFirstOrThrow();
+      .executeTakeFirst();
+    if (!before) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
     const { name = before.name } = change;
     if (await isTaken(transaction, name, before.id)) return undefined;
     const row = await transaction
@@ -104,6 +136,57 @@ export function updateWorkspace(
     const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
+}
+
+/**
+ * Deletes a workspace with its guardrails and captured contents, and revokes its keys. Records, sums, end users and the audit log stay. The name gets the
+ * time of the deletion, so another workspace can have it.
+ * @returns undefined for a workspace that does not exist or is deleted
+ */
+export function deleteWorkspace(database: Kysely<Database>, author: Author): Promise<PolicyChange | undefined> {
+  const { workspaceId } = author;
+  return runInTransaction(database, async (transaction) => {
+    await lockGeneration(transaction);
+    const before = await transaction
+      .selectFrom("workspaces")
+      .select(columns)
+      .where("id", "=", workspaceId)
+      .where("deleted_at", "is", null)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!before) return undefined;
+    const removed = await removeHoldings(transaction, workspaceId);
+    await sql`
+      update workspaces set deleted_at = now(),
+        name = left(name, 150) || ', deleted ' || to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')
+      where id = ${workspaceId}`.execute(transaction);
+    const entry = { action: "workspaces.delete", target: workspaceId, before: { ...before, ...removed } };
+    return recordChange(transaction, author, entry, null);
+  });
+}
+
+/**
+ * Revokes the keys of a workspace, and removes what they use. External ids stay, and are given to the next record that is put.
+ * @returns how many records of each kind
+ */
+async function removeHoldings(transaction: Transaction<Database>, workspaceId: string) {
+  await sql`
+    delete from guardrail_key_assignments using api_keys
+    where hash = key_hash and workspace_id = ${workspaceId}`.execute(transaction);
+  const { numUpdatedRows: keys } = await transaction
+    .updateTable("api_keys")
+    .set({ revoked_at: sql<Date>`now()` })
+    .where("workspace_id", "=", workspaceId)
+    .where("revoked_at", "is", null)
+    .executeTakeFirst();
+  for (const table of ["captured_contents", "console_sessions"] as const) {
+    await transaction.deleteFrom(table).where("workspace_id", "=", workspaceId).execute();
+  }
+  const { numDeletedRows: guardrails } = await transaction
+    .deleteFrom("guardrails")
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirst();
+  return { keys: Number(keys), guardrails: Number(guardrails) };
 }
 
 async function isTaken(database: Kysely<Database>, name: string, id: string): Promise<boolean> {

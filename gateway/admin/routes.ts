@@ -5,6 +5,8 @@ import { recordOperations } from "../contract/operations/operations.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type Koa from "koa";
 import { type WithDetectorNames, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";
@@ -51,6 +53,16 @@ export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute
   return router;
 }
 
+const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The workspace named by the request. @throws Fault INVALID_REQUEST */
+function readWorkspace({ req: { headers }, caller }: EdgeContext): string | undefined {
+  const named = headers[workspaceHeader];
+  if (named === undefined || caller.kind !== KeyKind.MANAGEMENT) return undefined;
+  if (typeof named !== "string" || !idForm.test(named)) throw invalid(workspaceHeader, "must be the id of a workspace");
+  return named;
+}
+
 /** Undefined for 200. */
 const statusOf = ({ answer: { status, whenCreated } }: Operation, answer: object): number | undefined =>
   whenCreated !== undefined && "created" in answer && answer.created === true ? 201 : status;
@@ -68,6 +80,7 @@ async function serve(
     });
   }
   await context.permit?.(operation);
+  context.workspace = readWorkspace(context);
   await countReadRequest(parts.limiter, context.caller, context.res);
   const answer = await handle(parts, context, context.req, segments);
   if (answer === undefined) writeNothing(context.res, context);

@@ -1,6 +1,7 @@
 /** Calls the operations of another Sluice installation over HTTP, as the contract describes them. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
+import { workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { throwAsUsageError } from "../terminal.ts";
@@ -10,6 +11,8 @@ export interface RemoteOptions {
   readonly url: string;
   /** SLUICE_MANAGEMENT_KEY. */
   readonly key: string | undefined;
+  /** Name or id of the workspace to act in, for a management key of the account; undefined for the workspace of the key. */
+  readonly workspace?: string | undefined;
 }
 
 /** The parts of a request; undefined values are left out. */
@@ -27,9 +30,10 @@ const pageSize = 100;
 export class RemoteSluice {
   readonly #base: string;
   readonly #key: string;
+  readonly #workspaceId: string | undefined;
 
-  /** @throws CommandError */
-  constructor({ url, key }: RemoteOptions) {
+  /** @param workspaceId workspace to act in; undefined for the workspace of the key. @throws CommandError */
+  constructor({ url, key }: RemoteOptions, workspaceId?: string) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new CommandError("SLUICE_URL: must be an address such as https://sluice.example.com");
     }
@@ -37,6 +41,7 @@ export class RemoteSluice {
     const trimmed = url.replace(/\/+$/, "");
     this.#base = trimmed.endsWith(basePath) ? trimmed : `${trimmed}${basePath}`;
     this.#key = key;
+    this.#workspaceId = workspaceId;
   }
 
   /** The answer. @throws UsageError for input refused by the contract, CommandError with Sluice's error text */
@@ -75,6 +80,7 @@ export class RemoteSluice {
       headers: {
         authorization: `Bearer ${this.#key}`,
         ...(body && { "content-type": "application/json" }),
+        ...(this.#workspaceId !== undefined && { [workspaceHeader]: this.#workspaceId }),
       },
       ...(body && { body: JSON.stringify(body) }),
     }).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { jsonOption, textOption } from "../terminal.ts";
-import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
+import { listOptions, readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
 import { remoteCalls, remoteSeries } from "./calls.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
@@ -25,8 +25,8 @@ const workspaceColumns: readonly Column[] = [
 
 const workspaces: RemoteCommands = {
   list: async (args, sluice) => {
-    const { values } = readArguments(args, jsonOption);
-    const records = await sluice.list(workspaceOperations.listWorkspaces);
+    const { values } = readArguments(args, listOptions);
+    const records = await sluice.list(workspaceOperations.listWorkspaces, { deleted: values.deleted });
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, workspaceColumns);
   },
   create: async (args, sluice) => {
@@ -47,6 +47,12 @@ const workspaces: RemoteCommands = {
     const body = withoutUnset(workspaceSettingsJson(change));
     const { data } = await sluice.call(workspaceOperations.updateWorkspace, { parameters: { id }, body });
     return [asJson ? JSON.stringify(data) : `${id} changed`];
+  },
+  delete: async (args, sluice) => {
+    const { named } = readArguments(args, {}, "WORKSPACE");
+    const id = await findRemoteWorkspace(sluice, named.WORKSPACE);
+    await sluice.call(workspaceOperations.deleteWorkspace, { parameters: { id } });
+    return [`${id} deleted`];
   },
 };
 

@@ -20,6 +20,7 @@ export interface WorkspacesTable {
   /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
+  deleted_at: Date | null;
 }
 
 /** A change by an administrator. An entry is written once, by SQL that computes its hash. */

@@ -2,6 +2,7 @@
 import { type DescMessage, type MessageInitShape, create } from "@bufbuild/protobuf";
 import type { Forward } from "@sluice/proto/contract/operations/forward.js";
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
+import { DeleteWorkspaceRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { operations } from "../../contract/operations/operations.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
@@ -23,9 +24,16 @@ export async function forwardToAdmin(
   const { admin, token, access } = request.parts;
   const input = create(method.input, toRequest(request) as MessageInitShape<DescMessage>);
   if (carriesSettings) access.requireKnown(method.input, input);
+  requireWorkspaces(request);
   const message = await call(admin, method, input, serviceMetadata(token, request.caller), timeoutMs);
   if ("generation" in message && typeof message.generation === "bigint") access.note(message.generation);
   return checkAnswer(toAnswer(message), operation);
+}
+
+/** An admin-svc of an earlier build ignores the header, and would act in the workspace of the key. @throws Fault INVALID_REQUEST */
+function requireWorkspaces({ caller: { workspace }, parts: { access } }: OperationCall): void {
+  if (workspace === undefined) return;
+  access.requireKnown(DeleteWorkspaceRequestSchema, create(DeleteWorkspaceRequestSchema, { workspaceId: workspace }));
 }
 
 /** The first segments of administration paths: `keys`, `guardrails` and so on. */

@@ -20,6 +20,8 @@ export interface RequestCaller {
   readonly requestId: string;
   /** E-mail address of the person in the console. */
   readonly person?: string | undefined;
+  /** Id of the workspace named by a management key; its own when undefined. */
+  readonly workspace?: string | undefined;
   readonly trace: TraceHeaders;
   /** Memory of this request, released at the end of its answer at the latest. */
   readonly room: Reservation;

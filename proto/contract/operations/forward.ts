@@ -1,7 +1,7 @@
 /** Operations forwarded to admin-svc: how the checked request becomes a message, and how its answer becomes JSON. */
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { JsonObject } from "../../lib/validation/fields.ts";
-import type { Operation, ParameterNames } from "./operation.ts";
+import type { Operation, ParameterNames, PublishedParameter } from "./operation.ts";
 
 /** A union over the paths, because an alias may have other parameters. */
 export type ParametersOf<Path extends string> = Path extends string
@@ -37,6 +37,15 @@ export interface Forward extends ForwardOptions {
 
 export type Forwarded = { readonly forward: Forward };
 
+/** Names the workspace of an operation. */
+const workspaceParameter: PublishedParameter = {
+  name: "X-Sluice-Workspace",
+  in: "header",
+  description:
+    "Identifier of the workspace to act in, for a management key of the account; its own workspace when absent. Any other key may only name its own: 404.",
+  schema: { type: "string", format: "uuid" },
+};
+
 /** Adds the call of admin-svc to an operation; it then needs no handler in the gateway. */
 export const forwarded = <Path extends string, Query, Body, Input extends DescMessage, Output extends DescMessage>(
   operation: Operation<Path, Query, Body>,
@@ -46,6 +55,7 @@ export const forwarded = <Path extends string, Query, Body, Input extends DescMe
   options: ForwardOptions = {},
 ): Operation<Path, Query, Body> & Forwarded => ({
   ...operation,
+  headers: [...(operation.headers ?? []), workspaceParameter],
   forward: {
     method,
     toRequest: toRequest as Forward["toRequest"],

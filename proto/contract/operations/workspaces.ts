@@ -4,6 +4,7 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import { string } from "../../lib/validation/shape.ts";
 import { workspaceExample } from "../examples/audit.ts";
 import {
+  deletedWorkspace,
   newWorkspace,
   putWorkspaceAnswer,
   toWorkspaceJson,
@@ -82,7 +83,7 @@ const createWorkspace = forwarded(
     key,
     summary: "Make a workspace",
     description:
-      "Makes an empty workspace. Needs a management key of the account. The first key of the workspace is made on the command line.",
+      "Makes an empty workspace. Needs a management key of the account, which makes the first key with the header `X-Sluice-Workspace`.",
     body: newWorkspaceBody,
     answer: { ...answer, status: 201 },
     statuses: [400, 401, 403, 409, 500],
@@ -126,6 +127,21 @@ const getWorkspaceByExternalId = forwarded(
   ({ parameters: { external_id: id } }) => ({ externalId: id }),
   toWorkspaceAnswer,
   { carriesSettings: true },
+);
+
+const deleteWorkspace = forwarded(
+  operation({
+    ...getWorkspace,
+    method: "delete",
+    summary: "Delete a workspace",
+    description:
+      "Revokes the keys of the workspace, and deletes its guardrails and captured contents, in force on the next request. Records of usage, end users and the audit log stay: a management key of the account reads them with the header `X-Sluice-Workspace`. The default workspace cannot be deleted (409). Needs a management key of the account.",
+    answer: { description: "It is gone.", content: [json(deletedWorkspace, example({ deleted: true }))] },
+    statuses: [400, 401, 403, 404, 409, 500],
+  }),
+  method.deleteWorkspace,
+  ({ parameters: { id: workspaceId } }) => ({ workspaceId }),
+  () => ({ deleted: true }),
 );
 
 const updateWorkspace = forwarded(
@@ -176,5 +192,6 @@ export const workspaceOperations = {
   getWorkspace,
   getWorkspaceByExternalId,
   updateWorkspace,
+  deleteWorkspace,
   putWorkspace,
 };

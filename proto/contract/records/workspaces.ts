@@ -3,9 +3,10 @@ import type { Workspace } from "../../gen/sluice/admin/v1/workspace_service_pb.t
 import { instant } from "../../lib/time/instant.ts";
 import { formatDollars, toDollars, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
-import { described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
+import { boolean, described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import {
   changeShape,
+  deleted,
   putOutcome,
   externalIdField,
   pageQuery,
@@ -32,7 +33,12 @@ export const newWorkspace = named("NewWorkspace", object(workspaceSettings, { re
 
 export const workspaceChange = named("WorkspaceChange", changeShape(workspaceSettings));
 
-export const workspaceQuery = object(pageQuery(100), { strict: true });
+export const workspaceQuery = object(
+  { ...pageQuery(100), deleted: described(boolean, "`true` lists the deleted workspaces instead of the others.") },
+  { strict: true },
+);
+
+export const deletedWorkspace = named("DeletedWorkspace", deleted);
 
 const spendable = number({ min: 0 });
 

@@ -9,6 +9,8 @@ export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
 /** Carries the e-mail address of the person of a console session. It counts only together with the service token. */
 export const personHeader = "x-sluice-person";
+/** Id of the workspace in which a management key of the account acts, instead of its own. */
+export const workspaceHeader = "x-sluice-workspace";
 export const generationIdHeader = "x-generation-id";
 
 /** Request ids safe for logs, audit log and ledger. The ledger refuses a record with a longer text, and the call would be free. */

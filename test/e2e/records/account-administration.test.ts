@@ -1,8 +1,10 @@
 /** Workspaces and the audit log over HTTP: the rights of an account's management key, and those of other management keys. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Client } from "pg";
 import { type Installation, startInstallation } from "../../support/installation.ts";
+import { eventually } from "../../support/processes.ts";
 
 interface WorkspaceJson {
   readonly id: string;
@@ -29,12 +31,16 @@ interface Answer {
 
 let installation: Installation;
 let accountKey: string;
+/** A management key of the default workspace, and not of the account. */
+let ordinary: string;
 let foreign: { readonly workspace: WorkspaceJson; readonly manager: string };
 
-async function send(method: string, path: string, key = accountKey, body?: object) {
+/** @param workspace id for the header that names a workspace; without the header when absent */
+async function send(method: string, path: string, key = accountKey, body?: object, workspace?: string) {
+  const named = workspace === undefined ? undefined : { "x-sluice-workspace": workspace };
   const response = await fetch(`${installation.baseUrl}${path}`, {
     method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...named },
     ...(body && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Answer };
@@ -48,6 +54,7 @@ const makeKey = async (...options: string[]): Promise<string> => {
 beforeAll(async () => {
   installation = await startInstallation();
   accountKey = await makeKey("--account");
+  ordinary = await makeKey();
   const { body } = await send("POST", "/workspaces", accountKey, { name: "other", limit: 5, limit_reset: "daily" });
   const workspace: WorkspaceJson = body.data;
   foreign = { workspace, manager: await makeKey("--workspace", "other") };
@@ -96,7 +103,6 @@ describe("workspaces", () => {
       body: { error: { message: "Only management keys of the account can change a workspace" } },
     };
     expect(await send("PATCH", own, foreign.manager, { limit: 1_000 })).toMatchObject(refused);
-    const ordinary = await makeKey();
     expect((await send("POST", "/workspaces", ordinary, { name: "mine" })).status).toBe(403);
     for (const method of ["GET", "PATCH"]) {
       expect((await send(method, own, ordinary, method === "GET" ? undefined : { limit: 1 })).status).toBe(404);
@@ -209,5 +215,98 @@ describe("the audit log", () => {
     await client.end();
     expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], [1]]);
     expect(await verify(await makeKey())).toMatchObject([{ name: "default", wrong: [] }]);
+  });
+});
+
+describe("a management key of the account", () => {
+  const within = (workspace: string) => (method: string, path: string, body?: object) =>
+    send(method, path, accountKey, body, workspace);
+  const turn = { model: "sluice/echo", input: "Hello" };
+  const makeWorkspace = async (name: string): Promise<string> => {
+    const { body } = await send("POST", "/workspaces", accountKey, { name });
+    return (body.data as WorkspaceJson).id;
+  };
+
+  test("makes the first key of a workspace, and sees that workspace as its own keys do", async () => {
+    const id = await makeWorkspace("first");
+    const inside = within(id);
+    const { body, status } = await inside("POST", "/keys", { name: "first" });
+    const key = (body as unknown as { readonly key: string }).key;
+    expect([status, (await send("POST", "/responses", key, turn)).status]).toEqual([201, 200]);
+    await inside("POST", "/guardrails", { name: "inside" });
+    for (const path of ["/keys", "/guardrails"]) {
+      expect((await inside("GET", path)).body.total_count).toBe(1);
+      expect(JSON.stringify((await send("GET", path)).body)).not.toContain(id);
+    }
+    const [entry] = (await send("GET", `/audit?action=keys.create&workspace_id=${id}`)).body.data as EntryJson[];
+    expect(entry).toMatchObject({ workspace_id: id, actor: hashKey(accountKey) });
+    const shared = await inside("POST", "/guardrails", { name: "all", account_default: true });
+    expect(shared).toMatchObject({
+      status: 403,
+      body: { error: { message: "Only management keys of the account can change its guardrails" } },
+    });
+  });
+
+  test.each<[string, (id: string) => [string, string | undefined], number, string]>([
+    ["of the account names nothing", () => [crypto.randomUUID(), undefined], 404, "Workspace not found"],
+    [
+      "of the account names no id",
+      () => ["other", undefined],
+      400,
+      "x-sluice-workspace: must be the id of a workspace",
+    ],
+    ["of a workspace names another", (id) => [id, foreign.manager], 404, "Workspace not found"],
+    ["of the default workspace names another", (id) => [id, ordinary], 404, "Workspace not found"],
+  ])("a key %s", async (_whose, choose, status, message) => {
+    const { data } = (await send("GET", "/workspaces")).body;
+    const [id, key] = choose((data as WorkspaceJson[]).find(({ name }) => name === "first")?.id ?? "");
+    for (const [method, path, body] of [
+      ["GET", "/keys"],
+      ["POST", "/keys", { name: "x" }],
+      ["GET", "/usage/series"],
+      ["GET", "/generations"],
+      ["POST", "/end-users", { user: "x" }],
+    ] as const) {
+      const answer = await send(method, path, key, body, id);
+      expect([path, answer.status, answer.body.error?.message]).toEqual([path, status, message]);
+    }
+  });
+
+  test("deletes a workspace: its keys end at once, its name is free, and its records stay", async () => {
+    const id = await makeWorkspace("closing");
+    const inside = within(id);
+    const made = await inside("POST", "/keys", { name: "closing" });
+    const { key } = made.body as unknown as { readonly key: string };
+    await inside("PUT", "/guardrails/by-external-id/g", { name: "closing" });
+    expect((await send("POST", "/responses", key, turn)).status).toBe(200);
+    expect(await send("DELETE", `/workspaces/${id}`)).toMatchObject({ status: 200, body: { deleted: true } });
+    expect((await send("POST", "/responses", key, turn)).status).toBe(401);
+    expect((await send("DELETE", `/workspaces/${id}`)).status).toBe(404);
+    expect((await inside("POST", "/keys", { name: "late" })).status).toBe(404);
+    expect((await inside("PATCH", `/workspaces/${id}`, { limit: 1 })).status).toBe(404);
+    const put = await send("PUT", "/workspaces/by-external-id/w", accountKey, { name: "closing" });
+    expect(put).toMatchObject({ status: 201 });
+    await send("DELETE", `/workspaces/${(put.body.data as WorkspaceJson).id}`);
+    expect((await send("GET", "/workspaces/by-external-id/w")).status).toBe(404);
+    const again = await send("PUT", "/workspaces/by-external-id/w", accountKey, { name: "closing" });
+    expect(again).toMatchObject({ status: 201 });
+    const names = async (query: string) =>
+      ((await send("GET", `/workspaces${query}`)).body.data as WorkspaceJson[]).map(({ name }) => name);
+    expect(await names("?deleted=true")).toEqual([1, 2].map(() => expect.stringMatching(/^closing, deleted \d{4}-/)));
+    expect((await names("")).filter((name) => name.includes("deleted"))).toEqual([]);
+    const list = async () => (await inside("GET", "/generations")).body.data as readonly { readonly id: string }[];
+    await eventually(async () => (await list()).length > 0);
+    expect((await inside("GET", `/generation?id=${(await list())[0]?.id ?? ""}`)).status).toBe(200);
+    expect((await inside("GET", "/keys?include_disabled=true")).body.total_count).toBe(0);
+    const [entry] = (await send("GET", `/audit?workspace_id=${id}&action=workspaces.delete`)).body.data as EntryJson[];
+    expect(entry).toMatchObject({ target: id, before: { name: "closing", keys: 1, guardrails: 1 } });
+    expect(await send("DELETE", `/workspaces/${defaultWorkspaceId}`)).toMatchObject({ status: 409 });
+  });
+
+  test("finds no workspace of others without it, also when they delete", async () => {
+    const { id } = foreign.workspace;
+    expect((await send("DELETE", `/workspaces/${id}`, foreign.manager)).status).toBe(403);
+    expect((await send("DELETE", `/workspaces/${id}`, ordinary)).status).toBe(404);
+    expect((await send("GET", `/workspaces/${id}`)).status).toBe(200);
   });
 });

@@ -189,6 +189,17 @@ describe("another Sluice", () => {
       { id, limit: null },
       { id: put.data.id, limit: null },
     ]);
+    const inside = await json<Row>(admin, "keys", "create", "--name", "first", "--workspace", "research");
+    const own = await json<{ keys: Row[] } | Row[]>(local, "keys", "list", "--workspace", "research");
+    expect(JSON.stringify(own)).toContain(inside.hash);
+    expect((await admin("keys", "list", "--workspace", "nowhere")).stderr).toContain("no such workspace");
+    expect((await admin("workspaces", "delete", "research")).stdout).toBe(`${id} deleted\n`);
+    expect((await local("workspaces", "delete", "put")).stdout).toContain(`${put.data.id} deleted`);
+    expect((await local("workspaces", "delete", "default")).stderr).toContain("cannot be deleted");
+    for (const where of [local, admin]) {
+      expect(await json<Row[]>(where, "workspaces", "list", "--deleted")).toMatchObject([{ id }, { id: put.data.id }]);
+      expect(await where("calls", "list", "--workspace", id)).toMatchObject({ code: 0 });
+    }
     const ordinary = await makeManager(installation);
     expect(
       await run({ url: installation.baseUrl, key: ordinary }, ["workspaces", "create", "--name", "mine"]),
@@ -207,7 +218,6 @@ describe("another Sluice", () => {
       ["ledger", "check"],
       "ledger check works on the database alone: unset SLUICE_URL",
     ],
-    ["with a workspace", { url: "http://x", key: "mk" }, ["keys", "list", "--workspace", "x"], "--workspace: "],
   ])("a command %s fails with the reason", async (_, { url, key }, args, message) => {
     const { code, stdout, stderr } = await run({ url, key }, args);
     expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/workspace_service.proto.
  */
 export const file_sluice_admin_v1_workspace_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvd29ya3NwYWNlX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLNAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoJbGltaXRfdXNkGAMgASgJSACIAQESEwoLbGltaXRfcmVzZXQYBCABKAkSEQoJc3BlbnRfdXNkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2V4dGVybmFsX2lkGAcgASgJSAGIAQFCDAoKX2xpbWl0X3VzZEIOCgxfZXh0ZXJuYWxfaWQiRgoVTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIOCgZjdXJzb3IYAyABKAkicgoWTGlzdFdvcmtzcGFjZXNSZXNwb25zZRIuCgp3b3Jrc3BhY2VzGAEgAygLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRITCgt0b3RhbF9jb3VudBgCIAEoBBITCgtuZXh0X2N1cnNvchgDIAEoCSJHChZDcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0Ei0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UiSAoXQ3JlYXRlV29ya3NwYWNlUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZSJAChNHZXRXb3Jrc3BhY2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRITCgtleHRlcm5hbF9pZBgCIAEoCSJFChRHZXRXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlIngKFlVwZGF0ZVdvcmtzcGFjZVJlcXVlc3QSLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siWQoTUHV0V29ya3NwYWNlUmVxdWVzdBITCgtleHRlcm5hbF9pZBgBIAEoCRItCgl3b3Jrc3BhY2UYAiABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlInsKFFB1dFdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2USDwoHY3JlYXRlZBgCIAEoCBISCgpnZW5lcmF0aW9uGAMgASgEEg8KB2NoYW5nZWQYBCABKAgiXAoXVXBkYXRlV29ya3NwYWNlUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRISCgpnZW5lcmF0aW9uGAIgASgEMvsDChBXb3Jrc3BhY2VTZXJ2aWNlEmEKDkxpc3RXb3Jrc3BhY2VzEiYuc2x1aWNlLmFkbWluLnYxLkxpc3RXb3Jrc3BhY2VzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5MaXN0V29ya3NwYWNlc1Jlc3BvbnNlEmQKD0NyZWF0ZVdvcmtzcGFjZRInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkNyZWF0ZVdvcmtzcGFjZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnNsdWljZS5hZG1pbi52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEmQKD1VwZGF0ZVdvcmtzcGFjZRInLnNsdWljZS5hZG1pbi52MS5VcGRhdGVXb3Jrc3BhY2VSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlVwZGF0ZVdvcmtzcGFjZVJlc3BvbnNlElsKDFB1dFdvcmtzcGFjZRIkLnNsdWljZS5hZG1pbi52MS5QdXRXb3Jrc3BhY2VSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLlB1dFdvcmtzcGFjZVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvd29ya3NwYWNlX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLNAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoJbGltaXRfdXNkGAMgASgJSACIAQESEwoLbGltaXRfcmVzZXQYBCABKAkSEQoJc3BlbnRfdXNkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2V4dGVybmFsX2lkGAcgASgJSAGIAQFCDAoKX2xpbWl0X3VzZEIOCgxfZXh0ZXJuYWxfaWQiVwoVTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIOCgZjdXJzb3IYAyABKAkSDwoHZGVsZXRlZBgEIAEoCCJyChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEhMKC3RvdGFsX2NvdW50GAIgASgEEhMKC25leHRfY3Vyc29yGAMgASgJIkcKFkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QSLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlIkAKE0dldFdvcmtzcGFjZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhMKC2V4dGVybmFsX2lkGAIgASgJIkUKFEdldFdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UieAoWVXBkYXRlV29ya3NwYWNlUmVxdWVzdBItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJZChNQdXRXb3Jrc3BhY2VSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEi0KCXdvcmtzcGFjZRgCIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UiewoUUHV0V29ya3NwYWNlUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRIPCgdjcmVhdGVkGAIgASgIEhIKCmdlbmVyYXRpb24YAyABKAQSDwoHY2hhbmdlZBgEIAEoCCIuChZEZWxldGVXb3Jrc3BhY2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSItChdEZWxldGVXb3Jrc3BhY2VSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEIlwKF1VwZGF0ZVdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2USEgoKZ2VuZXJhdGlvbhgCIAEoBDLhBAoQV29ya3NwYWNlU2VydmljZRJhCg5MaXN0V29ya3NwYWNlcxImLnNsdWljZS5hZG1pbi52MS5MaXN0V29ya3NwYWNlc1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuTGlzdFdvcmtzcGFjZXNSZXNwb25zZRJkCg9DcmVhdGVXb3Jrc3BhY2USJy5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlV29ya3NwYWNlUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5DcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRJbCgxHZXRXb3Jrc3BhY2USJC5zbHVpY2UuYWRtaW4udjEuR2V0V29ya3NwYWNlUmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5HZXRXb3Jrc3BhY2VSZXNwb25zZRJkCg9VcGRhdGVXb3Jrc3BhY2USJy5zbHVpY2UuYWRtaW4udjEuVXBkYXRlV29ya3NwYWNlUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5VcGRhdGVXb3Jrc3BhY2VSZXNwb25zZRJbCgxQdXRXb3Jrc3BhY2USJC5zbHVpY2UuYWRtaW4udjEuUHV0V29ya3NwYWNlUmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5QdXRXb3Jrc3BhY2VSZXNwb25zZRJkCg9EZWxldGVXb3Jrc3BhY2USJy5zbHVpY2UuYWRtaW4udjEuRGVsZXRlV29ya3NwYWNlUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5EZWxldGVXb3Jrc3BhY2VSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * A workspace.
@@ -105,6 +105,13 @@ export type ListWorkspacesRequest = Message<"sluice.admin.v1.ListWorkspacesReque
    * @generated from field: string cursor = 3;
    */
   cursor: string;
+
+  /**
+   * Lists the deleted workspaces instead of the others.
+   *
+   * @generated from field: bool deleted = 4;
+   */
+  deleted: boolean;
 };
 
 /**
@@ -339,6 +346,48 @@ export const PutWorkspaceResponseSchema: GenMessage<PutWorkspaceResponse> = /*@_
   messageDesc(file_sluice_admin_v1_workspace_service, 9);
 
 /**
+ * The workspace to delete.
+ *
+ * @generated from message sluice.admin.v1.DeleteWorkspaceRequest
+ */
+export type DeleteWorkspaceRequest = Message<"sluice.admin.v1.DeleteWorkspaceRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.DeleteWorkspaceRequest.
+ * Use `create(DeleteWorkspaceRequestSchema)` to create a new message.
+ */
+export const DeleteWorkspaceRequestSchema: GenMessage<DeleteWorkspaceRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_workspace_service, 10);
+
+/**
+ * A deleted workspace.
+ *
+ * @generated from message sluice.admin.v1.DeleteWorkspaceResponse
+ */
+export type DeleteWorkspaceResponse = Message<"sluice.admin.v1.DeleteWorkspaceResponse"> & {
+  /**
+   * Policy generation from which its keys are refused.
+   *
+   * @generated from field: uint64 generation = 1;
+   */
+  generation: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.DeleteWorkspaceResponse.
+ * Use `create(DeleteWorkspaceResponseSchema)` to create a new message.
+ */
+export const DeleteWorkspaceResponseSchema: GenMessage<DeleteWorkspaceResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_workspace_service, 11);
+
+/**
  * The workspace after the change.
  *
  * @generated from message sluice.admin.v1.UpdateWorkspaceResponse
@@ -364,11 +413,12 @@ export type UpdateWorkspaceResponse = Message<"sluice.admin.v1.UpdateWorkspaceRe
  * Use `create(UpdateWorkspaceResponseSchema)` to create a new message.
  */
 export const UpdateWorkspaceResponseSchema: GenMessage<UpdateWorkspaceResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_workspace_service, 10);
+  messageDesc(file_sluice_admin_v1_workspace_service, 12);
 
 /**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the account reads
- * and changes every workspace; any other only reads its own, and other workspaces are not found.
+ * and changes every workspace; any other only reads its own, and other workspaces are not found. Every administrative operation takes the id of a workspace
+ * in `x-sluice-workspace` metadata: then a management key of the account acts there.
  *
  * @generated from service sluice.admin.v1.WorkspaceService
  */
@@ -422,6 +472,17 @@ export const WorkspaceService: GenService<{
     methodKind: "unary";
     input: typeof PutWorkspaceRequestSchema;
     output: typeof PutWorkspaceResponseSchema;
+  },
+  /**
+   * Deletes a workspace: its keys are revoked, and its guardrails and captured contents deleted. Records, end users and audit log stay, and a management key
+   * of the account reads them with `x-sluice-workspace`. Faults: UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, CONFLICT (the default workspace), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.WorkspaceService.DeleteWorkspace
+   */
+  deleteWorkspace: {
+    methodKind: "unary";
+    input: typeof DeleteWorkspaceRequestSchema;
+    output: typeof DeleteWorkspaceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_workspace_service, 0);

@@ -17,6 +17,7 @@ import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
 import { calls } from "./cli/calls.ts";
 import { completionCommand } from "./cli/completion.ts";
+import { demo } from "./cli/demo.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { imports } from "./cli/import.ts";
@@ -54,7 +55,7 @@ const nouns: Readonly<Record<string, Commands>> = {
 };
 
 /** Single-word commands. */
-const actions: Commands = { bootstrap, completion: completionCommand(nouns, { bootstrap }) };
+const actions: Commands = { bootstrap, demo, completion: completionCommand(nouns, { bootstrap, demo }) };
 
 export interface CliOptions {
   /** When absent, only commands without a database can run. */

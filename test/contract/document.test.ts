@@ -101,6 +101,7 @@ describe("the published document", () => {
       "patch /keys/{hash}": administration,
       "delete /keys/{hash}": administration,
       "post /keys/{hash}/rotate": administration.replace("200", "201"),
+      "delete /workspaces/{id}": "200 400 401 403 404 409 500",
       "get /workspaces": "200 400 401 403 422 429 500",
       "post /workspaces": "201 400 401 403 409 500",
       "get /workspaces/{id}": administration,

@@ -4,6 +4,7 @@ import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
 import { numberOf } from "./names.ts";
 import { turnColumns } from "./turn-record.ts";
+import type { TurnSearch } from "./turn-search.ts";
 
 /** A turn with the name of its key; null when the key no longer exists. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
@@ -29,13 +30,19 @@ export interface TurnFilter {
   readonly door?: string | undefined;
   readonly operation?: string | undefined;
   readonly guardrailId?: string | undefined;
+  readonly task?: string | undefined;
+  /** First digit of statuses. */
+  readonly statusClass?: number | undefined;
+  /** `error_type` or `provider_error` of a turn that did not complete. */
+  readonly error?: string | undefined;
+  readonly text?: TurnSearch | undefined;
   /** Included. */
   readonly from?: Date | undefined;
   /** Not included. */
   readonly to?: Date | undefined;
 }
 
-const columns: Readonly<Record<Exclude<keyof TurnFilter, "from" | "to">, string>> = {
+const columns = {
   workspaceId: "turns.workspace_id",
   keyHash: "turns.key_hash",
   model: "model",
@@ -49,7 +56,15 @@ const columns: Readonly<Record<Exclude<keyof TurnFilter, "from" | "to">, string>
   door: "door",
   operation: "operation",
   guardrailId: "guardrail_id",
-};
+  task: "task",
+} as const satisfies Partial<Record<keyof TurnFilter, string>>;
+type EqualName = keyof typeof columns;
+
+const equalsOf = (filter: TurnFilter): [EqualName, string | number][] =>
+  (Object.keys(columns) as EqualName[]).flatMap((name): [EqualName, string | number][] => {
+    const value = filter[name];
+    return value === undefined ? [] : [[name, value]];
+  });
 
 /** @param after the last turn of the preceding page; undefined for the first page */
 export async function listTurns(
@@ -173,10 +188,13 @@ const earlierTurns = (meant: RawBuilder<unknown>, limit: number): RawBuilder<unk
   select ${sql.raw(turnColumns.join(", "))} from turns where ${meant} order by opened_at desc, generation_id desc limit ${limit}`;
 
 function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[] {
-  const { from: _from, to: _to, ...equal } = filter;
-  const given = Object.entries(equal).filter(([, value]) => value !== undefined);
   return [
-    ...given.map(([name, value]) => sql`${sql.ref(columns[name as keyof typeof columns])} = ${value}`),
+    ...equalsOf(filter).map(([name, value]) => sql`${sql.ref(columns[name])} = ${value}`),
+    ...(filter.statusClass === undefined ? [] : inClass(filter.statusClass)),
+    ...(filter.error === undefined
+      ? []
+      : [sql`outcome <> 'completed'`, sql`${filter.error}::text in (error_type, provider_error)`]),
+    ...(filter.text === undefined ? [] : [filter.text.inTurns]),
     // Indexes without the most frequent value are used only for the other values.
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 'completed'`]),
@@ -184,6 +202,13 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
     ...inTime(filter, after),
   ];
 }
+
+/** An index has only the statuses other than 200. */
+export const inClass = (first: number): RawBuilder<unknown>[] => [
+  sql`http_status >= ${first * 100}`,
+  sql`http_status < ${first * 100 + 100}`,
+  ...(first === 2 ? [] : [sql`http_status <> 200`]),
+];
 
 const inTime = ({ from, to }: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[] => [
   ...(from === undefined ? [] : [sql`opened_at >= ${from}`]),
@@ -197,14 +222,14 @@ const inTime = ({ from, to }: TurnFilter, after: TurnCursor | undefined): RawBui
 ];
 
 /** Columns of the ledger with the text itself; the others have its number. */
-const textColumns: Partial<typeof columns> = {
+const textColumns: Readonly<Partial<Record<EqualName, string>>> = {
   status: "http_status",
   user: "user",
   sessionId: "session_id",
   requestId: "request_id",
   generationId: "generation_id",
 };
-const numberColumns: Partial<typeof columns> = {
+const numberColumns: Readonly<Partial<Record<EqualName, string>>> = {
   workspaceId: "workspace",
   keyHash: "key",
   provider: "provider",
@@ -212,14 +237,14 @@ const numberColumns: Partial<typeof columns> = {
   door: "door",
   operation: "operation",
   guardrailId: "guardrail",
+  task: "task",
 };
 
 /** Conditions of one or two searches in the ledger: a model is that of the calls, or else the requested one. */
 function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[][] {
-  const { from: _from, to: _to, model, ...equal } = filter;
-  const given = Object.entries(equal).flatMap(([name, value]) => {
-    const [text, number] = [textColumns[name as keyof typeof columns], numberColumns[name as keyof typeof columns]];
-    if (value === undefined) return [];
+  const { model, ...others } = filter;
+  const given = equalsOf(others).flatMap(([name, value]) => {
+    const [text, number] = [textColumns[name], numberColumns[name]];
     return text === undefined
       ? [sql`${sql.ref(number as string)} = ${numberOf(String(value))}`]
       : [sql`${sql.ref(text)} = ${value}`];
@@ -227,6 +252,11 @@ function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): Ra
   const common = [
     ...given,
     sql`not is_moved`,
+    ...(filter.statusClass === undefined ? [] : inClass(filter.statusClass)),
+    ...(filter.error === undefined
+      ? []
+      : [sql`outcome <> 1`, sql`${numberOf(filter.error)} in (error_type, provider_error)`]),
+    ...(filter.text === undefined ? [] : [filter.text.inLedger]),
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 1`]),
     ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 2`]),

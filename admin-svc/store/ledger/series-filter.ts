@@ -2,6 +2,7 @@
 import type { SeriesUnit, UsageFilterWords } from "@sluice/proto/contract/records/usage-series.js";
 import type { UsageFilter as FilterMessage } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type RawBuilder, sql } from "kysely";
+import { inClass } from "./generations.ts";
 import { numberOf } from "./names.ts";
 
 /** Filters in the words of the contract; undefined filters nothing. */
@@ -68,13 +69,11 @@ type Conditions = { readonly [Name in FilterName]: (value: string) => readonly R
 const equals = (column: string) => (value: string) => [sql`${sql.ref(column)} = ${value}`];
 const equalsNumber = (column: string) => (value: string) => [sql`${sql.ref(column)} = ${numberOf(value)}`];
 
-/** An index has only the statuses other than 200. */
 function statusConditions(status: string): RawBuilder<unknown>[] {
-  const first = Number(status[0]) * 100;
-  if (!status.endsWith("xx")) return [sql`http_status = ${Number(status)}`, ...(status === "200" ? [] : [isFailed])];
-  return [sql`http_status >= ${first}`, sql`http_status < ${first + 100}`, ...(first === 200 ? [] : [isFailed])];
+  if (status.endsWith("xx")) return inClass(Number(status[0]));
+  // An index has only the statuses other than 200.
+  return [sql`http_status = ${Number(status)}`, ...(status === "200" ? [] : [sql`http_status <> 200`])];
 }
-const isFailed = sql`http_status <> 200`;
 
 const recordConditions: Conditions = {
   key: equals("key_hash"),

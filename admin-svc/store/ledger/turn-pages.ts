@@ -10,7 +10,15 @@ import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { Database } from "../database.ts";
-import { type TurnCursor, type TurnFilter, type TurnRow, listTurns, searchTurns } from "./generations.ts";
+import {
+  type TurnCursor,
+  type TurnFilter,
+  type TurnRow,
+  type TurnRows,
+  listTurns,
+  searchTurns,
+} from "./generations.ts";
+import { isLikeId, readSearch } from "./turn-search.ts";
 import { toGeneration } from "./turn-messages.ts";
 
 /** Filters in the words of the contract; undefined filters nothing. */
@@ -28,10 +36,14 @@ export type GenerationsQuery = Partial<
     | "request_id"
     | "door"
     | "operation"
-    | "guardrail_id",
+    | "guardrail_id"
+    | "status"
+    | "error"
+    | "task"
+    | "q",
     string | undefined
   >
-> & { readonly limit?: number | undefined; readonly status?: number | undefined };
+> & { readonly limit?: number | undefined };
 
 export interface TurnsPage {
   readonly rows: readonly TurnRow[];
@@ -48,11 +60,8 @@ export async function pageOfTurns(
   throwProblems((problems) => generationsQuery.check(query, "", problems));
   const after = query.cursor === undefined ? undefined : readTurnCursor(workspaceId, query.cursor);
   const limit = query.limit ?? defaultGenerations;
-  const filter = toFilter(workspaceId, query);
   // Reads one row more than the page has, to detect another page.
-  const { rows, readTo } = hasSeveralFilters(filter)
-    ? await searchTurns(database, filter, limit + 1, after)
-    : { rows: await listTurns(database, filter, limit + 1, after), readTo: undefined };
+  const { rows, readTo } = await findTurns(database, toFilter(workspaceId, query), query.q, limit + 1, after);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   if (rows.length > limit && last) return { rows: page, nextCursor: cursorAfter(workspaceId, last) };
@@ -62,13 +71,32 @@ export async function pageOfTurns(
   };
 }
 
+async function findTurns(
+  database: Kysely<Database>,
+  filter: TurnFilter,
+  q: string | undefined,
+  limit: number,
+  after: TurnCursor | undefined,
+): Promise<TurnRows> {
+  for (const name of ["generationId", "requestId"] as const) {
+    if (q === undefined || !isLikeId(q) || filter[name] !== undefined) continue;
+    const rows = await listTurns(database, { ...filter, [name]: q }, limit, after);
+    if (rows.length > 0) return { rows, readTo: undefined };
+  }
+  const searched = q === undefined ? filter : { ...filter, text: await readSearch(database, filter.workspaceId, q) };
+  if (hasSeveralFilters(searched)) return await searchTurns(database, searched, limit, after);
+  return { rows: await listTurns(database, searched, limit, after), readTo: undefined };
+}
+
 /** Sorts before the id of every turn. */
 const beforeEveryId = "!";
+
+const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "task", "text"]);
 
 /** Whether no single index covers all filters. */
 const hasSeveralFilters = (filter: TurnFilter): boolean => {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
-  if (filter.provider !== undefined || filter.door !== undefined) return true;
+  if (given.some(([name]) => unindexed.has(name))) return true;
   return given.filter(([name]) => !["workspaceId", "from", "to"].includes(name)).length > 1;
 };
 
@@ -90,7 +118,7 @@ const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   key: request.keyHash || undefined,
   model: request.model || undefined,
   provider: request.provider || undefined,
-  status: request.status || undefined,
+  status: request.statusClass === 0 ? String(request.status || "") || undefined : `${request.statusClass}xx`,
   outcome: request.outcome || undefined,
   user: request.user || undefined,
   session_id: request.sessionId || undefined,
@@ -98,6 +126,9 @@ const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   door: request.door || undefined,
   operation: request.operation || undefined,
   guardrail_id: request.guardrailId || undefined,
+  error: request.error || undefined,
+  task: request.task || undefined,
+  q: request.search || undefined,
 });
 
 const toDate = (time: string | undefined): Date | undefined => (time === undefined ? undefined : new Date(time));
@@ -107,7 +138,9 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
   keyHash: query.key,
   model: query.model,
   provider: query.provider,
-  status: query.status,
+  ...(query.status?.endsWith("xx") === true
+    ? { statusClass: Number(query.status[0]) }
+    : { status: query.status === undefined ? undefined : Number(query.status) }),
   outcome: query.outcome,
   user: query.user,
   sessionId: query.session_id,
@@ -115,6 +148,8 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
   door: query.door,
   operation: query.operation,
   guardrailId: query.guardrail_id,
+  error: query.error,
+  task: query.task,
   from: toDate(query.from),
   to: toDate(query.to),
 });

@@ -40,7 +40,7 @@ export async function loadCalls(filter: CallFilter, cursor: string | undefined) 
     model: given(model),
     provider: given(provider),
     outcome: given(outcome) as Call["outcome"] | undefined,
-    status: status === "" ? undefined : Number(status),
+    status: given(status),
     user: given(user),
     request_id: given(request),
     session_id: given(session),

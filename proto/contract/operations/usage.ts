@@ -69,6 +69,12 @@ const getGenerationContent = forwarded(
   { timeoutMs },
 );
 
+/** A class such as 5xx is another field than a status. */
+const toStatusFields = (status: string | undefined) =>
+  status?.endsWith("xx") === true
+    ? { statusClass: Number(status[0]) }
+    : { status: status === undefined ? undefined : Number(status) };
+
 const listGenerations = forwarded(
   operation({
     path: "/generations",
@@ -77,7 +83,7 @@ const listGenerations = forwarded(
     key: "management",
     summary: "List responses and refusals",
     description:
-      "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second. A page of several filters may hold fewer than `limit`, or none, with a `next_cursor` where the search goes on.",
+      "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second. A page of several filters, or of `q`, may hold fewer than `limit`, or none, with a `next_cursor` where the search goes on.",
     query: generationsQuery,
     answer: {
       description: "A page.",
@@ -87,9 +93,19 @@ const listGenerations = forwarded(
   }),
   method.listGenerations,
   ({
-    query: { key: keyHash, session_id: sessionId, request_id: requestId, guardrail_id: guardrailId, ...others },
+    query: {
+      key: keyHash,
+      session_id: sessionId,
+      request_id: requestId,
+      guardrail_id: guardrailId,
+      q: search,
+      status,
+      ...others
+    },
   }) => ({
     ...others,
+    ...toStatusFields(status),
+    search,
     keyHash,
     sessionId,
     requestId,

@@ -47,6 +47,11 @@ const text = string({ min: 1, max: 512, identifier: true });
 
 export const defaultGenerations = 50;
 
+/** An HTTP status, or a class of them. */
+export const statusOrClass = string({
+  pattern: { form: /^[1-5](?:\d\d|xx)$/, message: "must be a status such as 502, or a class such as 5xx" },
+});
+
 /** The same rules hold over gRPC: see store/ledger/turn-pages.ts of admin-svc. */
 export const generationsQuery = object(
   {
@@ -57,7 +62,10 @@ export const generationsQuery = object(
     key: described(text, "Turns of this key, by its hash."),
     model: described(text, "Turns of this model: the one that was called last, or else the one that was asked for."),
     provider: described(text, "Turns of this provider, by its id: the one that was called last."),
-    status: described(integer({ min: 100, max: 599 }), "Turns with this HTTP status; 499 where the client left."),
+    status: described(
+      statusOrClass,
+      "Turns with this HTTP status, such as `502`, or with one of a class, such as `5xx`; 499 where the client left.",
+    ),
     outcome: described(outcome, "Turns that ended so."),
     user: described(text, "Turns of this end user."),
     session_id: described(text, "Turns of this session."),
@@ -65,6 +73,12 @@ export const generationsQuery = object(
     door: described(door, "Turns that were asked for in this format."),
     operation: described(operation, "Turns of this kind: `turn` or `embed`."),
     guardrail_id: described(text, "Turns that this guardrail blocked, or in which it found something last."),
+    error: described(text, "Turns that failed so: an `error_type` or a `provider_error`."),
+    task: described(text, "Turns of this kind of task, where routers learn from it."),
+    q: described(
+      string({ min: 1, max: 200, identifier: true }),
+      "Turns with this text in the name of their key, their model, provider, end user, session or error, in any case; or with an id that begins so: that of the turn (`gen-…`), of the request or of the trace.",
+    ),
   },
   { strict: true },
 );

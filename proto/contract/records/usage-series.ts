@@ -17,7 +17,7 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { requestTime, time } from "./record-shapes.ts";
-import { toTurnFiguresJson, turnDoors, turnFigures } from "./generations.ts";
+import { statusOrClass, toTurnFiguresJson, turnDoors, turnFigures } from "./generations.ts";
 
 export const seriesSteps = ["hour", "day", "week", "month"] as const;
 export type SeriesStep = (typeof seriesSteps)[number];
@@ -42,7 +42,6 @@ export const defaultSeriesValues = 20;
 export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400, week: 104, month: 24 };
 
 const text = string({ min: 1, max: 512, identifier: true });
-const status = string({ pattern: { form: /^[1-5](?:\d\d|xx)$/, message: "must be a status such as 502, or 5xx" } });
 
 /** What is summed. The same rules hold over gRPC: see store/ledger/series-filter.ts of admin-svc. */
 export const usageFilters = {
@@ -50,7 +49,10 @@ export const usageFilters = {
   model: described(text, "Usage of this model: the one that was called."),
   provider: described(text, "Usage of this provider, by its id."),
   user: described(text, "Usage of this end user."),
-  status: described(status, "Requests with this HTTP status, such as `502`, or with one of a class, such as `5xx`."),
+  status: described(
+    statusOrClass,
+    "Requests with this HTTP status, such as `502`, or with one of a class, such as `5xx`.",
+  ),
   error: described(text, "Requests that failed so: an `error_type` or a `provider_error`."),
   guardrail: described(text, "Requests that this guardrail blocked, or in which it found something last."),
   door: described(word(...turnDoors), "Usage that was asked for in this format."),

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type SeriesQuery, usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
+import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import {
   CallOperation,
   CallPayer,
@@ -207,4 +208,58 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
   });
   await fc.assert(property, { numRuns: 100 });
   expect(points).toBeGreaterThan(300);
+});
+
+test("lists by text, class of statuses, error and task show the turns that have them", async () => {
+  const { database } = installation;
+  await sql`
+    insert into api_keys (hash, workspace_id, name, kind, label) values (${"a".repeat(64)}, ${defaultWorkspaceId}, 'Billing team', 'inference', 'sk-sl-a')`.execute(
+    database,
+  );
+  const { rows: all } = await sql<Readonly<Record<string, string | null>>>`
+    select all_turns.*, http_status::text as status, api_keys.name as key_name
+    from all_turns left join api_keys on api_keys.hash = key_hash`.execute(database);
+  const [one] = all;
+  const searched = [
+    "key_name",
+    "model",
+    "requested_model",
+    "provider",
+    "user",
+    "session_id",
+    "error_type",
+    "provider_error",
+  ];
+  const matches = (row: (typeof all)[number], { q, status, error, task }: Partial<Record<string, string>>): boolean =>
+    (q === undefined ||
+      searched.some((column) => row[column]?.toLowerCase().includes(q.toLowerCase())) ||
+      ["generation_id", "request_id", "trace_id"].some((column) => row[column]?.startsWith(q))) &&
+    (status === undefined || row["status"]?.startsWith(status.replace("xx", "")) === true) &&
+    (error === undefined ||
+      (row["outcome"] !== "completed" && [row["error_type"], row["provider_error"]].includes(error))) &&
+    (task === undefined || row["task"] === task);
+  const id = String(one?.["generation_id"]);
+  const queries = [
+    ...["ACME/t", "bILLing", "rate", "http_", "u-1", "S-1", "unkn", "%", "gen-", id, id.slice(0, 9)].map((q) => ({
+      q,
+    })),
+    { q: "req_1" },
+    { status: "5xx" },
+    { status: "4xx", q: "acme" },
+    { status: "2xx" },
+    { error: "rate_limited" },
+    { error: "http_500", q: "billing" },
+    { task: "code" },
+  ];
+  for (const query of queries) {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await pageOfTurns(database, defaultWorkspaceId, { ...query, limit: 40, cursor });
+      seen.push(...page.rows.map((row) => row.generation_id));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    const wanted = all.filter((row) => matches(row, query)).map((row) => row["generation_id"]);
+    expect([query, new Set(seen), seen.length]).toEqual([query, new Set(wanted), wanted.length]);
+  }
 });

@@ -86,4 +86,5 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-start().catch(fail);
+/** Settles when the services are up and the banner is printed. */
+export const started: Promise<void> = start().catch(fail);

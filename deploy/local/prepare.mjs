@@ -184,6 +184,7 @@ function npmCommand() {
 
 const consoleBuild = () => import("../../gateway/console/build.mjs");
 const bundleBuild = () => import("./bundle.mjs");
+const siteBuild = () => import("./site.mjs");
 
 async function build(furtherRooms) {
   const rooms = [...programRooms, ...furtherRooms];
@@ -201,6 +202,11 @@ async function build(furtherRooms) {
   }
   const { buildBundles } = await bundleBuild();
   await buildBundles(say);
+  // A start leaves the documentation for when the services are up.
+  if (furtherRooms.length > 0) {
+    const { buildSite } = await siteBuild();
+    await buildSite(say);
+  }
 }
 
 const compile = (rooms, ...options) =>

@@ -5,4 +5,7 @@
 import { prepareOrExit } from "./prepare.mjs";
 
 await prepareOrExit();
-await import("./bundle/main.js");
+const { started } = await import("./bundle/main.js");
+await started;
+const { buildSiteLater } = await import("./site.mjs");
+buildSiteLater();

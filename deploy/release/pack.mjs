@@ -16,6 +16,7 @@ const files = [
   "NOTICE",
   "gateway/bundle",
   "gateway/console/dist/site.json",
+  "docs/dist/site.json",
   "inference-svc/bundle",
   "inference-svc/models/catalog/seed.json",
   "admin-svc/bundle",

@@ -7,7 +7,7 @@ import type { Caller } from "../reference/caller.ts";
 import { ReferencePage } from "../reference/page.tsx";
 import { ThemeButton } from "../shell/theme-button.tsx";
 
-export const docsRoot = "/docs";
+export const docsRoot = "/docs/api";
 
 /** In memory only, for the life of the page. */
 const key = signal("");
@@ -28,8 +28,11 @@ export const Docs = () => (
   <LocationProvider scope={docsRoot}>
     <div class="alone">
       <header class="alone-bar">
-        <a class="brand" href={docsRoot}>
+        <a class="brand" href="/docs/" target="_self">
           <Logo /> Sluice
+        </a>
+        <a href="/docs/" target="_self">
+          Documentation
         </a>
         <ThemeButton />
       </header>

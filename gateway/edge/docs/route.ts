@@ -1,5 +1,5 @@
 /**
- * Documents served without a key: the contract, its reference for people, and the addresses people and browsers try first. The contract is compressed at
+ * Documents served without a key: the contract, the documentation, and the addresses people and browsers try first. The contract is compressed at
  * its first request, by other threads: at the start it took a tenth of the gateway's time to load.
  */
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { version } from "@sluice/proto/lib/process/version.js";
 import { openApi } from "../../contract/operations/openapi.ts";
 import { type Published, writePublished } from "../http/published.ts";
-import { consoleSite } from "../http/site.ts";
+import { findInDocumentation } from "./documentation.ts";
 
 const digest = (body: Buffer): string => createHash("sha256").update(body).digest("base64");
 
@@ -64,12 +64,11 @@ const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers:
     ["/favicon.ico", { status: 204, headers: { "cache-control": "public, max-age=86400" } }],
   ]);
 
-const reference = "/docs";
+const documentation = "/docs";
 
 function find(path: string): (() => Promise<Published>) | undefined {
-  if (path !== reference && !path.startsWith(`${reference}/`)) return published.get(path);
-  const page = path === reference ? consoleSite.page : consoleSite.find(path.slice(reference.length + 1));
-  return page && (async () => page);
+  if (path !== documentation && !path.startsWith(`${documentation}/`)) return published.get(path);
+  return () => findInDocumentation(path.slice(documentation.length));
 }
 
 /** The path is compared undecoded. */
@@ -78,7 +77,7 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] a
 /** The route of a request for a document, for metrics. */
 export function documentRoute(request: IncomingMessage): string {
   const path = pathOf(request);
-  return path.startsWith(`${reference}/`) ? `${reference}/*` : path;
+  return path.startsWith(`${documentation}/`) ? `${documentation}/*` : path;
 }
 
 /** Whether the request is for a published document. */

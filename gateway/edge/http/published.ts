@@ -10,6 +10,8 @@ export interface Representation {
 }
 
 export interface Published {
+  /** 200 unless given. */
+  readonly status?: number;
   /** Headers of the answer; without `cache-control`, a client revalidates its copy each time. */
   readonly headers: Readonly<Record<string, string>>;
   /** Sorted by size, smallest first. */
@@ -20,13 +22,13 @@ export interface Published {
 export function writePublished(
   request: IncomingMessage,
   response: ServerResponse,
-  { headers, representations }: Published,
+  { status = 200, headers, representations }: Published,
 ): void {
   const { coding, bytes, etag } = negotiate(representations, request.headers["accept-encoding"]);
   const cacheControl = headers["cache-control"] ?? "no-cache";
   response.setHeader("etag", etag).appendHeader("vary", "accept-encoding").setHeader("cache-control", cacheControl);
   if (names(request.headers["if-none-match"], etag)) return void response.writeHead(304).end();
-  response.writeHead(200, {
+  response.writeHead(status, {
     ...headers,
     "content-length": bytes.length,
     "x-content-type-options": "nosniff",

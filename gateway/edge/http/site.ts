@@ -18,11 +18,11 @@ interface BuiltFile {
 
 const page = "index.html";
 
-const pageHeaders = {
-  "cache-control": "no-store",
+/** Headers of a page that loads only files of the gateway. @param scripts hashes of the scripts within it, such as `sha256-…` */
+export const pageHeaders = (scripts: readonly string[] = []) => ({
   "content-security-policy": [
     "default-src 'none'",
-    "script-src 'self'",
+    ["script-src 'self'", ...scripts.map((hash) => `'${hash}'`)].join(" "),
     "style-src 'self'",
     "img-src 'self' data:",
     "connect-src 'self'",
@@ -34,10 +34,10 @@ const pageHeaders = {
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
-};
+});
 
 /** File names contain a hash of their content. */
-const fileHeaders = {
+export const fileHeaders = {
   "cache-control": "public, max-age=31536000, immutable",
   "cross-origin-resource-policy": "same-origin",
 };
@@ -49,21 +49,23 @@ export class ConsoleSite {
     this.#files = new Map(files.map((file) => [file.path, publish(file)]));
   }
 
-  /** The document of every page; undefined when none was built. */
+  /** The document of the console and of the API reference; undefined when none was built. */
   get page(): Published | undefined {
     return this.#files.get(page);
   }
 
-  /** @param path below `/docs/`; every path other than a file's is a page's */
+  /** @param path below `/docs/` */
   find(path: string): Published | undefined {
-    return this.#files.get(path) ?? (path.startsWith("assets/") ? undefined : this.page);
+    return this.#files.get(path);
   }
 }
+
+const consoleHeaders = { "cache-control": "no-store", ...pageHeaders() };
 
 function publish({ path, type, etag, br, gzip }: BuiltFile): Published {
   const bytes = Buffer.from(br, "base64");
   return {
-    headers: { "content-type": type, ...(path === page ? pageHeaders : fileHeaders) },
+    headers: { "content-type": type, ...(path === page ? consoleHeaders : fileHeaders) },
     representations: [
       { coding: "br", bytes, etag: `"${etag}-br"` },
       { coding: "gzip", bytes: Buffer.from(gzip, "base64"), etag: `"${etag}-gzip"` },

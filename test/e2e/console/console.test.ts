@@ -53,18 +53,33 @@ describeWithChromium(`the console ${inChromium}`, () => {
 
   test("shows the API reference to visitors without a session; they try operations with their own key", async () => {
     const { page, complaints } = await visit(browser, origin());
-    await page.goto("/docs");
+    await page.goto("/docs/api");
     await page.getByLabel("Search operations").fill("content_filter_builtins");
     await page.getByRole("link", { name: "Make a guardrail" }).waitFor();
     await page.getByLabel("Search operations").fill("list the keys");
     await page.getByRole("link", { name: "GET List the keys", exact: true }).click();
-    expect(new URL(page.url()).pathname).toBe("/docs/listKeys");
+    expect(new URL(page.url()).pathname).toBe("/docs/api/listKeys");
     await page.getByLabel("Key", { exact: true }).fill(installation.managementKey);
     await page.getByRole("button", { name: "Send GET" }).click();
     await page.getByRole("status").getByText("200", { exact: true }).waitFor();
     expect(
       await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"),
     ).not.toContain("mk-sl-");
+    expect(complaints).toEqual([]);
+  });
+
+  test("leads from the keyboard to a page of the documentation", async () => {
+    const { page, complaints } = await visit(browser, origin());
+    await page.goto("/docs", { waitUntil: "networkidle" });
+    await page.keyboard.press("Control+k");
+    await page.getByRole("searchbox").fill("ollama");
+    await page.getByRole("option").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/providers\//);
+    await page
+      .getByRole("heading", { name: /Ollama/ })
+      .first()
+      .waitFor();
     expect(complaints).toEqual([]);
   });
 

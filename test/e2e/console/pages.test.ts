@@ -27,7 +27,8 @@ const pages = [
   { path: "/audit", title: "Audit log", shows: "checkout-service" },
   { path: "/playground", title: "Playground", shows: "Dry run" },
   { path: "/reference/createKey", title: "API reference", shows: "Answers" },
-  { path: "/docs/createResponse", title: "API reference", shows: "Answers" },
+  { path: "/docs/clients/codex", title: "Codex", shows: "codex exec" },
+  { path: "/docs/api/createResponse", title: "API reference", shows: "Answers" },
 ] as const;
 
 const forms = [

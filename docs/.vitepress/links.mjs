@@ -1,0 +1,63 @@
+/** Links of the pages as the site needs them, and attributes that its content security policy refuses as classes. */
+import { posix } from "node:path";
+import { addresses, files } from "./pages.mjs";
+
+/**
+ * A plugin of markdown-it. A relative link leads to the page of its file; a link to another file of the checkout, which the site does not have, becomes text
+ * with that path as its title. A column without a heading has an empty cell instead of an empty heading.
+ */
+export function siteLinks(markdown) {
+  markdown.core.ruler.push("site-links", ({ tokens, env }) => {
+    const file = files.get(env.relativePath);
+    for (const token of tokens) {
+      if (token.type === "inline" && file !== undefined) for (const child of token.children ?? []) rewrite(child, file);
+      if (token.attrGet("style")) styleToClass(token);
+    }
+    for (const token of tokens) if (token.type === "inline") dropMarked(token);
+    tokens.forEach((token, index) => {
+      if (token.type === "th_open" && tokens[index + 1].content === "") token.tag = tokens[index + 2].tag = "td";
+    });
+  });
+}
+
+function rewrite(token, file) {
+  if (token.type === "link_open") followLink(token, file);
+  if (token.type === "image") token.attrSet("src", findPicture(token.attrGet("src"), file));
+}
+
+/** The path of a picture from where its page is staged. */
+function findPicture(source, file) {
+  const picture = posix.relative("docs", posix.join(posix.dirname(file), source));
+  return `./${posix.relative(posix.dirname(addresses.get(file)), picture)}`;
+}
+
+function followLink(token, file) {
+  const href = token.attrGet("href");
+  if (/^(?:[a-z]+:|#|\/)/.test(href)) return;
+  const [path, anchor] = href.split("#");
+  const target = posix.join(posix.dirname(file), path);
+  const address = addresses.get(target);
+  if (address === undefined) token.meta = { elsewhere: target };
+  else token.attrSet("href", `/${address}${anchor === undefined ? "" : `#${anchor}`}`);
+}
+
+/** Makes the links marked as leading elsewhere a `span`. */
+function dropMarked(token) {
+  const open = [];
+  for (const child of token.children ?? []) {
+    if (child.type === "link_open") {
+      open.push(child.meta?.elsewhere);
+      if (child.meta?.elsewhere === undefined) continue;
+      Object.assign(child, { type: "elsewhere_open", tag: "span", attrs: [["title", child.meta.elsewhere]] });
+    } else if (child.type === "link_close" && open.pop() !== undefined) {
+      Object.assign(child, { type: "elsewhere_close", tag: "span" });
+    }
+  }
+}
+
+/** The alignment of a column. */
+function styleToClass(token) {
+  const [, side] = /text-align:(\w+)/.exec(token.attrGet("style")) ?? [];
+  token.attrs = token.attrs.filter(([name]) => name !== "style");
+  if (side !== undefined) token.attrJoin("class", `align-${side}`);
+}

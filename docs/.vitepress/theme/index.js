@@ -1,0 +1,18 @@
+/** The default theme of VitePress with fonts of the system, since the site loads nothing from elsewhere, and a page for unknown addresses. */
+import { h } from "vue";
+import theme from "vitepress/theme-without-fonts";
+import "./style.css";
+
+const NotFound = () =>
+  h("main", { class: "missing vp-doc" }, [
+    h("h1", "There is no such page"),
+    h("p", [
+      "The ",
+      h("a", { href: "/docs/" }, "index"),
+      " lists all pages; Ctrl+K searches them. Operations of the API are in the ",
+      h("a", { href: "/docs/api", target: "_self" }, "API reference"),
+      ".",
+    ]),
+  ]);
+
+export default { extends: theme, Layout: () => h(theme.Layout, undefined, { "not-found": () => h(NotFound) }) };

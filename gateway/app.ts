@@ -26,7 +26,8 @@ import { admit, countReadRequest } from "./edge/limits/admission.ts";
 import { countMessage } from "./doors/messages/count-tokens.ts";
 import { dryRun } from "./doors/responses/dry-run.ts";
 import { countInput } from "./doors/responses/input-tokens.ts";
-import { type EdgeRouter, createRouter } from "./admin/routes.ts";
+import { AdminMcp, mcpPath } from "./admin/mcp/server.ts";
+import { type EdgeRouter, createRouter, recordRoutes } from "./admin/routes.ts";
 import { TurnRoute, type TurnRouteParts } from "./edge/turns/route.ts";
 
 export interface AppParts
@@ -67,6 +68,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const routes = router.routes();
   const operate = (context: EdgeContext) => routes(context as never, () => notFound(router, context));
   const pages = new Console(parts, operate);
+  const mcp = new AdminMcp(parts, recordRoutes);
   // Koa would print a stack trace for every client reset; the observer already logs failures.
   app.on("error", () => {});
   app.use(async (context) => {
@@ -87,9 +89,10 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (isDocument(request)) return await publish(parts, context);
     try {
       await waitAfterRefusals(request, response);
-      if (hasNoKey(request) && !isKnown(router, pathIn(request.url ?? ""))) throw lost(router, request);
+      const isMcp = pathIn(request.url ?? "") === mcpPath;
+      if (hasNoKey(request) && !isMcp && !isKnown(router, pathIn(request.url ?? ""))) throw lost(router, request);
       await authenticate(parts, context);
-      await operate(context);
+      await (isMcp ? mcp.serve(context) : operate(context));
     } catch (error) {
       await answerFailure(parts, context, error);
     }

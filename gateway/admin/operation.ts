@@ -29,8 +29,20 @@ export type ForwardChecks<Operations extends Readonly<Record<string, Operation>>
     : never;
 };
 
+/** The parts of a call that are not read from HTTP. */
+export interface GivenCall {
+  readonly parts: HandlerParts;
+  readonly caller: RequestCaller;
+  /** Path parameters, decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
 /** A path of an operation in the form of the router. */
 export interface Route {
+  /** Id of the operation. */
+  readonly id: string;
   readonly operation: Operation;
   /** Pattern below the base path, such as `/keys/:hash`. */
   readonly pattern: string;
@@ -40,6 +52,8 @@ export interface Route {
     request: IncomingMessage,
     segments: readonly string[],
   ) => Promise<object | undefined>;
+  /** Checks parameters and query, and calls the operation. @throws Fault */
+  readonly call: (given: GivenCall) => Promise<object | undefined>;
 }
 
 /** Sorts paths with the fewest parameters first: `/models/count` is not a model, and `/models/{model}/endpoints` is not a slug. */
@@ -49,7 +63,7 @@ export const buildOperationRoutes = <Operations extends Readonly<Record<string, 
   checks: ForwardChecks<NoInfer<Operations>>,
 ): readonly Route[] =>
   Object.entries<Operation>(operations)
-    .flatMap(([id, operation]) => buildRoutes(operation, findHandler(operation, id, handlers, checks)))
+    .flatMap(([id, operation]) => buildRoutes(id, operation, findHandler(operation, id, handlers, checks)))
     .toSorted((a, b) => parameterCount(a) - parameterCount(b));
 
 type AnyHandler = (call: OperationCall) => Promise<object | undefined>;
@@ -71,16 +85,24 @@ function findHandler(
 
 const parameterCount = ({ pattern }: Route): number => pattern.split(":").length;
 
-function buildRoutes(operation: Operation, handler: AnyHandler): Route[] {
+function buildRoutes(id: string, operation: Operation, handler: AnyHandler): Route[] {
   const { path, aliases = [], body } = operation;
   if (body && body.maxBytes === undefined) throw new Error(`${path} takes a body without a maximum`);
   return [path, ...aliases].map((each): Route => {
     const names = parameterNames(each);
+    const call = async ({ parameters, query, ...given }: GivenCall) => {
+      checkParameters(operation, parameters);
+      throwProblems((problems) => operation.query?.check(query, "", problems));
+      return await handler({ ...given, parameters, query });
+    };
     return {
+      id,
       operation,
+      call,
       pattern: each.replaceAll(/\{(\w+)\}/g, ":$1"),
       handle: async (parts, caller, request, segments) => {
-        const parameters = readParameters(operation, names, segments);
+        const parameters = decodeParameters(names, segments);
+        checkParameters(operation, parameters);
         const query = operation.query && readQuery(request, operation.query);
         const body = await readObject(operation, caller, request);
         return await handler({ parts, caller, parameters, query, body });
@@ -89,23 +111,20 @@ function buildRoutes(operation: Operation, handler: AnyHandler): Route[] {
   });
 }
 
+/** @throws Fault INVALID_REQUEST for a malformed encoding */
+const decodeParameters = (names: readonly string[], segments: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name, index) => [name, decodeSegment(segments[index] ?? "", name)]));
+
 /** @throws Fault INVALID_REQUEST, NOT_FOUND */
-function readParameters(
-  operation: Operation,
-  names: readonly string[],
-  segments: readonly string[],
-): Readonly<Record<string, string>> {
+function checkParameters(operation: Operation, parameters: Readonly<Record<string, string>>): void {
   const described: Readonly<Record<string, PathParameter>> = operation.parameters ?? {};
-  const values = names.map((name, index) => {
+  for (const [name, value] of Object.entries(parameters)) {
     const { shape, addressable } = described[name] as PathParameter;
-    const value = decodeSegment(segments[index] ?? "", name);
     if (addressable && !addressable.form.test(value)) {
       throw new Fault(FaultReason.NOT_FOUND, addressable.otherwise, { origin: FaultOrigin.CLIENT });
     }
     throwProblems((problems) => shape.check(value, name, problems));
-    return [name, value];
-  });
-  return Object.fromEntries(values) as Readonly<Record<string, string>>;
+  }
 }
 
 /** @throws Fault INVALID_REQUEST with every problem and its path */

@@ -5,8 +5,6 @@ import { recordOperations } from "../contract/operations/operations.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
-import { workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
-import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type Koa from "koa";
 import { type WithDetectorNames, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";
@@ -15,11 +13,13 @@ import { writeJson, writeNothing } from "../edge/http/errors.ts";
 import { type Route, buildOperationRoutes } from "./operation.ts";
 import { countReadRequest } from "../edge/limits/admission.ts";
 import { catalogueHandlers } from "./catalogue/handlers.ts";
+import { readWorkspace } from "./workspace.ts";
 
 const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, WithDetectorNames>): void =>
   checkDetectors(body, parts.detectors);
 
-const routes = buildOperationRoutes(
+/** Routes of the operations about records and the catalogue. */
+export const recordRoutes = buildOperationRoutes(
   recordOperations,
   { ...catalogueHandlers, tryGuardrail },
   {
@@ -39,7 +39,7 @@ export type ModelRoute = readonly [operation: Operation, handle: (context: EdgeC
 
 export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute[]): EdgeRouter {
   const router: EdgeRouter = new Router({ prefix: basePath, sensitive: true, strict: true });
-  for (const route of routes) {
+  for (const route of recordRoutes) {
     router[route.operation.method](route.pattern, (context) => serve(parts, route, context, context.captures ?? []));
   }
   for (const [operation, handle] of modelRoutes) {
@@ -51,16 +51,6 @@ export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute
     });
   }
   return router;
-}
-
-const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** The workspace named by the request. @throws Fault INVALID_REQUEST */
-function readWorkspace({ req: { headers }, caller }: EdgeContext): string | undefined {
-  const named = headers[workspaceHeader];
-  if (named === undefined || caller.kind !== KeyKind.MANAGEMENT) return undefined;
-  if (typeof named !== "string" || !idForm.test(named)) throw invalid(workspaceHeader, "must be the id of a workspace");
-  return named;
 }
 
 /** Undefined for 200. */

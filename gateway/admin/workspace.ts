@@ -1,0 +1,15 @@
+/** Reads the workspace that a request of an administrator names. */
+import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import { workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
+import type { EdgeContext } from "../edge/http/context.ts";
+
+const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Undefined for the workspace of the key. Whether the key may act there is for admin-svc to say. @throws Fault INVALID_REQUEST */
+export function readWorkspace({ req: { headers }, caller }: EdgeContext): string | undefined {
+  const named = headers[workspaceHeader];
+  if (named === undefined || caller.kind !== KeyKind.MANAGEMENT) return undefined;
+  if (typeof named !== "string" || !idForm.test(named)) throw invalid(workspaceHeader, "must be the id of a workspace");
+  return named;
+}

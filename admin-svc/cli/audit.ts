@@ -9,11 +9,13 @@ const defaultLimit = 100;
 
 export const audit: Commands = {
   list: {
-    usage: "[--actor ACTOR] [--target TARGET] [--action ACTION] [--from TIME] [--to TIME] [--limit N] [--json]",
+    usage:
+      "[--q TEXT] [--actor ACTOR] [--target TARGET] [--action ACTION] [--from TIME] [--to TIME] [--limit N] [--json]",
     summary: `Lists the changes of administrators in a workspace, latest first; ${defaultLimit} entries by default.`,
     details: [
       "ACTOR is the e-mail address of a person, the hash of a management key, or api, cli or bootstrap. ACTION is noun and verb: keys.revoke.",
       "TARGET is the changed record: the hash of a key, the id of a guardrail, the name of an end user.",
+      "TEXT is part of the action, or of the actor, the record or its name.",
       "TIME is ISO 8601, for example 2027-01-31T00:00:00Z; --to itself is not included.",
       "--json includes the state before and after; for a bulk, the keys by their previous guardrail.",
     ],
@@ -23,6 +25,7 @@ export const audit: Commands = {
         actor: textOption,
         target: textOption,
         action: textOption,
+        q: textOption,
         from: textOption,
         to: textOption,
         limit: textOption,

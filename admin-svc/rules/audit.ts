@@ -10,6 +10,7 @@ export interface UnparsedAuditFilter {
   readonly action?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly q?: string | undefined;
 }
 
 const shape = object(auditFilter);
@@ -17,8 +18,8 @@ const shape = object(auditFilter);
 /** @throws Fault INVALID_REQUEST with every problem */
 export function readAuditFilter(given: UnparsedAuditFilter) {
   throwProblems((problems) => shape.check(given, "", problems));
-  const { actor, target, action, from, to } = given;
-  return { actor, target, action, from: timeOf(from), to: timeOf(to) };
+  const { actor, target, action, from, to, q } = given;
+  return { actor, target, action, from: timeOf(from), to: timeOf(to), text: q };
 }
 
 const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

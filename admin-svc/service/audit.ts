@@ -31,7 +31,7 @@ const maxPageBytes = 4 * 1024 * 1024;
 export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
   return {
     listAudit: (request, context) =>
-      asRecordReport(deps, "from and to")(context, async (administrator, database) => {
+      asRecordReport(deps, "from and to, or another filter")(context, async (administrator, database) => {
         const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
         const { limit, cursor } = resolvePage({ ...request, offset: 0 }, defaultPageSize);
         const page = { cursor, limit, maxBytes: maxPageBytes };
@@ -62,13 +62,14 @@ async function meantWorkspace(database: Kysely<Database>, given: string, adminis
   return workspaceId;
 }
 
-const filterOf = ({ actor, target, action, from, to }: ListAuditRequest) =>
+const filterOf = ({ actor, target, action, from, to, search }: ListAuditRequest) =>
   readAuditFilter({
     actor: actor === "" ? undefined : actor,
     target: target === "" ? undefined : target,
     action: action === "" ? undefined : action,
     from: timeText(from),
     to: timeText(to),
+    q: search === "" ? undefined : search,
   });
 
 const timeText = (time: Timestamp | undefined): string | undefined => time && timestampDate(time).toISOString();

@@ -25,6 +25,8 @@ import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { listGenerations } from "../store/ledger/turn-pages.ts";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
+import { getUsageChange } from "../store/ledger/usage-change.ts";
+import { listSessions } from "../store/ledger/sessions.ts";
 import { toGeneration } from "../store/ledger/turn-messages.ts";
 import { toRecord } from "../store/ledger/usage-messages.ts";
 
@@ -74,6 +76,14 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
     getUsageSeries: (request, context) =>
       asRecordReport(deps, "from and to, or a filter such as key")(context, ({ workspaceId }, database) =>
         getUsageSeries(database, workspaceId, request),
+      ),
+    getUsageChange: (request, context) =>
+      asRecordReport(deps, "from and to, or a filter such as key")(context, ({ workspaceId }, database) =>
+        getUsageChange(database, workspaceId, request),
+      ),
+    listSessions: (request, context) =>
+      asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
+        listSessions(database, workspaceId, request),
       ),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
       asRecordReport(deps, "date or api_key_hash")(context, async (administrator, database) => {

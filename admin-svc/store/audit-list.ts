@@ -22,6 +22,8 @@ export interface AuditFilter {
   readonly from?: Date | undefined;
   /** Excluded. */
   readonly to?: Date | undefined;
+  /** Part of the action, of actor or target, or of the name of either, in any case. */
+  readonly text?: string | undefined;
   /** `nextCursor` of the preceding page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
@@ -85,7 +87,19 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
   return { rows: shown, nextCursor: last && writeCursor(scope, [last.at_us, last.workspace_id, last.sequence]) };
 }
 
-function conditions({ workspaceId, actor, target, action, from, to, cursor }: AuditFilter): RawBuilder<unknown> {
+/** Names are looked up once, and not for each entry. */
+function hasText(text: string): RawBuilder<unknown> {
+  const has = (column: RawBuilder<unknown>) => sql`strpos(lower(${column}), lower(${text})) > 0`;
+  const named = (table: string, id: string) =>
+    sql`select ${sql.ref(id)} from ${sql.table(table)} where ${has(sql`name`)}`;
+  return sql`(
+    ${has(sql`action`)} or ${has(sql`actor`)} or ${has(sql`target`)} or ${has(writtenName)}
+    or actor in (${named("api_keys", "hash")}) or target in (${named("api_keys", "hash")})
+    or ${targetId} in (${named("guardrails", "id")}) or ${targetId} in (${named("workspaces", "id")})
+  )`;
+}
+
+function conditions({ workspaceId, actor, target, action, from, to, text, cursor }: AuditFilter): RawBuilder<unknown> {
   const given = [
     workspaceId !== undefined && sql`workspace_id = ${workspaceId}`,
     actor !== undefined && sql`actor = ${actor}`,
@@ -93,6 +107,7 @@ function conditions({ workspaceId, actor, target, action, from, to, cursor }: Au
     action !== undefined && sql`action = ${action}`,
     from && sql`at >= ${from}`,
     to && sql`at < ${to}`,
+    text !== undefined && hasText(text),
     cursor !== undefined && comesAfter(order, readCursor(scope, order, cursor), true),
   ].filter((condition) => typeof condition === "object");
   return sql.join([sql`true`, ...given], sql` and `);

@@ -88,6 +88,8 @@ describe("the published document", () => {
       "get /generation/content": "200 400 401 403 404 422 500",
       "get /generations": "200 400 401 403 422 429 500",
       "get /usage/series": "200 400 401 403 422 429 500",
+      "get /usage/change": "200 400 401 403 422 429 500",
+      "get /sessions": "200 400 401 403 422 429 500",
       "get /activity": report,
       "get /credits": "200 400 401 403 500",
       "get /end-users": "200 400 401 403 422 429 500",

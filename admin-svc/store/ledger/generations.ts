@@ -103,21 +103,42 @@ export async function searchTurns(
   limit: number,
   after?: TurnCursor,
 ): Promise<TurnRows> {
-  const rows: TurnRow[] = [];
+  const { rows, readTo } = await searchStretches(database, filter, {
+    limit,
+    latest: Math.min(after?.openedAt.getTime() ?? Infinity, filter.to?.getTime() ?? Infinity, Date.now()),
+    read: (from, to, wanted) => listTurns(database, { ...filter, from, to: to ?? filter.to }, wanted, after),
+  });
+  return { rows, readTo: rows.length === limit ? rows.at(-1)?.opened_at : readTo };
+}
+
+export interface StretchSearch<Row> {
+  readonly limit: number;
+  /** Milliseconds since 1970: where the search begins. */
+  readonly latest: number;
+  /** Reads the rows of a stretch, latest first. The first stretch has no end. */
+  readonly read: (from: Date, to: Date | undefined, wanted: number) => Promise<readonly Row[]>;
+}
+
+/** Reads one stretch of the turns of a workspace after another, latest first, until there are enough rows or the time is over. */
+export async function searchStretches<Row>(
+  database: Kysely<Database>,
+  period: Pick<TurnFilter, "workspaceId" | "from">,
+  { limit, latest: start, read }: StretchSearch<Row>,
+): Promise<{ readonly rows: Row[]; readonly readTo: Date | undefined }> {
+  const rows: Row[] = [];
   const began = performance.now();
-  let to = filter.to;
-  let latest = Math.min(after?.openedAt.getTime() ?? Infinity, to?.getTime() ?? Infinity, Date.now());
-  const { first, middle } = await boundsOfSearch(database, filter, new Date(latest));
+  let latest = start;
+  let to: Date | undefined;
+  const { first, middle } = await boundsOfSearch(database, period, new Date(latest));
   if (first === undefined) return { rows, readTo: undefined };
   let lengthMs = Math.max(minStretchMs, latest - middle.getTime());
   while (latest >= first.getTime()) {
     const stretchBegan = performance.now();
     const from = new Date(Math.max(latest - lengthMs, first.getTime()));
-    rows.push(...(await listTurns(database, { ...filter, from, to }, limit - rows.length, after)));
-    if (rows.length === limit) return { rows, readTo: rows.at(-1)?.opened_at };
+    rows.push(...(await read(from, to, limit - rows.length)));
     const now = performance.now();
     if (from.getTime() <= first.getTime()) break;
-    if (now - began > searchMs) return { rows, readTo: from };
+    if (rows.length === limit || now - began > searchMs) return { rows, readTo: from };
     lengthMs *= Math.min(4, stretchTakesMs / (now - stretchBegan));
     to = from;
     latest = from.getTime();
@@ -134,7 +155,7 @@ interface SearchBounds {
 
 async function boundsOfSearch(
   database: Kysely<Database>,
-  { workspaceId, from }: TurnFilter,
+  { workspaceId, from }: Pick<TurnFilter, "workspaceId" | "from">,
   latest: Date,
 ): Promise<SearchBounds> {
   const since = sql`opened_at >= coalesce(${from ?? null}::timestamptz, '-infinity')`;

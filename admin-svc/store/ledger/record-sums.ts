@@ -25,6 +25,8 @@ export interface RecordSums {
   /** At most two. */
   readonly by: readonly SeriesUnit[];
   readonly filter: SeriesFilter;
+  /** Whether all calls of a turn count as its own, in any case. */
+  readonly countsByTurn?: true;
   /** Included. */
   readonly from: Date;
   /** Not included. */
@@ -39,9 +41,11 @@ const none = (figures: readonly string[]) => joinColumns(figures.map((figure) =>
 /** Rows of `at`, `value`, `second` and the figures of `usage_sums`; several may have the same time and values. */
 export function recordSums(query: RecordSums): RawBuilder<unknown> {
   const parts = [ledgerPart(query), earlierTurns(query)];
-  if (!isByTurn(query.by, query.filter)) parts.push(otherCalls(query));
+  if (!isOfTurns(query)) parts.push(otherCalls(query));
   return sql.join(parts, sql` union all `);
 }
+
+const isOfTurns = ({ by, filter, countsByTurn }: RecordSums): boolean => countsByTurn === true || isByTurn(by, filter);
 
 const figures = joinColumns(["requests", "failures", ...spent, "first_events", "durations"]);
 const bin = (step: "hour" | "day") => sql`date_bin(${sql.lit(`1 ${step}`)}::interval, opened_at, 'epoch') as at`;
@@ -65,7 +69,7 @@ const grouped = (
 /** All turns of the ledger, and the calls of those with a single one; where all calls count as their turn's, those of all. */
 function ledgerPart(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, by, filter } = query;
-  const callsOf = isByTurn(by, filter) ? sql`` : sql` filter (where is_single_call(calls, opened_at, call_after_ms))`;
+  const callsOf = isOfTurns(query) ? sql`` : sql` filter (where is_single_call(calls, opened_at, call_after_ms))`;
   const columns = by.flatMap((unit, place) => {
     const column = ledgerNumbers[unit] ?? ledgerTexts[unit] ?? sql`null`;
     return [sql`${column} as ${sql.ref(`value_${place}`)}`];
@@ -104,9 +108,9 @@ const isAnswered = sql`outcome in (select id from ledger_names where name in ('c
 
 /** Turns outside of the ledger. */
 function earlierTurns(query: RecordSums): RawBuilder<unknown> {
-  const { workspaceId, by, filter } = query;
+  const { workspaceId, filter } = query;
   const conditions = [sql`workspace_id = ${workspaceId}`, ...inPeriod(query), ...turnFilter(filter)];
-  const spending = isByTurn(by, filter) ? sumColumns(spent) : none(spent);
+  const spending = isOfTurns(query) ? sumColumns(spent) : none(spent);
   const answered = (column: string) =>
     sql`coalesce(sum(latency_count(${sql.ref(column)})) filter (where outcome in ('completed', 'incomplete')), 0)`;
   const sums = sql`sum(requests) as requests,

@@ -21,7 +21,9 @@ export async function readSearch(database: Kysely<Database>, workspaceId: string
     with named as materialized (select hash from api_keys where workspace_id = ${workspaceId} and ${has("name")})
     select (select array_agg(hash) from named) as keys,
       (select array_agg(id) from ledger_names join named on named.hash = ledger_names.name) as key_numbers,
-      (select array_agg(id) from ledger_names where name !~ '^[0-9a-f]{64}$' and ${has("name")}) as names`.execute(database);
+      (select array_agg(id) from ledger_names where name !~ '^[0-9a-f]{64}$' and ${has("name")}) as names`.execute(
+    database,
+  );
   const [found] = rows;
   const names = sql`any(${found?.names ?? []}::integer[])`;
   const either = (conditions: readonly RawBuilder<unknown>[]) => sql`(${sql.join(conditions, sql` or `)})`;

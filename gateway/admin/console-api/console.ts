@@ -124,7 +124,9 @@ export class Console {
     if (!session) throw noSession();
     if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
     if (path === configuration && request.method === "GET") return await this.#showConfiguration(context, session);
-    if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
+    // GET /sessions lists sessions of requests, like any other operation.
+    const isOfConsole = path === "/session" || (path === "/sessions" && request.method === "DELETE");
+    if (!isOfConsole) return await this.#operate(context, session, path);
     context.route = `${api}${path}`;
     if (request.method !== "DELETE") throw notFound(context);
     if (secret !== undefined) await this.#sessions.end(secret, { all: path === "/sessions" }, context);

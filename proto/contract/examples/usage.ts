@@ -183,6 +183,45 @@ export const seriesExample = {
   totals: [sumsExample],
 } as const;
 
+const beforeExample = { cost_usd: "0.06", requests: 12, input_tokens: 12_000, output_tokens: 2_400 };
+const afterExample = { cost_usd: "1.47", requests: 300, input_tokens: 288_000, output_tokens: 60_000 };
+
+export const changeExample = {
+  from: "2026-11-15T00:00:00.000000Z",
+  to: "2026-11-21T12:00:00.000000Z",
+  before_from: "2026-11-08T00:00:00.000000Z",
+  before_to: "2026-11-14T12:00:00.000000Z",
+  before: beforeExample,
+  after: afterExample,
+  parts: [
+    {
+      key: "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93",
+      key_name: "notebooks-bob",
+      model: "anthropic/claude-opus",
+      is_other: false,
+      before: beforeExample,
+      after: afterExample,
+      difference_usd: "1.41",
+      volume_usd: "1.44",
+      tokens_usd: "-0.05",
+      price_usd: "0.02",
+    },
+  ],
+  summary: "+$1.41, all of it notebooks-bob on anthropic/claude-opus: 25 times the requests.",
+} as const;
+
+export const sessionExample = {
+  id: "agent-run-42",
+  first_at: "2026-11-21T12:00:00.000000Z",
+  last_at: "2026-11-21T12:06:31.000000Z",
+  requests: 31,
+  failures: 1,
+  cost_usd: "0.420000000000",
+  models: ["anthropic/claude-opus", "openai/gpt-5-mini"],
+  key_hash: "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93",
+  key_name: "notebooks-bob",
+} as const;
+
 export const contentExample = {
   id: "gen-3yGx0CqkWnXo4pTz1bLr2V",
   request_id: "req_5dRt1QwErTyUiOpAsDfGhJ",

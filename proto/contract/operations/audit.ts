@@ -31,12 +31,13 @@ const listAudit = forwarded(
     },
   }),
   method.listAudit,
-  ({ query: { actor, target, action, from, to, cursor, limit, workspace_id: workspaceId } }) => ({
+  ({ query: { actor, target, action, from, to, q: search, cursor, limit, workspace_id: workspaceId } }) => ({
     actor,
     target,
     action,
     from: toTimestamp(from),
     to: toTimestamp(to),
+    search,
     cursor,
     limit,
     workspaceId,

@@ -1,11 +1,13 @@
 /** Operations on usage records. */
 import {
   activityExample,
+  changeExample,
   contentExample,
   cursorExample,
   generationExample,
   refusedExample,
   seriesExample,
+  sessionExample,
   turnExample,
 } from "../examples/usage.ts";
 import { example, json, operation, reportStatuses } from "./operation.ts";
@@ -13,6 +15,8 @@ import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { toActivityJson, toContentJson, toCreditsJson, toGenerationJson } from "../records/usage-record.ts";
 import { generationList, generationsQuery, toTurnJson } from "../records/generations.ts";
+import { sessionList, sessionsQuery, toSessionJson } from "../records/sessions.ts";
+import { changeAnswer, changeQuery, toChangeJson } from "../records/usage-change.ts";
 import { toCursorJson } from "../records/record-shapes.ts";
 import { seriesAnswer, seriesQuery, toSeriesJson, toUsageFilter } from "../records/usage-series.ts";
 import {
@@ -144,6 +148,47 @@ const getUsageSeries = forwarded(
   { timeoutMs },
 );
 
+const getUsageChange = forwarded(
+  operation({
+    path: "/usage/change",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "Explain a change of cost",
+    description:
+      "Compares a period with the one before, and takes the difference in cost apart by key and model: how much of it comes from the number of requests, from the tokens of a request, and from the price of a token. All calls of a request count when that began, as those of the model that was called last.",
+    query: changeQuery,
+    answer: { description: "The comparison.", content: [json(changeAnswer, example(changeExample))] },
+    statuses: reportStatuses([400, 401, 403, 500]),
+  }),
+  method.getUsageChange,
+  ({ query: { from, to, ...filters } }) => ({ from, to, filter: toUsageFilter(filters) }),
+  toChangeJson,
+  { timeoutMs },
+);
+
+const listSessions = forwarded(
+  operation({
+    path: "/sessions",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "List sessions",
+    description:
+      "The sessions that requests of a period have named, the latest first: how many requests they have, and what these cost. Their requests are at `GET /generations?session_id=`. A page may hold fewer than `limit`, or none, with a `next_cursor` where the search goes on.",
+    query: sessionsQuery,
+    answer: {
+      description: "A page.",
+      content: [json(sessionList, example({ data: [sessionExample], next_cursor: null }))],
+    },
+    statuses: reportStatuses([400, 401, 403, 500]),
+  }),
+  method.listSessions,
+  ({ query }) => query,
+  ({ sessions, nextCursor }) => ({ data: sessions.map(toSessionJson), next_cursor: toCursorJson(nextCursor) }),
+  { timeoutMs },
+);
+
 const listActivity = forwarded(
   operation({
     path: "/activity",
@@ -197,6 +242,8 @@ export const usageOperations = {
   getGenerationContent,
   listGenerations,
   getUsageSeries,
+  getUsageChange,
+  listSessions,
   listActivity,
   getCredits,
 };

@@ -26,6 +26,10 @@ export const auditFilter = {
   action: described(word, "Lists changes of this kind alone, such as `keys.revoke`."),
   from: described(requestTime, "Lists changes from this time on."),
   to: described(requestTime, "Lists changes before this time."),
+  q: described(
+    string({ min: 1, max: 200, identifier: true }),
+    "Lists changes with this text in their action, in the actor or its name, or in the changed record or its name, in any case.",
+  ),
 };
 
 export const auditQuery = object(

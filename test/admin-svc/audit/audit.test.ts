@@ -2,6 +2,7 @@
  * The audit log: it holds every change, written in the transaction of the change, and its check finds every later
  * alteration.
  */
+import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { type AuditState, auditStates } from "@sluice/admin-svc/store/audit-check.js";
@@ -101,6 +102,26 @@ describe("entries", () => {
       },
       { action: "keys.revoke", before: { name: "l", guardrail_id: null }, after: null, generation: Number(generation) },
     ]);
+  });
+
+  test("entries are found by a part of the action or of the name of their record, in any case", async () => {
+    const metadata = bearerMetadata(installation.managementKey);
+    const { key } = await callAsAdministrator(
+      installation,
+      KeyService.method.createKey,
+      { name: "Payroll Bot" },
+      metadata,
+    );
+    const hash = key?.hash ?? "";
+    await callAsAdministrator(installation, KeyService.method.deleteKey, { keyHash: hash });
+    const found = async (search: string) => {
+      const { entries: listed } = await callAsAdministrator(installation, AuditService.method.listAudit, { search });
+      return listed.filter(({ target }) => target === hash).map(({ action }) => action);
+    };
+    expect(await found("payROLL")).toEqual(["keys.revoke", "keys.create"]);
+    expect(await found("revo")).toEqual(["keys.revoke"]);
+    expect(await found(hash.slice(3, 20))).toEqual(["keys.revoke", "keys.create"]);
+    expect(await found("no such % text")).toEqual([]);
   });
 
   test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {

@@ -13,6 +13,8 @@ const pages: Readonly<Partial<Record<keyof typeof operations, string>>> = {
   getGenerationContent: "../operate/captured-content.md",
   listGenerations: "../budgets/usage.md",
   getUsageSeries: "../budgets/usage.md",
+  getUsageChange: "../budgets/usage.md#what-changed",
+  listSessions: "../budgets/usage.md#sessions",
   listActivity: "../plugins/auto-router.md#rankings-from-your-own-use",
   putKey: "../operate/administration.md#external-ids",
   tryGuardrail: "../guardrails/README.md#try-one",

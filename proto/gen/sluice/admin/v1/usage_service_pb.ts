@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKGBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJQgsKCV9maXJzdF9tcyLVAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRIQCghrZXlfaGFzaBgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghwcm92aWRlchgHIAEoCRIOCgZzdGF0dXMYCCABKA0SDwoHb3V0Y29tZRgJIAEoCRIMCgR1c2VyGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCRIMCgRkb29yGA0gASgJEhEKCW9wZXJhdGlvbhgOIAEoCRIUCgxndWFyZHJhaWxfaWQYDyABKAkSFAoMc3RhdHVzX2NsYXNzGBAgASgNEg0KBWVycm9yGBEgASgJEgwKBHRhc2sYEiABKAkSDgoGc2VhcmNoGBMgASgJImAKF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEjAKC2dlbmVyYXRpb25zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLkdlbmVyYXRpb24SEwoLbmV4dF9jdXJzb3IYAiABKAkiiAEKFUdldFVzYWdlU2VyaWVzUmVxdWVzdBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEgwKBHN0ZXAYAyABKAkSCgoCYnkYBCABKAkSDQoFbGltaXQYBSABKA0SLAoGZmlsdGVyGAYgASgLMhwuc2x1aWNlLmFkbWluLnYxLlVzYWdlRmlsdGVyIsYBCgtVc2FnZUZpbHRlchIQCghrZXlfaGFzaBgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIMCgR1c2VyGAQgASgJEg4KBnN0YXR1cxgFIAEoCRINCgVlcnJvchgGIAEoCRIUCgxndWFyZHJhaWxfaWQYByABKAkSDAoEZG9vchgIIAEoCRIRCglvcGVyYXRpb24YCSABKAkSDAoEdGFzaxgKIAEoCRISCgpzZXNzaW9uX2lkGAsgASgJIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMirwMKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBEhMKBnNlY29uZBgPIAEoCUgCiAEBEhMKC3NlY29uZF9uYW1lGBAgASgJQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXNCCQoHX3NlY29uZCInCgtQZXJjZW50aWxlcxILCgNwNTAYASABKAESCwoDcDk1GAIgASgBIpEBChNMaXN0QWN0aXZpdHlSZXF1ZXN0EgwKBGRhdGUYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhQKDGJ5X29wZXJhdGlvbhgEIAEoCBIMCgRkb29yGAUgASgJEg8KB2J5X2Rvb3IYBiABKAgSDwoHYnlfdGFzaxgHIAEoCCJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqYCCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBGRvb3IYDCABKAkSEQoEdGFzaxgNIAEoCUgAiAEBQgcKBV90YXNrIhMKEUdldENyZWRpdHNSZXF1ZXN0ImEKEkdldENyZWRpdHNSZXNwb25zZRIWCgl0b3RhbF91c2QYASABKAlIAIgBARIQCgh1c2VkX3VzZBgCIAEoCRITCgtsaW1pdF9yZXNldBgDIAEoCUIMCgpfdG90YWxfdXNkMuAECgxVc2FnZVNlcnZpY2USXgoNR2V0R2VuZXJhdGlvbhIlLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2UScwoUR2V0R2VuZXJhdGlvbkNvbnRlbnQSLC5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0Gi0uc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25Db250ZW50UmVzcG9uc2USZAoPTGlzdEdlbmVyYXRpb25zEicuc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USYQoOR2V0VXNhZ2VTZXJpZXMSJi5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVzcG9uc2USWwoMTGlzdEFjdGl2aXR5EiQuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2USVQoKR2V0Q3JlZGl0cxIiLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKGBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJQgsKCV9maXJzdF9tcyLVAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRIQCghrZXlfaGFzaBgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghwcm92aWRlchgHIAEoCRIOCgZzdGF0dXMYCCABKA0SDwoHb3V0Y29tZRgJIAEoCRIMCgR1c2VyGAogASgJEhIKCnNlc3Npb25faWQYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCRIMCgRkb29yGA0gASgJEhEKCW9wZXJhdGlvbhgOIAEoCRIUCgxndWFyZHJhaWxfaWQYDyABKAkSFAoMc3RhdHVzX2NsYXNzGBAgASgNEg0KBWVycm9yGBEgASgJEgwKBHRhc2sYEiABKAkSDgoGc2VhcmNoGBMgASgJImAKF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEjAKC2dlbmVyYXRpb25zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLkdlbmVyYXRpb24SEwoLbmV4dF9jdXJzb3IYAiABKAkiiAEKFUdldFVzYWdlU2VyaWVzUmVxdWVzdBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEgwKBHN0ZXAYAyABKAkSCgoCYnkYBCABKAkSDQoFbGltaXQYBSABKA0SLAoGZmlsdGVyGAYgASgLMhwuc2x1aWNlLmFkbWluLnYxLlVzYWdlRmlsdGVyIsYBCgtVc2FnZUZpbHRlchIQCghrZXlfaGFzaBgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIMCgR1c2VyGAQgASgJEg4KBnN0YXR1cxgFIAEoCRINCgVlcnJvchgGIAEoCRIUCgxndWFyZHJhaWxfaWQYByABKAkSDAoEZG9vchgIIAEoCRIRCglvcGVyYXRpb24YCSABKAkSDAoEdGFzaxgKIAEoCRISCgpzZXNzaW9uX2lkGAsgASgJIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMirwMKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBEhMKBnNlY29uZBgPIAEoCUgCiAEBEhMKC3NlY29uZF9uYW1lGBAgASgJQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXNCCQoHX3NlY29uZCJfChVHZXRVc2FnZUNoYW5nZVJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIsCgZmaWx0ZXIYAyABKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VGaWx0ZXIihQIKFkdldFVzYWdlQ2hhbmdlUmVzcG9uc2USDwoHZnJvbV9tcxgBIAEoAxINCgV0b19tcxgCIAEoAxIWCg5iZWZvcmVfZnJvbV9tcxgDIAEoAxIUCgxiZWZvcmVfdG9fbXMYBCABKAMSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSLwoFcGFydHMYByADKAsyIC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VDaGFuZ2VQYXJ0Eg8KB3N1bW1hcnkYCCABKAkiXwoMVXNhZ2VBbW91bnRzEhAKCGNvc3RfdXNkGAEgASgJEhAKCHJlcXVlc3RzGAIgASgEEhQKDGlucHV0X3Rva2VucxgDIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAQgASgEIoYCCg9Vc2FnZUNoYW5nZVBhcnQSEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSDQoFbW9kZWwYAyABKAkSEAoIaXNfb3RoZXIYBCABKAgSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSFgoOZGlmZmVyZW5jZV91c2QYByABKAkSEgoKdm9sdW1lX3VzZBgIIAEoCRISCgp0b2tlbnNfdXNkGAkgASgJEhEKCXByaWNlX3VzZBgKIAEoCSJOChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJIl0KFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4uc2x1aWNlLmFkbWluLnYxLkxpc3RlZFNlc3Npb24SEwoLbmV4dF9jdXJzb3IYAiABKAkirgEKDUxpc3RlZFNlc3Npb24SCgoCaWQYASABKAkSEwoLZmlyc3RfYXRfbXMYAiABKAMSEgoKbGFzdF9hdF9tcxgDIAEoAxIQCghyZXF1ZXN0cxgEIAEoBBIQCghmYWlsdXJlcxgFIAEoBBIQCghjb3N0X3VzZBgGIAEoCRIOCgZtb2RlbHMYByADKAkSEAoIa2V5X2hhc2gYCCABKAkSEAoIa2V5X25hbWUYCSABKAkiJwoLUGVyY2VudGlsZXMSCwoDcDUwGAEgASgBEgsKA3A5NRgCIAEoASKRAQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgSDAoEZG9vchgFIAEoCRIPCgdieV9kb29yGAYgASgIEg8KB2J5X3Rhc2sYByABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSKmAgoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIMCgRkb29yGAwgASgJEhEKBHRhc2sYDSABKAlIAIgBAUIHCgVfdGFzayITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDKgBgoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlEnMKFEdldEdlbmVyYXRpb25Db250ZW50Eiwuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25Db250ZW50UmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkdldFVzYWdlU2VyaWVzEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1Jlc3BvbnNlEmEKDkdldFVzYWdlQ2hhbmdlEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlQ2hhbmdlUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZUNoYW5nZVJlc3BvbnNlElsKDExpc3RTZXNzaW9ucxIkLnNsdWljZS5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Requests a turn.
@@ -886,6 +886,384 @@ export const UsagePointSchema: GenMessage<UsagePoint> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 10);
 
 /**
+ * Requests a comparison of two periods.
+ *
+ * @generated from message sluice.admin.v1.GetUsageChangeRequest
+ */
+export type GetUsageChangeRequest = Message<"sluice.admin.v1.GetUsageChangeRequest"> & {
+  /**
+   * ISO 8601 time; empty means midnight in UTC six days before the day of `to`.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * ISO 8601 time, excluded; empty means now.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * What is compared.
+   *
+   * @generated from field: sluice.admin.v1.UsageFilter filter = 3;
+   */
+  filter?: UsageFilter | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageChangeRequest.
+ * Use `create(GetUsageChangeRequestSchema)` to create a new message.
+ */
+export const GetUsageChangeRequestSchema: GenMessage<GetUsageChangeRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 11);
+
+/**
+ * The comparison. All calls of a turn count at its start, as calls of its last model.
+ *
+ * @generated from message sluice.admin.v1.GetUsageChangeResponse
+ */
+export type GetUsageChangeResponse = Message<"sluice.admin.v1.GetUsageChangeResponse"> & {
+  /**
+   * Epoch milliseconds of the first moment of the period.
+   *
+   * @generated from field: int64 from_ms = 1;
+   */
+  fromMs: bigint;
+
+  /**
+   * Epoch milliseconds after the last moment of the period.
+   *
+   * @generated from field: int64 to_ms = 2;
+   */
+  toMs: bigint;
+
+  /**
+   * Epoch milliseconds of the first moment of the period before: earlier by the length of the period, in whole days if it begins at midnight in UTC.
+   *
+   * @generated from field: int64 before_from_ms = 3;
+   */
+  beforeFromMs: bigint;
+
+  /**
+   * Epoch milliseconds after the last moment of the period before.
+   *
+   * @generated from field: int64 before_to_ms = 4;
+   */
+  beforeToMs: bigint;
+
+  /**
+   * Sums of the period before.
+   *
+   * @generated from field: sluice.admin.v1.UsageAmounts before = 5;
+   */
+  before?: UsageAmounts | undefined;
+
+  /**
+   * Sums of the period.
+   *
+   * @generated from field: sluice.admin.v1.UsageAmounts after = 6;
+   */
+  after?: UsageAmounts | undefined;
+
+  /**
+   * At most 20 pairs of key and model with different costs, by the absolute difference; then the sum of all others, if there are any.
+   *
+   * @generated from field: repeated sluice.admin.v1.UsageChangePart parts = 7;
+   */
+  parts: UsageChangePart[];
+
+  /**
+   * One sentence in English.
+   *
+   * @generated from field: string summary = 8;
+   */
+  summary: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageChangeResponse.
+ * Use `create(GetUsageChangeResponseSchema)` to create a new message.
+ */
+export const GetUsageChangeResponseSchema: GenMessage<GetUsageChangeResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 12);
+
+/**
+ * Usage in a period.
+ *
+ * @generated from message sluice.admin.v1.UsageAmounts
+ */
+export type UsageAmounts = Message<"sluice.admin.v1.UsageAmounts"> & {
+  /**
+   * USD as a decimal string.
+   *
+   * @generated from field: string cost_usd = 1;
+   */
+  costUsd: string;
+
+  /**
+   * Turns.
+   *
+   * @generated from field: uint64 requests = 2;
+   */
+  requests: bigint;
+
+  /**
+   * Tokens of prompts, including cached tokens.
+   *
+   * @generated from field: uint64 input_tokens = 3;
+   */
+  inputTokens: bigint;
+
+  /**
+   * Tokens of answers, including reasoning.
+   *
+   * @generated from field: uint64 output_tokens = 4;
+   */
+  outputTokens: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.UsageAmounts.
+ * Use `create(UsageAmountsSchema)` to create a new message.
+ */
+export const UsageAmountsSchema: GenMessage<UsageAmounts> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 13);
+
+/**
+ * Usage of a key and a model in both periods. The difference in cost is the sum of three parts, exactly.
+ *
+ * @generated from message sluice.admin.v1.UsageChangePart
+ */
+export type UsageChangePart = Message<"sluice.admin.v1.UsageChangePart"> & {
+  /**
+   * Hash of the key; empty in the sum of all others.
+   *
+   * @generated from field: string key_hash = 1;
+   */
+  keyHash: string;
+
+  /**
+   * Name of the key; empty when it no longer exists, and in the sum of all others.
+   *
+   * @generated from field: string key_name = 2;
+   */
+  keyName: string;
+
+  /**
+   * Slug of the called model; empty without a call, and in the sum of all others.
+   *
+   * @generated from field: string model = 3;
+   */
+  model: string;
+
+  /**
+   * Sum of all others.
+   *
+   * @generated from field: bool is_other = 4;
+   */
+  isOther: boolean;
+
+  /**
+   * Sums of the period before.
+   *
+   * @generated from field: sluice.admin.v1.UsageAmounts before = 5;
+   */
+  before?: UsageAmounts | undefined;
+
+  /**
+   * Sums of the period.
+   *
+   * @generated from field: sluice.admin.v1.UsageAmounts after = 6;
+   */
+  after?: UsageAmounts | undefined;
+
+  /**
+   * USD as a decimal string, negative when the cost fell.
+   *
+   * @generated from field: string difference_usd = 7;
+   */
+  differenceUsd: string;
+
+  /**
+   * USD as a decimal string: part of the difference from the number of requests, at the former cost of a request. All of it for a new or discontinued pair.
+   *
+   * @generated from field: string volume_usd = 8;
+   */
+  volumeUsd: string;
+
+  /**
+   * USD as a decimal string: part from tokens per request, at the former cost of a token.
+   *
+   * @generated from field: string tokens_usd = 9;
+   */
+  tokensUsd: string;
+
+  /**
+   * USD as a decimal string: part from the cost of a token.
+   *
+   * @generated from field: string price_usd = 10;
+   */
+  priceUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.UsageChangePart.
+ * Use `create(UsageChangePartSchema)` to create a new message.
+ */
+export const UsageChangePartSchema: GenMessage<UsageChangePart> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 14);
+
+/**
+ * Filter and page of sessions; an empty text or 0 does not filter.
+ *
+ * @generated from message sluice.admin.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"sluice.admin.v1.ListSessionsRequest"> & {
+  /**
+   * `next_cursor` of the preceding page; empty for the first page.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * Rows of a page, at most 100; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * ISO 8601 time, included; empty means 30 days before `to`.
+   *
+   * @generated from field: string from = 3;
+   */
+  from: string;
+
+  /**
+   * ISO 8601 time, excluded; empty means now.
+   *
+   * @generated from field: string to = 4;
+   */
+  to: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 15);
+
+/**
+ * A page of sessions.
+ *
+ * @generated from message sluice.admin.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"sluice.admin.v1.ListSessionsResponse"> & {
+  /**
+   * By their last turn in the period, latest first.
+   *
+   * @generated from field: repeated sluice.admin.v1.ListedSession sessions = 1;
+   */
+  sessions: ListedSession[];
+
+  /**
+   * Cursor of the next page; empty after the last page. A slow search ends a page early, with fewer rows than requested or none.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 16);
+
+/**
+ * A session: its turns in the period.
+ *
+ * @generated from message sluice.admin.v1.ListedSession
+ */
+export type ListedSession = Message<"sluice.admin.v1.ListedSession"> & {
+  /**
+   * The id of the session, as named by the requests.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Epoch milliseconds of the start of the first turn.
+   *
+   * @generated from field: int64 first_at_ms = 2;
+   */
+  firstAtMs: bigint;
+
+  /**
+   * Epoch milliseconds of the start of the last turn.
+   *
+   * @generated from field: int64 last_at_ms = 3;
+   */
+  lastAtMs: bigint;
+
+  /**
+   * Turns.
+   *
+   * @generated from field: uint64 requests = 4;
+   */
+  requests: bigint;
+
+  /**
+   * Failed, refused or lost turns.
+   *
+   * @generated from field: uint64 failures = 5;
+   */
+  failures: bigint;
+
+  /**
+   * USD as a decimal string.
+   *
+   * @generated from field: string cost_usd = 6;
+   */
+  costUsd: string;
+
+  /**
+   * Slugs of at most five models, the most frequent first.
+   *
+   * @generated from field: repeated string models = 7;
+   */
+  models: string[];
+
+  /**
+   * Hash of the key of the last turn.
+   *
+   * @generated from field: string key_hash = 8;
+   */
+  keyHash: string;
+
+  /**
+   * Name of that key; empty when it no longer exists.
+   *
+   * @generated from field: string key_name = 9;
+   */
+  keyName: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListedSession.
+ * Use `create(ListedSessionSchema)` to create a new message.
+ */
+export const ListedSessionSchema: GenMessage<ListedSession> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 17);
+
+/**
  * Percentiles in milliseconds.
  *
  * @generated from message sluice.admin.v1.Percentiles
@@ -911,7 +1289,7 @@ export type Percentiles = Message<"sluice.admin.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 11);
+  messageDesc(file_sluice_admin_v1_usage_service, 18);
 
 /**
  * Filter of the sums.
@@ -974,7 +1352,7 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
  * Use `create(ListActivityRequestSchema)` to create a new message.
  */
 export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 12);
+  messageDesc(file_sluice_admin_v1_usage_service, 19);
 
 /**
  * Sums.
@@ -995,7 +1373,7 @@ export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse
  * Use `create(ListActivityResponseSchema)` to create a new message.
  */
 export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 13);
+  messageDesc(file_sluice_admin_v1_usage_service, 20);
 
 /**
  * The calls of one day, model, provider and tier, and of one operation, client format or kind of task if requested.
@@ -1100,7 +1478,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 14);
+  messageDesc(file_sluice_admin_v1_usage_service, 21);
 
 /**
  * Requests the budget of the caller's workspace.
@@ -1115,7 +1493,7 @@ export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 15);
+  messageDesc(file_sluice_admin_v1_usage_service, 22);
 
 /**
  * The budget.
@@ -1150,7 +1528,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 16);
+  messageDesc(file_sluice_admin_v1_usage_service, 23);
 
 /**
  * Accepts `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records arrive within a second of their call's end.
@@ -1201,6 +1579,28 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageSeriesRequestSchema;
     output: typeof GetUsageSeriesResponseSchema;
+  },
+  /**
+   * Compares the workspace's usage in a period with the period before it, and takes the difference in cost apart. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, UNPROCESSABLE (it reads too much), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.GetUsageChange
+   */
+  getUsageChange: {
+    methodKind: "unary";
+    input: typeof GetUsageChangeRequestSchema;
+    output: typeof GetUsageChangeResponseSchema;
+  },
+  /**
+   * Lists the workspace's sessions with turns in a period, the latest first. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, UNPROCESSABLE (it reads too much), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
   },
   /**
    * Sums the workspace's calls by day, model, provider and tier. Needs a management key.

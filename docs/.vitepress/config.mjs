@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitepress";
 import { colorsToClasses, theme } from "./highlight.mjs";
-import { siteLinks } from "./links.mjs";
+import { siteLinks, toAnchor } from "./links.mjs";
 import { files, outline, pathOf, root, stage, summaryOf, titleOf, work } from "./pages.mjs";
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -41,6 +41,7 @@ export default defineConfig({
   markdown: {
     theme,
     codeTransformers: [colorsToClasses],
+    anchor: { slugify: toAnchor },
     config: (markdown) => void markdown.use(siteLinks),
   },
   transformPageData(page) {

@@ -2,6 +2,14 @@
 import { posix } from "node:path";
 import { addresses, files } from "./pages.mjs";
 
+/** The anchor of a heading, as GitHub makes it: links to sections work in both. */
+export const toAnchor = (heading) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+
 /**
  * A plugin of markdown-it. A relative link leads to the page of its file; a link to another file of the checkout, which the site does not have, becomes text
  * with that path as its title. A column without a heading has an empty cell instead of an empty heading.

@@ -15,6 +15,13 @@ const refusals: Readonly<Record<string, readonly [RegExp, string]>> = {
     "the command before it has made the workspace",
   ],
   "docs/operate/captured-content.md": [/capture\.key|No content of this generation/, "no key to encrypt with"],
+  ...Object.fromEntries(
+    ["azure", "bedrock", "ollama", "vertex", "vllm"].map((page) => [
+      `docs/providers/${page}.md`,
+      [/is not in the catalogue/, "no provider with the model of the page"] as const,
+    ]),
+  ),
+  "docs/reference/errors.md": [/temperature/, "the page shows a failure"],
   "docs/plugins/moderation.md": [/internal_models\.moderation/, "no model that moderates"],
   "docs/plugins/pareto-router.md": [/scores\.coding/, "no model with scores"],
   "docs/plugins/web.md": [/search\.engines/, "no search engine"],

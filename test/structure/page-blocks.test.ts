@@ -18,12 +18,13 @@ const otherYaml: Readonly<Record<string, string>> = {
   "docs/deploy/helm.md": "a resource of the External Secrets Operator",
   "docs/deploy/kubernetes.md": "an overlay of kustomize; deploy/manifests.test builds such overlays",
   "docs/deploy/scaling.md": "configuration of prometheus-adapter",
-  "docs/deploy/tls.md": "annotations of ingress-nginx",
+  "docs/deploy/tls.md": "configuration of Traefik and annotations of ingress-nginx",
 };
 
 /** Blocks of JSON that are no request, by their page. */
 const otherJson: Readonly<Record<string, string>> = {
   "docs/clients/opencode.md": "configuration of opencode",
+  "docs/providers/bedrock.md": "rights of a role of AWS",
   "docs/operate/alerts.md": "messages to receivers; admin-svc/sinks tests compare their fields",
   "docs/operate/exports.md": "a message to receivers with omissions",
   "docs/operate/observability.md": "a line of a log",
@@ -48,11 +49,13 @@ const otherCommands: Readonly<Record<string, string>> = {
   mkdir: "makes a folder for the commands after it",
   node: "starts the sandbox adapter; e2e/tools/sandbox tests start it",
   npm: "deploy/pages.test holds names of scripts; they start installations, campaigns or installations of packages",
+  ollama: "a program that is not installed in the tests",
   open: "opens a browser; e2e/console tests open the page in one",
   npx: "e2e/clients/grpc.test calls the same methods; buf is fetched by npx",
   pg_dump: "needs a database and a stopped installation",
   pg_restore: "needs a database and a stopped installation",
   podman: "deploy/images.test takes these commands from the page where containers run",
+  vllm: "a program that is not installed in the tests",
   umask: "a setting of the shell",
   "--set": "options of `helm upgrade`; deploy/chart.test renders them",
 };
@@ -60,9 +63,11 @@ const otherCommands: Readonly<Record<string, string>> = {
 /** Languages whose blocks run elsewhere, or cannot. */
 const otherLanguages: Readonly<Record<string, string>> = {
   "": "diagrams and forms of names",
+  caddy: "a program that is not installed in the tests",
   dockerfile: "an image on top of another one",
   hcl: "deploy/terraform/provider.test applies it",
   http: "the sandbox's contract",
+  nginx: "a program that is not installed in the tests",
   rust: "a fragment; e2e/clients/languages/rust compiles a program with it",
   sql: "a query on the sessions of Postgres",
   text: "plots",

@@ -2,6 +2,7 @@
 import { readPage } from "../pages.ts";
 import { actionTable } from "./actions.ts";
 import { configurationTables } from "./configuration.ts";
+import { errorSections } from "./errors.ts";
 import { operationTable } from "./operations.ts";
 
 const start = "<!-- made by npm run docs -->\n";
@@ -10,6 +11,7 @@ const end = "\n<!-- end of the made part -->";
 export const partMakers: Readonly<Record<string, () => string>> = {
   "docs/guardrails/README.md": actionTable,
   "docs/reference/configuration.md": configurationTables,
+  "docs/reference/errors.md": errorSections,
   "docs/reference/operations.md": operationTable,
 };
 

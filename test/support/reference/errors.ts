@@ -115,10 +115,12 @@ const advice: Readonly<Record<Published, Advice>> = {
   },
 };
 
-const faults = Object.keys(advice).map((reason) => new Fault(Number(reason) as Published));
+const faults = Object.values(FaultReason)
+  .filter((reason): reason is Published => typeof reason === "number" && Object.hasOwn(advice, reason))
+  .map((reason) => new Fault(reason));
 
 /** Names of gRPC as its documentation writes them. */
-const grpcName = (code: Code): string => (Code[code] as string).replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+const grpcName = (code: Code): string => Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
 function paragraphOf(fault: Fault): string {
   const { means, remedy } = advice[fault.reason as Published];

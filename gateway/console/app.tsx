@@ -2,8 +2,9 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AuditPage } from "./audit/page.tsx";
 import { session } from "./api/session.ts";
-import { CallsPage } from "./calls/page.tsx";
 import { EndUsersPage } from "./end-users/page.tsx";
+import { FormerPage } from "./explorer/former.tsx";
+import { ExplorerPage } from "./explorer/page.tsx";
 import { GuardrailsPage } from "./guardrails/page.tsx";
 import { KeysPage } from "./keys/page.tsx";
 import { LivePage } from "./live/page.tsx";
@@ -12,10 +13,11 @@ import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
 import { PlaygroundPage } from "./playground/page.tsx";
 import { ConsoleReference } from "./reference/on-session.tsx";
+import { RequestPage } from "./requests/page.tsx";
+import { SessionPage } from "./sessions/timeline.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
-import { UsagePage } from "./usage/page.tsx";
 import { WorkspacesPage } from "./workspaces/page.tsx";
 
 export function App() {
@@ -26,8 +28,11 @@ export function App() {
       <Shell session={session.value}>
         <Router>
           <Route path="/console" component={OverviewPage} />
-          <Route path="/console/usage" component={UsagePage} />
-          <Route path="/console/calls" component={CallsPage} />
+          <Route path="/console/explorer" component={ExplorerPage} />
+          <Route path="/console/requests/:id" component={RequestPage} />
+          <Route path="/console/sessions/:id" component={SessionPage} />
+          <Route path="/console/usage" component={FormerPage} />
+          <Route path="/console/calls" component={FormerPage} />
           <Route path="/console/live" component={LivePage} />
           <Route path="/console/keys/:hash?" component={KeysPage} />
           <Route path="/console/guardrails/:id?" component={GuardrailsPage} />

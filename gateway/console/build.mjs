@@ -33,6 +33,7 @@ export async function buildConsole(say = () => {}) {
   say("building the console, which takes some seconds");
   await writeTypes();
   await writeRecords();
+  await writeQueries();
   // Sequential, since both take 200 MB.
   await check();
   const files = await bundle();
@@ -84,6 +85,23 @@ export async function writeRecords() {
   writeFileSync(join(generated, "records.ts"), lines.join("\n"));
 }
 
+/** Writes the words that parameters of some operations accept: a word added to the contract then is among the choices. */
+async function writeQueries() {
+  const { paths } = await readContract();
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const queries = queriedOperations.map((id) => [
+    id,
+    wordsOf(operations.find(({ operationId }) => operationId === id)),
+  ]);
+  const text = JSON.stringify(Object.fromEntries(queries));
+  writeFileSync(join(generated, "queries.ts"), `export const queries = ${text} as const;\n`);
+}
+
+const queriedOperations = ["listGenerations"];
+
+const wordsOf = ({ parameters }) =>
+  Object.fromEntries(parameters.flatMap(({ name, schema }) => (schema?.enum ? [[name, schema.enum]] : [])));
+
 /** Names of a record as created, as changed, and as shown in answers. */
 const recordNames = /^(?:New)?(?:EndUser|Guardrail|Key|Workspace)(?:Change)?$/;
 
@@ -101,7 +119,13 @@ async function bundle() {
     root,
     base: "/docs/",
     logLevel: "error",
-    build: { write: false, target: "es2023", modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+    build: {
+      write: false,
+      target: "es2023",
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      license: { fileName: "assets/licenses.md" },
+    },
   });
   return await Promise.all(output.map(compress));
 }
@@ -114,6 +138,7 @@ const contentTypes = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
+  md: "text/markdown; charset=utf-8",
 };
 
 async function compress({ fileName: path, ...file }) {

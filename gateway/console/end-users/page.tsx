@@ -1,5 +1,6 @@
 /** End users: the people and systems behind requests. */
 import { useState } from "preact/hooks";
+import { explorerAddress } from "../explorer/address.ts";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { type Values, valuesOf } from "../forms/edits.ts";
@@ -98,7 +99,7 @@ function UserTable({ users, onAsk }: TableProps) {
       {users.map((user) => (
         <tr key={user.user}>
           <th scope="row" class="breakable">
-            <a href={`/console/calls?user=${encodeURIComponent(user.user)}`}>{user.user}</a>
+            <a href={explorerAddress({ user: user.user, tab: "requests" })}>{user.user}</a>
           </th>
           <td class="wide">
             <Time at={user.created_at} />

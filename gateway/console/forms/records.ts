@@ -12,10 +12,10 @@ export const guardrailForm = formOf("Guardrail", {
   labels: {
     content_filter_builtins: "Detectors",
     content_filters: "Patterns",
-    judge_rules: "Rules in words",
+    judge_rules: "Judge rules",
     detectors: "External detectors",
     limit_usd: "Budget of each key in USD",
-    reset_interval: "Budget begins anew",
+    reset_interval: "Resets",
   },
   kinds: { content_filter_builtins: "each", pattern: "code" },
   needs: { reset_interval: "limit_usd" },
@@ -23,7 +23,7 @@ export const guardrailForm = formOf("Guardrail", {
 
 export const keyForm = formOf("Key", {
   closed: /^(?:capture_content|external)$|_per_minute$|^concurrent_/,
-  labels: { limit: "Budget in USD", limit_reset: "Budget begins anew", expires_at: "Expires", external: "End user" },
+  labels: { limit: "Budget in USD", limit_reset: "Resets", expires_at: "Expires", external: "End user" },
   kinds: { expires_at: "time" },
   needs: { limit_reset: "limit" },
   from: { external: ({ external_user: user }: Values) => (user === null ? null : { user }) },
@@ -31,7 +31,7 @@ export const keyForm = formOf("Key", {
 });
 
 export const workspaceForm = formOf("Workspace", {
-  labels: { limit: "Budget in USD", limit_reset: "Budget begins anew" },
+  labels: { limit: "Budget in USD", limit_reset: "Resets" },
   needs: { limit_reset: "limit" },
 });
 

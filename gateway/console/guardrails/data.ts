@@ -57,12 +57,10 @@ export function rulesOf(guardrail: Guardrail): string[] {
   const counts: readonly (readonly [number, string])[] = [
     [guardrail.content_filter_builtins?.length ?? 0, "detector"],
     [guardrail.content_filters?.length ?? 0, "pattern"],
-    [guardrail.judge_rules?.length ?? 0, "rule in words"],
+    [guardrail.judge_rules?.length ?? 0, "judge rule"],
     [guardrail.detectors?.length ?? 0, "external detector"],
   ];
-  const scanned = counts.flatMap(([n, name]) => (n > 0 ? [`${n} ${n === 1 ? name : manyOf(name)}`] : []));
+  const scanned = counts.flatMap(([n, name]) => (n > 0 ? [`${n} ${n === 1 ? name : `${name}s`}`] : []));
   const routes = guardrail.allowed_models ?? guardrail.allowed_providers ?? guardrail.allowed_data_regions;
   return [...scanned, ...(routes ? ["routing"] : []), ...(guardrail.limit_usd === null ? [] : ["budget"])];
 }
-
-const manyOf = (name: string): string => (name === "rule in words" ? "rules in words" : `${name}s`);

@@ -30,12 +30,12 @@ export function Trial({ settings }: { settings: Values }) {
           onValue={setText}
         />
         <SelectField
-          label="It is"
+          label="Direction"
           value={side}
           onValue={setSide}
           options={[
-            ["input", "part of a request"],
-            ["output", "part of an answer"],
+            ["input", "Input"],
+            ["output", "Output"],
           ]}
         />
       </ActionForm>

@@ -14,7 +14,7 @@ export const OwnGuardrail = ({ guardrails, ...bound }: GuardrailProps) => (
   <SelectField
     {...bound}
     label="Guardrail"
-    options={[["", "None of its own"], ...guardrails.map(({ id, name }) => [id, name] as const)]}
+    options={[["", "None"], ...guardrails.map(({ id, name }) => [id, name] as const)]}
     disabled={!hasRole("admin")}
   />
 );

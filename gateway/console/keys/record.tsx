@@ -1,5 +1,6 @@
 /** A key: its spending, its settings and its actions. */
 import { useState } from "preact/hooks";
+import { explorerAddress } from "../explorer/address.ts";
 import { api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { type Values, valuesOf } from "../forms/edits.ts";
@@ -150,7 +151,7 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
     <section class="dialog-part">
       <h3>Actions</h3>
       <div class="actions">
-        <a class="button" href={`/console/calls?key=${record.hash}`}>
+        <a class="button" href={explorerAddress({ key: record.hash, tab: "requests" })}>
           Calls of this key
         </a>
         <RequireRole to="operator">

@@ -60,16 +60,16 @@ function EndpointPart({ endpoint }: { endpoint: Endpoint }) {
         <dd>{formatCount(endpoint.context_length)} tokens</dd>
         <dt>Region</dt>
         <dd>{endpoint.region}</dd>
-        <dt>Data</dt>
-        <dd>{endpoint.data_policy.zero_retention ? "Keeps nothing" : "Retention not declared"}</dd>
-        <dt>Takes</dt>
+        <dt>Retention</dt>
+        <dd>{endpoint.data_policy.zero_retention ? "None" : "Not declared"}</dd>
+        <dt>Parameters</dt>
         <dd class="mono">{endpoint.supported_parameters.join(", ")}</dd>
       </dl>
     </section>
   );
 }
 
-const uptime = (value: unknown): string => (typeof value === "number" ? `${value.toFixed(1)} %` : "no calls");
+const uptime = (value: unknown): string => (typeof value === "number" ? `${value.toFixed(1)}%` : "no calls");
 
 const percentiles = (of: Endpoint["latency_last_30m"], format: (value: number) => string): string =>
   of ? `p50 ${format(of.p50)} · p90 ${format(of.p90)} · p99 ${format(of.p99)}` : "not measured in 30 minutes";

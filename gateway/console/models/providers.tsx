@@ -38,7 +38,7 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
       ["Provider"],
       ["Region", "wide"],
       ["Models", "number"],
-      ["Keeps what it is sent", "wide"],
+      ["Retention", "wide"],
       ["First token p50 / p95, 24 hours", "wide number"],
       ["State"],
       ["Actions", "unseen"],
@@ -52,7 +52,7 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
         </th>
         <td class="wide">{region}</td>
         <td class="number">{models}</td>
-        <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
+        <td class="wide">{policy.retention === "none" ? "None" : "Not declared"}</td>
         <td class="wide number">{formatFirstTokenTimes(day?.get(slug))}</td>
         <td>
           <State status={status} />

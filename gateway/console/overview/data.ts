@@ -2,7 +2,8 @@
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import type { Key } from "../keys/data.ts";
-import type { Total } from "../usage/data.ts";
+import type { Total } from "../explorer/measures.ts";
+import { type TimeRange, dayMs } from "../parts/time-steps.ts";
 
 type Point = Schemas["UsagePoint"];
 
@@ -11,8 +12,10 @@ export interface OverviewData {
   readonly today: Point | undefined;
   /** Undefined without requests. */
   readonly month: Total | undefined;
-  /** Costs of thirty days, oldest first, by dates such as 2026-11-21, in UTC. */
-  readonly days: readonly { readonly date: string; readonly cost: number }[];
+  /** The thirty days, in UTC. */
+  readonly range: TimeRange;
+  /** Costs of the days, in USD. */
+  readonly costs: readonly number[];
   /** Models with the highest cost first. */
   readonly models: readonly Total[];
   /** HTTP statuses of failures, the most frequent first. */
@@ -21,7 +24,6 @@ export interface OverviewData {
   readonly credits: Schemas["CreditsAnswer"]["data"];
 }
 
-const dayMs = 86_400_000;
 const length = 30;
 
 export async function loadOverview(): Promise<OverviewData> {
@@ -39,11 +41,12 @@ export async function loadOverview(): Promise<OverviewData> {
     everyPage((page) => unwrapAnswer(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
   ]);
   const byDate = new Map(whole.data.map((point) => [dateOf(Date.parse(point.at)), point]));
-  const dates = Array.from({ length }, (_, n) => dateOf(from + n * dayMs));
+  const starts = Array.from({ length }, (_, n) => from + n * dayMs);
   return {
     today: byDate.get(dateOf(today)),
     month: whole.totals[0],
-    days: dates.map((date) => ({ date, cost: Number(byDate.get(date)?.cost_usd ?? 0) })),
+    range: { from, to: today + dayMs, step: "day", starts },
+    costs: starts.map((start) => Number(byDate.get(dateOf(start))?.cost_usd ?? 0)),
     models: models.totals.filter(({ is_other: other, value }) => !other && value !== null),
     failures: statuses.totals.filter(({ failures }) => failures > 0).toSorted((a, b) => b.failures - a.failures),
     keys,

@@ -1,29 +1,44 @@
 /** Costs, failures and latencies of the workspace. */
+import { useLocation } from "preact-iso";
 import { useLoad } from "../api/load.ts";
+import { hasRole } from "../api/session.ts";
 import { Meter } from "../parts/meter.tsx";
 import { Money } from "../parts/money.tsx";
-import { Bars } from "../parts/bars.tsx";
+import { Chart } from "../parts/chart.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Ranks } from "../parts/ranks.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { formatCount, formatDollars, formatMilliseconds, formatPercent, plural } from "../parts/words.ts";
 import type { Key } from "../keys/data.ts";
+import { type ViewChange, explorerAddress } from "../explorer/address.ts";
+import type { Total } from "../explorer/measures.ts";
+import { toAddressTime } from "../explorer/time.ts";
 import { budgetSpending } from "../keys/record.tsx";
-import type { Total } from "../usage/data.ts";
 import { ConfigurationNotice } from "./configuration.tsx";
 import { type OverviewData, loadOverview, keysNearBudget } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
+  const { route } = useLocation();
+  const narrow = (from: number, to: number) =>
+    route(explorerAddress({ from: toAddressTime(from), to: toAddressTime(to) }));
   return (
     <Page title="Overview" lead="What this workspace spends on models, and what fails. Days are counted in UTC.">
       <ConfigurationNotice />
       <Show of={overview} lines={10}>
         {(data) => (
           <>
+            {!data.month && <FirstSteps />}
             <Figures data={data} />
-            <Card title="Cost by day">
-              <Bars title="Cost by day in the last 30 days" bars={barsOf(data)} format={formatDollars} />
+            <Card title="Cost by day" aside={<a href={explorerAddress(month)}>Explorer</a>}>
+              <Chart
+                title="Cost by day in the last 30 days"
+                range={data.range}
+                kind="bars"
+                series={[{ name: "Cost", values: data.costs }]}
+                format={formatDollars}
+                onSelect={narrow}
+              />
             </Card>
             <div class="grid">
               <TopModels data={data} />
@@ -38,22 +53,52 @@ export function OverviewPage() {
   );
 }
 
-const barsOf = ({ days }: OverviewData) => days.map(({ date, cost }) => ({ name: date, values: [cost] }));
+/** The period of the page in the explorer. */
+const month: ViewChange = { last: "30d" };
 
-const Figures = ({ data: { today, month, credits } }: { data: OverviewData }) => (
+const FirstSteps = () => (
+  <Card title="No request in 30 days: first steps">
+    <ol>
+      <li>
+        <a href="/console/models">Models</a> shows the providers of the configuration file, and why some are left out.
+      </li>
+      <li>
+        <a href="/console/keys">Keys</a> makes a key for an application, with a budget.
+      </li>
+      {hasRole("operator") && (
+        <li>
+          The <a href="/console/playground">playground</a> sends a request, and shows it as curl and in the SDKs.
+        </li>
+      )}
+      <li>
+        The <a href="/console/reference">API reference</a> has every operation.
+      </li>
+    </ol>
+  </Card>
+);
+
+const Figures = ({ data: { today, month: sums, credits } }: { data: OverviewData }) => (
   <dl class="figures">
-    <Spent name="Today" sums={today} />
-    <Spent name="Last 30 days" sums={month} />
+    <Spent name="Today" sums={today} view={{ last: "today" }} />
+    <Spent name="Last 30 days" sums={sums} view={month} />
     <div class="figure">
       <dt>Failed in 30 days</dt>
-      <dd>{month ? formatPercent(month.failures / Math.max(1, month.requests)) : "None"}</dd>
-      <dd class="sub">{plural(month?.failures ?? 0, "request")}</dd>
+      <dd>
+        <a href={explorerAddress({ ...month, tab: "errors" })}>
+          {sums ? formatPercent(sums.failures / Math.max(1, sums.requests)) : "None"}
+        </a>
+      </dd>
+      <dd class="sub">{plural(sums?.failures ?? 0, "request")}</dd>
     </div>
-    <Latency sums={today ?? month} name={today ? "today" : "in 30 days"} />
+    <Latency
+      sums={today ?? sums}
+      name={today ? "today" : "in 30 days"}
+      view={{ ...(today ? { last: "today" } : month), tab: "latency" }}
+    />
     <div class="figure">
       <dt>Budget of the workspace</dt>
       <dd>
-        {credits.unlimited ? "No limit" : formatDollars(Math.max(0, credits.total_credits - credits.total_usage))}
+        {credits.unlimited ? "Unlimited" : formatDollars(Math.max(0, credits.total_credits - credits.total_usage))}
       </dd>
       <dd class="sub">
         {credits.unlimited
@@ -66,11 +111,13 @@ const Figures = ({ data: { today, month, credits } }: { data: OverviewData }) =>
 
 type Sums = Pick<Total, "cost_usd" | "requests" | "input_tokens" | "output_tokens">;
 
-const Spent = ({ name, sums }: { name: string; sums: Sums | undefined }) => (
+const Spent = ({ name, sums, view }: { name: string; sums: Sums | undefined; view: ViewChange }) => (
   <div class="figure">
     <dt>{name}</dt>
     <dd>
-      <Money of={sums?.cost_usd ?? 0} />
+      <a href={explorerAddress(view)}>
+        <Money of={sums?.cost_usd ?? 0} />
+      </a>
     </dd>
     <dd class="sub">
       {plural(sums?.requests ?? 0, "request")},{" "}
@@ -81,12 +128,14 @@ const Spent = ({ name, sums }: { name: string; sums: Sums | undefined }) => (
 
 type Latencies = Pick<Total, "first_token_ms_p50" | "first_token_ms_p95" | "duration_ms_p50" | "duration_ms_p95">;
 
-const Latency = ({ sums, name }: { sums: Latencies | undefined; name: string }) => (
+const Latency = ({ sums, name, view }: { sums: Latencies | undefined; name: string; view: ViewChange }) => (
   <div class="figure">
     <dt>First token {name}</dt>
-    <dd>{ms(sums?.first_token_ms_p50)}</dd>
+    <dd>
+      <a href={explorerAddress(view)}>{ms(sums?.first_token_ms_p50)}</a>
+    </dd>
     <dd class="sub">
-      95 % within {ms(sums?.first_token_ms_p95)}; whole answers {ms(sums?.duration_ms_p50)} and{" "}
+      95% within {ms(sums?.first_token_ms_p95)}; whole answers {ms(sums?.duration_ms_p50)} and{" "}
       {ms(sums?.duration_ms_p95)}
     </dd>
   </div>
@@ -103,9 +152,11 @@ const TopModels = ({ data: { models } }: { data: OverviewData }) => (
       <Empty title="No requests in 30 days" />
     ) : (
       <Ranks
-        of={models
-          .slice(0, shown)
-          .map(({ value: id, cost_usd: cost }) => ({ id: id ?? "", name: id, value: Number(cost) }))}
+        of={models.slice(0, shown).map(({ value: id, cost_usd: cost }) => ({
+          id: id ?? "",
+          name: <a href={explorerAddress({ ...month, model: id ?? "", by: "key" })}>{id}</a>,
+          value: Number(cost),
+        }))}
         format={formatDollars}
       />
     )}
@@ -128,20 +179,22 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
 
 const noBudget = "402";
 
+/** The requests of 30 days with a status. */
+const failuresAddress = (status: string): string => explorerAddress({ ...month, tab: "requests", status });
+
 /** Number of requests in 30 days that exceeded the rest of a budget. */
 const refusedByBudget = ({ failures }: OverviewData): number =>
   failures.find(({ value }) => value === noBudget)?.failures ?? 0;
 
 const NearLimit = ({ keys, refused }: { keys: readonly Key[]; refused: number }) => (
-  <Card title="Budgets above 80 %">
+  <Card title="Budgets above 80%">
     {refused > 0 && (
       <p>
-        <a href={`/console/calls?status=${noBudget}&hours=720`}>{plural(refused, "request")}</a> did not fit a budget in
-        30 days.
+        <a href={failuresAddress(noBudget)}>{plural(refused, "request")}</a> did not fit a budget in 30 days.
       </p>
     )}
     {keys.length === 0 ? (
-      <Empty title={refused > 0 ? "No key has spent 80 % of its budget" : "No key is near its budget"} />
+      <Empty title={refused > 0 ? "No key has spent 80% of its budget" : "No key is near its budget"} />
     ) : (
       <ul class="ranks">
         {keys.slice(0, shown).map((key) => (
@@ -173,7 +226,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 const Failures = ({ data: { failures } }: { data: OverviewData }) => (
-  <Card title="What failed in 30 days" aside={<a href="/console/calls">Calls</a>}>
+  <Card title="What failed in 30 days" aside={<a href={explorerAddress({ ...month, tab: "errors" })}>Explorer</a>}>
     {failures.length === 0 ? (
       <Empty title="Nothing failed" />
     ) : (
@@ -185,6 +238,6 @@ const Failures = ({ data: { failures } }: { data: OverviewData }) => (
 const failureRank = ({ value, failures }: Total) => {
   const status = value ?? "no status";
   const words = [status, meanings[status]].filter(Boolean).join(" ");
-  const name = value === null ? words : <a href={`/console/calls?status=${value}&hours=720`}>{words}</a>;
+  const name = value === null ? words : <a href={failuresAddress(value)}>{words}</a>;
   return { id: status, name, value: failures };
 };

@@ -23,7 +23,7 @@ export function Meter({ spent, limit }: MeterProps) {
       <span class="amount">
         <Money of={spent} /> <span class="muted">of {formatDollars(limit)}</span>
       </span>
-      <div class={`meter ${tone}`} role="img" aria-label={`${Math.round(share * 100)} % of the budget is spent`}>
+      <div class={`meter ${tone}`} role="img" aria-label={`${Math.round(share * 100)}% of the budget is spent`}>
         <i style={{ width: `${Math.max(share * 100, spent > 0 ? 2 : 0)}%` }} />
       </div>
     </div>

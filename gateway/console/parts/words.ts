@@ -44,9 +44,10 @@ export function formatRelativeTime(instant: string): string {
   return seconds > 0 ? "in a moment" : "just now";
 }
 
-const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+/** Such as "2026-11-29 18:06:12", in UTC as everything that is counted by days. */
+export const formatClock = (instant: string): string => new Date(instant).toISOString().slice(0, 19).replace("T", " ");
 
-export const formatDateTime = (instant: string): string => full.format(new Date(instant));
+export const formatDateTime = (instant: string): string => `${formatClock(instant)} UTC`;
 
 interface FirstToken {
   readonly first_token_ms_p50: number | null;
@@ -61,3 +62,12 @@ export const formatFirstTokenTimes = (sums: FirstToken | undefined): string =>
 
 export const formatMilliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+
+/** Such as "2 min 13 s" or "3 h 5 min". */
+export function formatDuration(ms: number): string {
+  if (ms < 60_000) return formatMilliseconds(ms);
+  const seconds = Math.round(ms / 1_000);
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  if (hours >= 48) return plural(Math.round(hours / 24), "day");
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;
+}

@@ -1,4 +1,5 @@
 /** Sends a request to a model, and shows every step of its processing. */
+import { useLocation } from "preact-iso";
 import { useRef, useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { playgroundKey } from "../api/playground-key.ts";
@@ -11,6 +12,7 @@ import { AreaField, SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Failure } from "../parts/state.tsx";
+import { takeHanded } from "./handed.ts";
 import { ModelField } from "./model-field.tsx";
 import { type Outcome, OutcomeView } from "./outcome.tsx";
 import { type PlaygroundDraft, type PlaygroundRequest, requestForms, toPlaygroundRequest } from "./request.ts";
@@ -21,6 +23,7 @@ const first: PlaygroundDraft = {
   input: "Say hello in three languages.",
   instructions: "",
   max: "300",
+  earlier: "",
   tools: "",
   plugins: "",
 };
@@ -30,7 +33,8 @@ const nothing: Outcome = { plan: undefined, events: [] };
 export function PlaygroundPage() {
   const models = useLoad(() => loadModels({ q: "", sort: "", offset: 0 }));
   const guardrails = useLoad(loadGuardrails);
-  const [written, setDraft] = useState(first);
+  const { query } = useLocation();
+  const [written, setDraft] = useState(() => ({ ...first, model: query["model"] ?? "", ...takeHanded() }));
   const [guardrail, setGuardrail] = useState("");
   const run = useRun(guardrail);
   const draft = written.model === "" ? { ...written, model: models.data?.models[0]?.id ?? "" } : written;
@@ -51,19 +55,20 @@ export function PlaygroundPage() {
             <ModelField models={models.data?.models ?? []} {...bind("model")} />
             <AreaField label="Input" rows={5} {...bind("input")} />
             <AreaField label="Instructions" rows={2} {...bind("instructions")} />
-            <details class="more">
+            <details class="more" open={draft.earlier !== "" || draft.tools !== ""}>
               <summary>Tools, plugins, guardrail and length</summary>
               <div class="form">
                 <div class="pair">
-                  <TextField label="Tokens of the answer at most" type="number" min="1" {...bind("max")} />
+                  <TextField label="Max output tokens" type="number" min="1" {...bind("max")} />
                   <SelectField
                     label="Guardrail"
                     value={guardrail}
                     onValue={setGuardrail}
                     disabled={!hasRole("admin")}
-                    options={[["", "None of its own"], ...guards]}
+                    options={[["", "None"], ...guards]}
                   />
                 </div>
+                <AreaField label="Earlier messages as JSON" code rows={3} placeholder="[…]" {...bind("earlier")} />
                 <AreaField label="Tools as JSON" code rows={3} placeholder="[…]" {...bind("tools")} />
                 <AreaField label="Plugins as JSON" code rows={2} placeholder='[{"id": "web"}]' {...bind("plugins")} />
               </div>
@@ -155,7 +160,7 @@ function CopyAs({ draft }: { draft: PlaygroundDraft }) {
     <section class="dialog-part">
       <div class="card-head">
         <SelectField
-          label="The same elsewhere"
+          label="Code"
           value={name}
           onValue={setName}
           options={requestForms.map((each) => [each.name, each.name])}
@@ -174,6 +179,6 @@ function safely(draft: PlaygroundDraft): PlaygroundRequest {
   try {
     return toPlaygroundRequest(draft);
   } catch {
-    return toPlaygroundRequest({ ...draft, tools: "", plugins: "" });
+    return toPlaygroundRequest({ ...draft, earlier: "", tools: "", plugins: "" });
   }
 }

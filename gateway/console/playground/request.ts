@@ -2,7 +2,7 @@
 
 export interface PlaygroundRequest {
   readonly model: string;
-  readonly input: string;
+  readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly max_output_tokens?: number;
   readonly tools?: unknown;
@@ -14,6 +14,8 @@ export interface PlaygroundDraft {
   readonly input: string;
   readonly instructions: string;
   readonly max: string;
+  /** JSON of the items before the input. */
+  readonly earlier: string;
   /** JSON. */
   readonly tools: string;
   /** JSON. */
@@ -26,16 +28,22 @@ export const toPlaygroundRequest = ({
   input,
   instructions,
   max,
+  earlier,
   tools,
   plugins,
 }: PlaygroundDraft): PlaygroundRequest => ({
   model,
-  input,
+  input: earlier.trim() === "" ? input : withEarlier(parse("Earlier messages", earlier), input),
   ...(instructions.trim() !== "" && { instructions }),
   ...(max.trim() !== "" && { max_output_tokens: Number(max) }),
   ...(tools.trim() !== "" && { tools: parse("Tools", tools) }),
   ...(plugins.trim() !== "" && { plugins: parse("Plugins", plugins) }),
 });
+
+const withEarlier = (items: unknown, input: string): readonly unknown[] => [
+  ...(Array.isArray(items) ? items : [items]),
+  ...(input.trim() === "" ? [] : [{ role: "user", content: input }]),
+];
 
 function parse(name: string, text: string): unknown {
   try {
@@ -88,7 +96,7 @@ export const requestForms: readonly Form[] = [
         "const { text } = await generateText({",
         `  model: sluice.responses(${JSON.stringify(model)}),`,
         ...(instructions === undefined ? [] : [`  system: ${JSON.stringify(instructions)},`]),
-        `  prompt: ${JSON.stringify(input)},`,
+        `  ${typeof input === "string" ? "prompt" : "messages"}: ${JSON.stringify(input)},`,
         ...(max === undefined ? [] : [`  maxOutputTokens: ${max},`]),
         "  providerOptions: { openai: { store: false } },",
         "});",

@@ -2,48 +2,11 @@
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Role } from "@sluice/proto/lib/policy/role.js";
-import { type Session, hasRole, signOut } from "../api/session.ts";
-import { Icon, type IconName, Logo } from "../parts/icon.tsx";
+import { type Session, signOut } from "../api/session.ts";
+import { Icon, Logo } from "../parts/icon.tsx";
+import { Palette } from "./palette.tsx";
+import { type Place, isOpenTo, placeGroups } from "./places.ts";
 import { ThemeButton } from "./theme-button.tsx";
-
-interface Place {
-  readonly path: string;
-  readonly name: string;
-  readonly icon: IconName;
-  /** Role required for the page to be of use. */
-  readonly needs?: Role;
-}
-
-const groups: readonly (readonly [title: string, places: readonly Place[]])[] = [
-  [
-    "See",
-    [
-      { path: "/console", name: "Overview", icon: "overview" },
-      { path: "/console/usage", name: "Usage", icon: "usage" },
-      { path: "/console/calls", name: "Calls", icon: "calls" },
-      { path: "/console/live", name: "Live", icon: "live" },
-    ],
-  ],
-  [
-    "Steer",
-    [
-      { path: "/console/keys", name: "Keys", icon: "keys" },
-      { path: "/console/guardrails", name: "Guardrails", icon: "guardrails" },
-      { path: "/console/models", name: "Models", icon: "models" },
-      { path: "/console/end-users", name: "End users", icon: "people" },
-      { path: "/console/workspaces", name: "Workspaces", icon: "workspaces" },
-      { path: "/console/audit", name: "Audit log", icon: "audit" },
-    ],
-  ],
-  [
-    "Try",
-    [
-      { path: "/console/playground", name: "Playground", icon: "playground", needs: "operator" },
-      { path: "/console/reference", name: "API reference", icon: "reference" },
-    ],
-  ],
-];
 
 export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {
   const { path } = useLocation();
@@ -76,8 +39,9 @@ export function Shell({ session, children }: { session: Session; children: Compo
       </header>
       <aside id="navigation" class={open ? "side-bar open" : "side-bar"} aria-label="Console">
         <Brand />
+        <Palette />
         <nav aria-label="Pages">
-          {groups.map(([title, places]) => (
+          {placeGroups.map(([title, places]) => (
             <Group key={title} title={title} places={places} current={path} />
           ))}
         </nav>
@@ -100,15 +64,13 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
   <>
     <p class="nav-title">{title}</p>
     <ul class="nav">
-      {places
-        .filter(({ needs = "viewer" }) => hasRole(needs))
-        .map(({ path, name, icon }) => (
-          <li key={path}>
-            <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>
-              <Icon name={icon} /> {name}
-            </a>
-          </li>
-        ))}
+      {places.filter(isOpenTo).map(({ path, name, icon }) => (
+        <li key={path}>
+          <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>
+            <Icon name={icon} /> {name}
+          </a>
+        </li>
+      ))}
     </ul>
   </>
 );

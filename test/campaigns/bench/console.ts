@@ -58,13 +58,13 @@ async function measurePaint(page: Page): Promise<void> {
 
 async function measureList(page: Page): Promise<void> {
   const took: number[] = [];
-  await page.goto("/console/calls");
+  await page.goto("/console/explorer?tab=requests");
   for (let n = 0; n < rounds; n++) {
     const first = page.locator("tbody tr").first();
-    const before = await first.locator("td").last().locator("time").getAttribute("datetime");
+    const before = await first.getByRole("link").first().getAttribute("href");
     const began = performance.now();
-    await page.getByRole("button", { name: "Older" }).click();
-    await page.locator(`tbody tr:first-child time:not([datetime="${before}"])`).waitFor();
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.locator(`tbody tr:first-child th a:not([href="${before}"])`).waitFor();
     took.push(performance.now() - began);
   }
   show(`the next page of ${turns.toLocaleString("en")} requests, from the click to its rows`, took);
@@ -81,7 +81,7 @@ async function measureSeen(page: Page, { baseUrl, apiKey }: Installation): Promi
     await response.text();
     const ended = performance.now();
     const request = response.headers.get("x-request-id") ?? "";
-    do await page.goto(`/console/calls?request=${request}`);
+    do await page.goto(`/console/explorer?q=${request}`);
     while (!(await isListed(page)));
     took.push(performance.now() - ended);
   }

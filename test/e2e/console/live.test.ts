@@ -222,8 +222,8 @@ describeWithChromium(`the page of open requests ${inChromium}`, () => {
 
     await page.goto(`/console/calls?user=fay`);
     while ((await page.getByRole("row").count()) < 2) await page.getByRole("button", { name: "Refresh" }).click();
-    await page.getByRole("row").getByRole("button").click();
-    const link = page.getByRole("dialog").getByRole("link", { name: traceId });
+    await page.getByRole("rowheader").getByRole("link").click();
+    const link = page.getByRole("link", { name: traceId });
     expect(await link.getAttribute("href")).toBe(`https://traces.example/trace/${traceId}?from=sluice`);
     expect(complaints).toEqual([]);
   });

@@ -15,8 +15,9 @@ const pictures = process.env["SCREENSHOTS"];
 /** Paths, each with a title that proves the page is shown, and a text that proves its data are. */
 const pages = [
   { path: "", title: "Overview", shows: "Cost by day" },
-  { path: "/usage", title: "Usage", shows: "northwind/atlas-large" },
-  { path: "/calls", title: "Calls", shows: "northwind/atlas-large" },
+  { path: "/explorer?last=30d", title: "Explorer", shows: "northwind/atlas-large" },
+  { path: "/explorer?tab=requests&last=30d", title: "Explorer", shows: "northwind/atlas-large" },
+  { path: "/explorer?tab=latency&last=30d&by=provider", title: "Explorer", shows: "northwind" },
   { path: "/keys", title: "Keys", shows: "checkout-service" },
   { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
   { path: "/models", title: "Models", shows: "Atlas Large" },
@@ -34,6 +35,7 @@ const pages = [
 const forms = [
   { form: "wide and light", viewport: { width: 1400, height: 900 }, colorScheme: "light" },
   { form: "wide and dark", viewport: { width: 1400, height: 900 }, colorScheme: "dark" },
+  { form: "medium and light", viewport: { width: 768, height: 1024 }, colorScheme: "light" },
   { form: "narrow and light", viewport: { width: 390, height: 844 }, colorScheme: "light" },
   { form: "narrow and dark", viewport: { width: 390, height: 844 }, colorScheme: "dark" },
 ] as const;
@@ -70,7 +72,7 @@ describeWithChromium(`pages of the console ${inChromium}`, () => {
       await page.getByRole("heading", { level: 1, name: title, includeHidden: true }).waitFor();
       await page.getByRole("main").getByText(shows, { exact: true }).first().waitFor();
       found[path] = await findBarriers(page);
-      await picture(page, path === "" ? "overview" : path.slice(1).replaceAll("/", "-"), form);
+      await picture(page, path === "" ? "overview" : path.slice(1).replaceAll(/[^a-z0-9-]+/gi, "-"), form);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       if (Number(overflow) > 0) complaints.push(`${path} is ${String(overflow)} px too wide`);
     }

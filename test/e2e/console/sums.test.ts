@@ -10,14 +10,14 @@ import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../../suppo
 
 const picosPerDollar = 12;
 
-/** Units of the page of usage, each with the value of an existing row. */
+/** Dimensions of the explorer, each with the value of an existing row. */
 const units = [
   ["Model", "acme/large"],
   ["Key", "second"],
   ["Provider", "acme"],
   ["End user", "ada"],
   ["Status", "200"],
-  ["Guardrail", "None"],
+  ["Guardrail", "No guardrail"],
   ["Format", "responses"],
 ] as const;
 
@@ -145,9 +145,9 @@ models:
     const overview = await total(page.locator(".figure", { hasText: "Last 30 days" }).locator("[title]"));
     const shown: Record<string, bigint> = { overview };
     for (const path of [
-      "calls?outcome=completed",
-      "calls?outcome=lost",
-      "calls?outcome=refused",
+      "explorer?tab=requests&provider=acme",
+      "explorer?tab=requests&status=200",
+      "explorer?tab=requests&status=400",
       "keys",
       "workspaces",
       "end-users",
@@ -157,9 +157,10 @@ models:
     }
     expect(shown).toEqual({
       overview: whole,
-      "calls?outcome=completed": whole - lost,
-      "calls?outcome=lost": lost,
-      "calls?outcome=refused": 0n,
+      // Calls and no refusals, of which there are more than on a page.
+      "explorer?tab=requests&provider=acme": whole,
+      "explorer?tab=requests&status=200": whole - lost,
+      "explorer?tab=requests&status=400": 0n,
       // A row shows its cost in all and in this month.
       keys: whole * 2n,
       workspaces: whole,
@@ -174,7 +175,7 @@ models:
     const whole = await ledger();
     await page.goto("/console/usage");
     for (const [by, value] of units) {
-      await page.getByLabel("By", { exact: true }).selectOption({ label: by });
+      await page.getByLabel("Group by", { exact: true }).selectOption({ label: by });
       await page.getByRole("rowheader", { name: value, exact: true }).waitFor();
       expect([by, await total(rows(page))]).toEqual([by, whole]);
     }

@@ -1,0 +1,76 @@
+/** What is shown below the chart, as CSV. */
+import { useState } from "preact/hooks";
+import { everyPage } from "../api/lists.ts";
+import { csvOf, download } from "../parts/csv.ts";
+import { showToast } from "../parts/toast.tsx";
+import type { Explorer } from "./address.ts";
+import { type ViewSums, dimensionsOf, loadRequests } from "./data.ts";
+import type { Point } from "./measures.ts";
+import { type ValueNames, partName } from "./names.ts";
+
+interface ExportProps {
+  readonly explorer: Explorer;
+  readonly sums: ViewSums | undefined;
+  readonly names: ValueNames;
+  /** Whether requests are shown, instead of sums. */
+  readonly listed: boolean;
+}
+
+export function Export({ explorer, sums, names, listed }: ExportProps) {
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      if (listed) download("requests.csv", csvOf(await requestRows(explorer)));
+      else if (sums)
+        download(`usage-by-${dimensionsOf(explorer.view).join("-")}.csv`, csvOf(sumRows(explorer, sums, names)));
+    } catch (error) {
+      showToast((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button type="button" class="button" disabled={busy || !sums} onClick={() => void save()}>
+      {busy ? "One moment…" : "Download CSV"}
+    </button>
+  );
+}
+
+type Cells = (string | number)[];
+
+const figures = [
+  "cost_usd",
+  "requests",
+  "failures",
+  "input_tokens",
+  "cached_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+] as const;
+
+/** The sums of each step and value. */
+function sumRows({ view }: Explorer, { points, range }: ViewSums, names: ValueNames): Cells[] {
+  const by = dimensionsOf(view);
+  const values = (point: Point) =>
+    by.map((dimension, n) => (point.is_other ? "All others" : partName(point, dimension, n, names)));
+  const isHour = range.step === "hour";
+  return [
+    [range.step, ...by, ...figures],
+    ...points.map((point) => [
+      isHour ? point.at : point.at.slice(0, 10),
+      ...values(point),
+      ...figures.map((figure) => point[figure]),
+    ]),
+  ];
+}
+
+/** Up to 2,000 requests. */
+async function requestRows({ view }: Explorer): Promise<Cells[]> {
+  const rows = await everyPage(({ cursor = "", limit }) => loadRequests({ ...view, cursor }, limit));
+  const columns = Object.keys(rows[0] ?? { id: "" }) as (keyof (typeof rows)[number])[];
+  return [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
+}
+
+const cellOf = (value: string | number | boolean | null): string | number =>
+  typeof value === "number" ? value : String(value ?? "");

@@ -1,0 +1,54 @@
+/** Words for the values of a dimension. */
+import { useLoad } from "../api/load.ts";
+import { loadGuardrails } from "../guardrails/data.ts";
+import { loadKeyNames } from "../keys/data.ts";
+import type { FilterName } from "./address.ts";
+import type { Dimension } from "./data.ts";
+import type { Total } from "./measures.ts";
+
+export interface ValueNames {
+  readonly keys: ReadonlyMap<string, string>;
+  readonly guardrails: ReadonlyMap<string, string>;
+}
+
+const unknown: ValueNames = { keys: new Map(), guardrails: new Map() };
+
+/** Names of keys and guardrails; empty until they are loaded. */
+export function useValueNames(): ValueNames {
+  const names = useLoad(async () => {
+    const [keys, guardrails] = await Promise.all([loadKeyNames(), loadGuardrails()]);
+    return { keys, guardrails: new Map(guardrails.map(({ id, name }) => [id, name])) };
+  });
+  return names.data ?? unknown;
+}
+
+const absent: Readonly<Record<Dimension, string>> = {
+  key: "No key",
+  model: "No model",
+  provider: "No provider called",
+  status: "No status",
+  error: "No error",
+  user: "No end user",
+  guardrail: "No guardrail",
+  door: "No format",
+  operation: "No operation",
+  task: "No task",
+};
+
+/** The words for one value; a key or guardrail without a name here by the start of its id. */
+export function valueName(dimension: FilterName, value: string, { keys, guardrails }: ValueNames): string {
+  if (dimension === "key") return keys.get(value) ?? value.slice(0, 12);
+  return dimension === "guardrail" ? (guardrails.get(value) ?? value.slice(0, 12)) : value;
+}
+
+/** The words for the value, or the pair of values, of sums. */
+export function totalName(total: Total, dimensions: readonly Dimension[], names: ValueNames): string {
+  if (total.is_other) return "All others";
+  return dimensions.map((dimension, n) => partName(total, dimension, n, names)).join(" · ");
+}
+
+/** @param n 0 for the first dimension, 1 for the second */
+export function partName(total: Total, dimension: Dimension, n: number, names: ValueNames): string {
+  const [value, name] = n === 0 ? [total.value, total.name] : [total.second ?? null, total.second_name ?? null];
+  return name ?? (value === null ? absent[dimension] : valueName(dimension, value, names));
+}

@@ -1,11 +1,13 @@
 /** Requests and commands of the pages, run in a shell against one installation in the order of the pages. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { parse, stringify } from "yaml";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { pageCommands } from "../support/page-commands.ts";
-import { readPage } from "../support/pages.ts";
+import { findBlocks, readPage } from "../support/pages.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 
 /** Requests that are refused in the installation of this test: what their error names, and the reason. */
@@ -16,7 +18,7 @@ const refusals: Readonly<Record<string, readonly [RegExp, string]>> = {
   ],
   "docs/operate/captured-content.md": [/capture\.key|No content of this generation/, "no key to encrypt with"],
   ...Object.fromEntries(
-    ["azure", "bedrock", "ollama", "vertex", "vllm"].map((page) => [
+    ["azure", "bedrock", "vertex"].map((page) => [
       `docs/providers/${page}.md`,
       [/is not in the catalogue/, "no provider with the model of the page"] as const,
     ]),
@@ -37,6 +39,24 @@ const examples = {
   "openrouter-request.json": "request.json",
 } as const;
 
+interface ConfigFile {
+  readonly providers: readonly object[];
+  readonly models?: readonly object[];
+}
+
+/** The shipped configuration, with the providers and models of the pages about servers of one's own. @param url of the server that stands for them */
+function withOwnServers(url: string): string {
+  const shipped = parse(readPage("deploy/local/sluice.yaml")) as ConfigFile;
+  const own = ["ollama", "vllm"]
+    .flatMap((page) => findBlocks(`docs/providers/${page}.md`))
+    .filter(({ language }) => language === "yaml")
+    .map(({ code }) => parse(code) as ConfigFile);
+  const providers = own.flatMap((file) => file.providers).map((provider) => ({ ...provider, base_url: `${url}/v1` }));
+  const models = [shipped, ...own].flatMap((file) => file.models ?? []);
+  return stringify({ ...shipped, providers: [...shipped.providers, ...providers], models });
+}
+
+let ownServer: Upstream;
 let installation: Installation;
 let variables: Readonly<Record<string, string>>;
 
@@ -44,7 +64,11 @@ const created = async (...args: string[]): Promise<Readonly<Record<string, strin
   JSON.parse((await installation.admin(...args, "--json")).stdout) as Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  installation = await startInstallation({ config: readPage("deploy/local/sluice.yaml") });
+  ownServer = await startUpstream([chatAnswer({ content: "Hello." })]);
+  installation = await startInstallation({
+    config: withOwnServers(ownServer.url),
+    environment: { VLLM_KEY: "key-of-vllm" },
+  });
   const key = await created("keys", "create", "--name", "of-the-pages");
   const guardrail = await created("guardrails", "create", "--name", "of-the-pages", "--block", "plutonium");
   const answer = await fetch(`${installation.baseUrl}/responses`, {
@@ -64,13 +88,13 @@ beforeAll(async () => {
     GENERATION_ID: header("x-generation-id"),
     REQUEST_ID: header("x-request-id"),
   };
-  writeFileSync(join(installation.dataDir, "sluice.yaml"), readPage("deploy/local/sluice.yaml"));
   for (const [example, name] of Object.entries(examples)) {
     copyFileSync(join(root, "test/fixtures/import", example), join(folder, name));
   }
 });
 afterAll(async () => {
   await installation?.stop();
+  await ownServer?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -78,7 +102,7 @@ afterAll(async () => {
 const here = (command: string): string =>
   command
     .replace("npm run --silent admin --", `node ${join(root, "deploy/local/admin.mjs")}`)
-    .replace("check-config sluice.yaml", `check-config ${join(installation.dataDir, "sluice.yaml")}`)
+    .replace("check-config sluice.yaml", `check-config ${join(root, "deploy/local/sluice.yaml")}`)
     .replaceAll("http://127.0.0.1:8080", new URL(installation.baseUrl).origin)
     .replaceAll("$SLUICE_URL", new URL(installation.baseUrl).origin)
     .replace(/^curl /, "curl -sS ");
@@ -105,6 +129,15 @@ test.each(inOrder)("the command of $place works: $command", async ({ place, comm
   const refusal = refusals[page] ?? (command.includes("/embeddings") ? refusals["embeddings"] : undefined);
   if (error === undefined || refusal === undefined) expect(error).toBeUndefined();
   else expect(error).toMatch(refusal[0]);
+});
+
+test("servers of one's own get the requests of their pages, with the fields that pass", () => {
+  const byModel = new Map(ownServer.requests.map(({ json, headers }) => [json["model"], { json, headers }]));
+  expect(byModel.get("qwen3:8b")?.headers.authorization).toBeUndefined();
+  expect(byModel.get("Qwen/Qwen3-8B")).toMatchObject({
+    headers: { authorization: "Bearer key-of-vllm" },
+    json: { chat_template_kwargs: { enable_thinking: false } },
+  });
 });
 
 test("commands of every kind run", () => {

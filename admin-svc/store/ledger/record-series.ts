@@ -2,7 +2,7 @@
 import type { SeriesStep, SeriesUnit } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { recordSums } from "./record-sums.ts";
+import { recordSums, withRecordSums } from "./record-sums.ts";
 import { type CountedRow, type SeriesRow, isUsed, keyName, storedSeries, withPercentiles } from "./series.ts";
 import { type SeriesFilter, isFiltered } from "./series-filter.ts";
 import { type Dimension, dimensions, joinColumns, sumColumns, sumFigures, textFigures } from "./usage-rollup.ts";
@@ -25,7 +25,9 @@ export interface SeriesQuery {
 export function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const [by] = query.by;
   const isStored = query.by.length < 2 && !isFiltered(query.filter) && (by === undefined || isDimension(by));
-  return isStored ? storedSeries(database, { ...query, by }) : recordSeries(database, query);
+  return isStored
+    ? storedSeries(database, { ...query, by })
+    : withRecordSums(database, (connected) => recordSeries(connected, query));
 }
 
 const isDimension = (unit: SeriesUnit): unit is Dimension => (dimensions as readonly string[]).includes(unit);

@@ -3,7 +3,8 @@
  * single call are summed by the numbers in their columns, in one pass for turns and calls; the few others are read through the views.
  */
 import type { SeriesUnit } from "@sluice/proto/contract/records/usage-series.js";
-import { type RawBuilder, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "../database.ts";
 import { numberOf } from "./names.ts";
 import {
   type SeriesFilter,
@@ -38,6 +39,20 @@ const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_
 
 const none = (figures: readonly string[]) => joinColumns(figures.map((figure) => `0 as ${figure}`));
 
+/**
+ * Runs a statement with such sums. Postgres estimates the number of times by that of turns, and would sort all of these instead of keeping a sum for each group.
+ */
+export function withRecordSums<Result>(
+  database: Kysely<Database>,
+  work: (database: Kysely<Database>) => Promise<Result>,
+): Promise<Result> {
+  const run = async (transaction: Kysely<Database>): Promise<Result> => {
+    await sql`set local enable_sort = off`.execute(transaction);
+    return await work(transaction);
+  };
+  return database.isTransaction ? run(database) : database.transaction().execute(run);
+}
+
 /** Rows of `at`, `value`, `second` and the figures of `usage_sums`; several may have the same time and values. */
 export function recordSums(query: RecordSums): RawBuilder<unknown> {
   const parts = [ledgerPart(query), earlierTurns(query)];
@@ -66,13 +81,31 @@ const grouped = (
     from ${from} group by 1, 2, 3`;
 };
 
+/*
+ * Postgres reads with several processes only where every function of a statement allows it, and those of the schema do not: what they do is written out here.
+ */
+
+const startsInHour = sql`date_bin('1 hour', opened_at + call_after_ms * interval '1 ms', 'epoch') = date_bin('1 hour', opened_at, 'epoch')`;
+/** As `is_single_call` has it. */
+const isSingle = sql`calls is null and (call_after_ms is null or ${startsInHour})`;
+/** As `latency_bucket` has it. */
+const bucketOf = (ms: RawBuilder<unknown>) => sql`ceil(4 * ln(greatest(${ms}, 1)) / ln(2))`;
+/** As `latency_count` has it, for several latencies of one bucket. */
+const countIn = (bucket: RawBuilder<unknown>, count: RawBuilder<unknown>) =>
+  sql`coalesce(sum(${count} * ('1e' || (12 * ${bucket})::text)::numeric), 0)`;
+const numbersOf = (names: RawBuilder<unknown>) => sql`any(array(select id from ledger_names where name in (${names})))`;
+const failed = sql`'failed', 'lost', 'refused'`;
+const answered = sql`'completed', 'incomplete'`;
+/** Latencies of answered turns by their buckets: numbers of hundreds of digits, as `usage_sums` has them, are only made of the counts. */
+const latencies = sql`${countIn(sql`first_bucket`, sql`answers`)} as first_events, ${countIn(sql`end_bucket`, sql`answers`)} as durations`;
+
 /** All turns of the ledger, and the calls of those with a single one; where all calls count as their turn's, those of all. */
 function ledgerPart(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, by, filter } = query;
-  const callsOf = isOfTurns(query) ? sql`` : sql` filter (where is_single_call(calls, opened_at, call_after_ms))`;
-  const columns = by.flatMap((unit, place) => {
+  const callsOf = isOfTurns(query) ? sql`` : sql` filter (where ${isSingle})`;
+  const columns = by.map((unit, place) => {
     const column = ledgerNumbers[unit] ?? ledgerTexts[unit] ?? sql`null`;
-    return [sql`${column} as ${sql.ref(`value_${place}`)}`];
+    return sql`${column} as ${sql.ref(`value_${place}`)}`;
   });
   const conditions = [
     sql`workspace = ${numberOf(workspaceId)}`,
@@ -89,49 +122,48 @@ function ledgerPart(query: RecordSums): RawBuilder<unknown> {
   };
   const spending = spent.map((figure) => {
     const column = figure === "cost_usd" ? "cost_pico" : figure;
-    return sql`coalesce(sum(${sql.ref(column)})${callsOf}, 0)${sql.raw(figure === "cost_usd" ? " * 0.000000000001" : "")} as ${sql.ref(figure)}`;
+    return sql`coalesce(sum(${sql.ref(column)})${callsOf}, 0) as ${sql.ref(figure)}`;
   });
+  const sums = spent.map((figure) =>
+    sql.raw(`sum(${figure})${figure === "cost_usd" ? " * 0.000000000001" : ""} as ${figure}`),
+  );
   const values = by.map((_, place) => sql.ref(`value_${place}`));
+  const isAnswered = sql`outcome = ${numbersOf(answered)}`;
   return sql`
     select at, ${nameOf(0)} collate "C" as value, ${nameOf(1)} collate "C" as second, ${figures}
     from (
-      select ${sql.join([bin(query.step), ...columns])}, sum(requests) as requests,
-        coalesce(sum(requests) filter (where outcome in (select id from ledger_names where name in ('failed', 'lost', 'refused'))), 0) as failures,
-        ${sql.join(spending)}, coalesce(sum(latency_count(first_ms)) filter (where ${isAnswered}), 0) as first_events,
-        coalesce(sum(latency_count(duration_ms)) filter (where ${isAnswered}), 0) as durations
-      from ledger where ${where(conditions)}
+      select ${sql.join([sql`at`, ...values])}, sum(requests) as requests, sum(failures) as failures, ${sql.join(sums)}, ${latencies}
+      from (
+        select ${sql.join([bin(query.step), ...columns])}, ${bucketsOf(isAnswered)}, count(*) as answers, sum(requests) as requests,
+          coalesce(sum(requests) filter (where outcome = ${numbersOf(failed)}), 0) as failures, ${sql.join(spending)}
+        from ledger where ${where(conditions)}
+        group by ${sql.join([sql`at`, ...values, sql`first_bucket`, sql`end_bucket`])}
+      ) as buckets
       group by ${sql.join([sql`at`, ...values])}
     ) as sums`;
 }
 
-const isAnswered = sql`outcome in (select id from ledger_names where name in ('completed', 'incomplete'))`;
+const bucketsOf = (isAnswered: RawBuilder<unknown>) => sql`
+  case when ${isAnswered} and first_ms is not null then ${bucketOf(sql`first_ms`)} end as first_bucket,
+  case when ${isAnswered} then ${bucketOf(sql`duration_ms`)} end as end_bucket`;
 
 /** Turns outside of the ledger. */
 function earlierTurns(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, filter } = query;
   const conditions = [sql`workspace_id = ${workspaceId}`, ...inPeriod(query), ...turnFilter(filter)];
   const spending = isOfTurns(query) ? sumColumns(spent) : none(spent);
-  const answered = (column: string) =>
-    sql`coalesce(sum(latency_count(${sql.ref(column)})) filter (where outcome in ('completed', 'incomplete')), 0)`;
-  const sums = sql`sum(requests) as requests,
-      coalesce(sum(requests) filter (where outcome in ('failed', 'lost', 'refused')), 0) as failures, ${spending},
-      ${answered("first_ms")} as first_events, ${answered("duration_ms")} as durations`;
-  return grouped(query, turnValues, sums, sql`turns where ${where(conditions)}`);
+  const isAnswered = sql`outcome in (${answered})`;
+  const columns = sql`*, 1 as answers, ${bucketsOf(isAnswered)}`;
+  const sums = sql`sum(requests) as requests, coalesce(sum(requests) filter (where outcome in (${failed})), 0) as failures, ${spending}, ${latencies}`;
+  return grouped(query, turnValues, sums, sql`(select ${columns} from turns where ${where(conditions)}) as turns`);
 }
 
-/** Calls outside of the ledger, and those of turns with several. A call is within a day of its turn. */
+const dayMs = 86_400_000;
+
+/** Calls outside of the ledger, and those of turns with several, or in another hour than their turn. */
 function otherCalls(query: RecordSums): RawBuilder<unknown> {
-  const { workspaceId, filter, from, to } = query;
-  const dayMs = 86_400_000;
-  const conditions = [
-    sql`workspace_id = ${workspaceId}`,
-    ...inPeriod(query),
-    sql`near >= ${new Date(from.getTime() - dayMs)}`,
-    sql`near < ${new Date(to.getTime() + dayMs)}`,
-    sql`is_single is not true`,
-    sql`payer = 'key'`,
-    ...callFilter(filter),
-  ];
+  const { workspaceId, filter } = query;
+  const conditions = [...inPeriod(query), sql`payer = 'key'`, ...callFilter(filter)];
   const spending = joinColumns([
     "0 as requests",
     "0 as failures",
@@ -140,5 +172,52 @@ function otherCalls(query: RecordSums): RawBuilder<unknown> {
     "0 as first_events",
     "0 as durations",
   ]);
-  return grouped(query, recordValues, spending, sql`all_calls where ${where(conditions)}`);
+  const columns = joinColumns(callColumns);
+  const calls = sql`(
+    select ${columns} from usage_records where ${where([sql`workspace_id = ${workspaceId}`, ...conditions])}
+    union all
+    select ${columns} from (${callsInRows(query)}) as calls where ${where(conditions)}
+  ) as calls`;
+  return grouped(query, recordValues, spending, calls);
+}
+
+const callColumns = [
+  "opened_at",
+  "key_hash",
+  "model",
+  "provider",
+  '"user"',
+  "session_id",
+  "door",
+  "operation",
+  "task",
+  "payer",
+  ...spent.slice(1),
+];
+/** Fields of a call in the column `calls` of the ledger. */
+const listedFields = sql`opened_at timestamptz, model text, provider text, door text, operation text, task text, payer text, cost_usd numeric(24, 12),
+  input_tokens bigint, cached_tokens bigint, output_tokens bigint, reasoning_tokens bigint, has_user boolean, has_session boolean`;
+
+/** Calls of rows of the ledger, as the view `all_calls` has them, but read in one pass. A call is within a day of its turn. */
+function callsInRows({ workspaceId, filter: { key, user, session }, from, to }: RecordSums): RawBuilder<unknown> {
+  const conditions = [
+    sql`workspace = ${numberOf(workspaceId)}`,
+    sql`not is_moved`,
+    sql`opened_at >= ${new Date(from.getTime() - dayMs)}`,
+    sql`opened_at < ${new Date(to.getTime() + dayMs)}`,
+    // Postgres takes an expression that equals a value for rare, and would take its negation for frequent.
+    sql`(calls is not null or case when ${startsInHour} then 0 when call_after_ms is not null then 1 end = 1)`,
+    ...ledgerFilter({ key, user, session }),
+  ];
+  const name = (column: string) =>
+    sql`${sql.lit(column)}, (select name from ledger_names where id = ledger.${sql.ref(column)})`;
+  const tokens = spent.slice(2).map((column) => sql`${sql.lit(column)}, ${sql.ref(column)}`);
+  const only = sql`jsonb_build_array(jsonb_build_object(
+    'opened_at', opened_at + call_after_ms * interval '1 ms', ${sql.join(["model", "provider", "door", "operation", "task"].map(name))},
+    'payer', 'key', 'cost_usd', cost_pico * 0.000000000001, ${sql.join(tokens)}, 'has_user', true, 'has_session', true))`;
+  return sql`
+    select call.*, (select name from ledger_names where id = key) as key_hash, case when has_user then "user" end as "user",
+      case when has_session then session_id end as session_id
+    from (select key, "user", session_id, coalesce(calls, ${only}) as calls from ledger where ${where(conditions)}) as rows
+      cross join lateral jsonb_to_recordset(calls) as call (${listedFields})`;
 }

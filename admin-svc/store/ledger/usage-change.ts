@@ -21,7 +21,7 @@ import {
   summarize,
 } from "../../rules/usage-change.ts";
 import type { Database } from "../database.ts";
-import { recordSums } from "./record-sums.ts";
+import { recordSums, withRecordSums } from "./record-sums.ts";
 import { type SeriesFilter, fromFilterMessage } from "./series-filter.ts";
 
 /** The query in the words of the contract. */
@@ -71,7 +71,7 @@ export async function getUsageChange(
   const query = { from: request.from || undefined, to: request.to || undefined, ...filter };
   throwProblems((problems) => changeQuery.check(query, "", problems));
   const periods = comparedPeriods(query);
-  const parts = await readParts(database, workspaceId, filter, periods);
+  const parts = await withRecordSums(database, (connected) => readParts(connected, workspaceId, filter, periods));
   const total = addParts(parts);
   const changed = parts.filter(({ difference }) => difference !== 0n).sort(byDifference);
   const listed = changed.slice(0, maxChangeParts);

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type SeriesQuery, usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
+import { findPercentiles } from "@sluice/admin-svc/store/ledger/percentiles.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import {
   CallOperation,
@@ -54,6 +55,8 @@ const someTurn = fc.record({
   door: fc.constantFrom("chat", "responses"),
   model: fc.constantFrom("acme/one", "unknown"),
   count: fc.constantFrom(1, 1, 7),
+  firstMs: fc.constantFrom(undefined, 0, 1, 7, 64, 300),
+  durationMs: fc.constantFrom(1, 2, 500, 9_999),
 });
 
 async function deliverTurns(count: number): Promise<void> {
@@ -158,17 +161,24 @@ async function plainSums(database: Transaction<Database>, { step, by, filter, fr
     ? "sum(attempts) as attempts, sum(cost_usd) as cost, sum(input_tokens) as input, sum(cached_tokens) as cached, sum(output_tokens) as output"
     : "0::numeric as attempts, 0::numeric as cost, 0::numeric as input, 0::numeric as cached, 0::numeric as output";
   const failed = "coalesce(sum(requests) filter (where outcome in ('failed', 'lost', 'refused')), 0)";
-  const parts = [select(turnModel, `sum(requests) as requests, ${failed} as failures, ${spending}`, "all_turns")];
+  const counts = ["first_ms", "duration_ms"].map(
+    (column) => `sum(latency_count(${column})) filter (where outcome in ('completed', 'incomplete')) as ${column}`,
+  );
+  const ofTurns = `sum(requests) as requests, ${failed} as failures, ${spending}, ${counts.join(", ")}`;
+  const parts = [select(turnModel, ofTurns, "all_turns")];
   const sums = "count(*), sum(cost_usd), sum(input_tokens), sum(cached_tokens), sum(output_tokens)";
-  if (!isByTurn) parts.push(select("model", `0, 0, ${sums}`, "all_calls"));
+  if (!isByTurn) parts.push(select("model", `0, 0, ${sums}, 0, 0`, "all_calls"));
   const { rows } = await sql<Readonly<Record<string, string>>>`
     select to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24') as at, value, second, sum(requests)::text as requests, sum(failures)::text as failures,
       sum(attempts)::text as attempts, coalesce(sum(cost), 0)::numeric(24, 12)::text as cost, coalesce(sum(input), 0)::text as input,
-      coalesce(sum(cached), 0)::text as cached, coalesce(sum(output), 0)::text as output
+      coalesce(sum(cached), 0)::text as cached, coalesce(sum(output), 0)::text as output, coalesce(sum(first_ms), 0)::text as first_ms,
+      coalesce(sum(duration_ms), 0)::text as duration_ms
     from (${sql.join(parts, sql` union all `)}) as parts group by 1, 2, 3 having sum(requests) <> 0 or sum(attempts) <> 0`.execute(
     database,
   );
-  return rows.map((row) => Object.values(row).join(" ")).sort();
+  return rows.map(({ first_ms: first = "", duration_ms: duration = "", ...row }) =>
+    [...Object.values(row), findPercentiles(first)?.p50, findPercentiles(duration)?.p95].join(" "),
+  );
 }
 
 const period = { from: new Date("2026-02-01T00:00:00Z"), to: new Date(startMs + 4 * 86_400_000) };
@@ -200,10 +210,12 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
           row.input_tokens,
           row.cached_tokens,
           row.output_tokens,
+          row.first?.p50,
+          row.duration?.p95,
         ].join(" "),
       );
     points += shown.length;
-    expect(shown.sort()).toEqual(plain);
+    expect(shown.toSorted()).toEqual(plain.toSorted());
     // What is not listed apart is summed together.
     const total = (rows: typeof series, figure: "cost_usd" | "requests") =>
       rows.filter(({ at }) => at === null).reduce((sum, row) => sum + BigInt(row[figure].replace(".", "")), 0n);

@@ -75,8 +75,10 @@ async function writeTypes() {
 
 /** Writes the schemas of the records with a form: a field added to a record then is in its form. */
 export async function writeRecords() {
-  const { components } = await readContract();
-  const records = Object.entries(components.schemas).filter(([name]) => recordNames.test(name));
+  const { describeSchemas } = await import("@sluice/gateway/contract/operations/openapi.js");
+  mkdirSync(generated, { recursive: true });
+  const schemas = JSON.parse(JSON.stringify(describeSchemas()));
+  const records = Object.entries(schemas).filter(([name]) => recordNames.test(name));
   const names = records.map(([name]) => JSON.stringify(name)).join(" | ");
   const lines = [
     `import type { JsonSchema } from "../reference/document.ts";`,

@@ -11,6 +11,7 @@ const placeOf = ({ page, line }: Block): string => `${page}:${line}`;
 
 /** Blocks of YAML with other contents than the configuration file, by their page. */
 const otherYaml: Readonly<Record<string, string>> = {
+  "docs/clients/generated.md": "settings of oapi-codegen; e2e/clients/languages/generators generates with the same",
   "docs/clients/llm.md": "configuration of the program `llm`",
   "docs/clients/promptfoo.md": "configuration of promptfoo",
   "docs/deploy/cloud-identities.md":
@@ -52,6 +53,7 @@ const otherCommands: Readonly<Record<string, string>> = {
   ollama: "a program that is not installed in the tests",
   open: "opens a browser; e2e/console tests open the page in one",
   npx: "e2e/clients/grpc.test calls the same methods; buf is fetched by npx",
+  "openapi-python-client": "e2e/clients/languages/generators runs it",
   pg_dump: "needs a database and a stopped installation",
   pg_restore: "needs a database and a stopped installation",
   podman: "deploy/images.test takes these commands from the page where containers run",

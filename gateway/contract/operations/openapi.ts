@@ -10,6 +10,7 @@ import {
   openAiTypeOf,
 } from "@sluice/proto/contract/operations/errors.js";
 import { errorTypeOf, messagesError } from "../messages/error.ts";
+import { flattenSchemas } from "./flat-schemas.ts";
 import { messageOperations } from "./messages.ts";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import {
@@ -153,6 +154,13 @@ export interface OpenApiDocument {
   };
 }
 
+/** The schemas of the document as their shapes print them, with objects inside of objects. */
+export function describeSchemas(): Readonly<Record<string, JsonSchema>> {
+  const components: Components = new Map();
+  publishPaths(components);
+  return Object.fromEntries(components);
+}
+
 /** Builds the whole document; a call takes some milliseconds. */
 export function openApi(): OpenApiDocument {
   const components: Components = new Map();
@@ -180,7 +188,7 @@ export function openApi(): OpenApiDocument {
     ],
     paths,
     components: {
-      schemas: Object.fromEntries(components),
+      schemas: flattenSchemas(Object.fromEntries(components)),
       responses,
       headers,
       securitySchemes: {

@@ -43,7 +43,7 @@ const workspaceParameter: PublishedParameter = {
   in: "header",
   description:
     "Identifier of the workspace to act in, for a management key of the account; its own workspace when absent. Any other key may only name its own: 404.",
-  schema: { type: "string", format: "uuid" },
+  schema: { type: "string" },
 };
 
 /** Adds the call of admin-svc to an operation; it then needs no handler in the gateway. */
@@ -55,7 +55,7 @@ export const forwarded = <Path extends string, Query, Body, Input extends DescMe
   options: ForwardOptions = {},
 ): Operation<Path, Query, Body> & Forwarded => ({
   ...operation,
-  headers: [...(operation.headers ?? []), workspaceParameter],
+  headers: [...new Set([...(operation.headers ?? []), workspaceParameter])],
   forward: {
     method,
     toRequest: toRequest as Forward["toRequest"],

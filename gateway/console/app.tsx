@@ -14,6 +14,7 @@ import { Toast } from "./parts/toast.tsx";
 import { PlaygroundPage } from "./playground/page.tsx";
 import { ConsoleReference } from "./reference/on-session.tsx";
 import { RequestPage } from "./requests/page.tsx";
+import { SessionsPage } from "./sessions/page.tsx";
 import { SessionPage } from "./sessions/timeline.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
@@ -30,6 +31,7 @@ export function App() {
           <Route path="/console" component={OverviewPage} />
           <Route path="/console/explorer" component={ExplorerPage} />
           <Route path="/console/requests/:id" component={RequestPage} />
+          <Route path="/console/sessions" component={SessionsPage} />
           <Route path="/console/sessions/:id" component={SessionPage} />
           <Route path="/console/usage" component={FormerPage} />
           <Route path="/console/calls" component={FormerPage} />

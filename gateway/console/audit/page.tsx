@@ -1,13 +1,13 @@
 /** Changes by administrators, latest first. */
+import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
-import { TextField } from "../parts/field.tsx";
+import { CommitField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
-import { Steps } from "../parts/steps.tsx";
-import { Time } from "../parts/time.tsx";
-import { plural } from "../parts/words.ts";
+import { formatClock, plural } from "../parts/words.ts";
 import { Difference } from "./difference.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -15,58 +15,71 @@ type Entry = Schemas["AuditEntry"];
 
 const pageSize = 50;
 
-interface Filter {
-  readonly action: string;
-  readonly target: string;
-  readonly actor: string;
-}
+const filters = ["q", "action", "target", "actor", "from", "to", "cursor"] as const;
+type Filter = Readonly<Record<(typeof filters)[number], string>>;
 
-const orNothing = (text: string): string | undefined => (text.trim() === "" ? undefined : text.trim());
+const orNothing = (text: string): string | undefined => (text === "" ? undefined : text);
+/** @param text a time of a field, in UTC */
+const instant = (text: string): string | undefined => (text === "" ? undefined : `${text}:00Z`);
 
-const loadAudit = ({ action, target, actor }: Filter, cursor: string | undefined) => {
+const loadAudit = ({ q, action, target, actor, from, to, cursor }: Filter) => {
   const query = {
+    q: orNothing(q),
     action: orNothing(action),
     target: orNothing(target),
     actor: orNothing(actor),
-    cursor,
+    from: instant(from),
+    to: instant(to),
+    cursor: orNothing(cursor),
     limit: pageSize,
   };
   return unwrapAnswer(api.GET("/audit", { params: { query } }));
 };
 
+const addressOf = (filter: Filter): string => {
+  const query = new URLSearchParams(filters.flatMap((name) => (filter[name] === "" ? [] : [[name, filter[name]]])));
+  return `/console/audit${query.size > 0 ? `?${query}` : ""}`;
+};
+
+/** The filters are the address. */
 export function AuditPage() {
-  const [filter, setFilter] = useState<Filter>({ action: "", target: "", actor: "" });
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  const entries = useLoad(() => loadAudit(filter, cursors.at(-1)), [filter, cursors]);
+  const { query, route } = useLocation();
+  const filter = Object.fromEntries(filters.map((name) => [name, query[name] ?? ""])) as Filter;
+  const entries = useLoad(() => loadAudit(filter), [addressOf(filter)]);
   const bind = (name: keyof Filter) => ({
     value: filter[name],
-    onValue: (value: string) => {
-      setCursors([]);
-      setFilter({ ...filter, [name]: value });
-    },
+    onValue: (value: string) => route(addressOf({ ...filter, cursor: "", [name]: value })),
   });
   return (
     <Page
       title="Audit log"
-      lead="Every change, its author and its time. Entries form a chain that shows later tampering."
+      lead="Every change, its author and its time, in UTC. Entries form a chain that shows later tampering."
       actions={<Check />}
     >
       <div class="toolbar">
-        <TextField label="Action" type="search" placeholder="keys.create" {...bind("action")} />
-        <TextField label="Target" type="search" placeholder="Hash or id" {...bind("target")} />
-        <TextField label="Actor" type="search" placeholder="Person, hash or cli" {...bind("actor")} />
+        <CommitField label="Search" placeholder="name, id, action or person" {...bind("q")} />
+        <CommitField label="From (UTC)" type="datetime-local" {...bind("from")} />
+        <CommitField label="To (UTC)" type="datetime-local" {...bind("to")} />
       </div>
+      {(filter.action || filter.target || filter.actor) && (
+        <p class="facts-line">
+          <span>Only {[filter.action, filter.target, filter.actor].filter(Boolean).join(", ")}</span>
+          <a href="/console/audit">All entries</a>
+        </p>
+      )}
       <Card flush>
         <Show of={entries} lines={8}>
           {({ data, next_cursor: next }) => (
             <>
-              {data.length === 0 ? <Empty title="No entry like this" /> : <AuditTable entries={data} />}
-              <Steps
-                isFirst={cursors.length === 0}
-                next={next}
-                onBack={() => setCursors(cursors.slice(0, -1))}
-                onNext={(cursor) => setCursors([...cursors, cursor])}
-              />
+              {data.length === 0 ? <Empty title="No entry matches" /> : <AuditTable entries={data} />}
+              <div class="pager">
+                {filter.cursor === "" ? <span /> : <a href={addressOf({ ...filter, cursor: "" })}>Latest entries</a>}
+                {next !== null && (
+                  <a class="button small" href={addressOf({ ...filter, cursor: next })}>
+                    Older <Icon name="right" size={16} />
+                  </a>
+                )}
+              </div>
             </>
           )}
         </Show>
@@ -79,7 +92,7 @@ function AuditTable({ entries }: { entries: readonly Entry[] }) {
   // Entries about a record's removal name it for the other entries.
   const names = new Map(entries.flatMap(({ target, target_name: name }) => (name === null ? [] : [[target, name]])));
   return (
-    <Table columns={[["Change"], ["Actor", "wide"], ["When"]]}>
+    <Table columns={[["Change"], ["Actor", "wide"], ["Time (UTC)"]]}>
       {entries.map((entry) => (
         <tr key={`${entry.workspace_id} ${entry.sequence}`} class="top">
           <th scope="row">
@@ -97,9 +110,7 @@ function AuditTable({ entries }: { entries: readonly Entry[] }) {
           <td class="wide">
             <Named id={entry.actor} name={entry.actor_name} />
           </td>
-          <td>
-            <Time at={entry.at} />
-          </td>
+          <td class="amount">{formatClock(entry.at)}</td>
         </tr>
       ))}
     </Table>

@@ -127,6 +127,13 @@ export async function loadSums(view: View): Promise<ViewSums> {
   };
 }
 
+/** The period of the view, up to now. */
+export function changeQuery(view: View) {
+  const now = Date.now();
+  const { from, to } = rangeOf(view, now);
+  return { from: instant(from), to: instant(Math.min(to, now)), ...filtersOf(view) };
+}
+
 export const requestsPerPage = 50;
 
 /** Requests of the view, latest first. */

@@ -2,7 +2,7 @@
 import { useLoad } from "../api/load.ts";
 import { loadModels, loadProviders } from "../models/data.ts";
 import { queries } from "../gen/queries.ts";
-import { Field, SelectField } from "../parts/field.tsx";
+import { CommitField, SelectField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { steps } from "../parts/time-steps.ts";
 import { type Explorer, type FilterName, activeFilters, filterTitles, noFilters } from "./address.ts";
@@ -110,45 +110,6 @@ function PeriodField({ explorer: { view, change } }: { explorer: Explorer }) {
 }
 
 const fieldTime = (text: string): string => (/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text.slice(0, 16));
-
-interface CommitProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly type?: "search" | "datetime-local";
-  readonly placeholder?: string;
-  readonly choices?: readonly string[];
-}
-
-/** A text that counts when it is left or with Enter: an address for every letter would fill the history. */
-const CommitField = ({ label, value, onValue, type = "search", placeholder = "", choices }: CommitProps) => (
-  <Field label={label}>
-    {({ id, ...ids }) => (
-      <>
-        <input
-          key={value}
-          id={id}
-          {...ids}
-          class="input"
-          type={type}
-          placeholder={placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          list={choices && `${id}-choices`}
-          defaultValue={value}
-          onChange={({ currentTarget }) => onValue(currentTarget.value.trim())}
-        />
-        {choices && (
-          <datalist id={`${id}-choices`}>
-            {choices.map((choice) => (
-              <option key={choice} value={choice} />
-            ))}
-          </datalist>
-        )}
-      </>
-    )}
-  </Field>
-);
 
 const statuses = ["2xx", "4xx", "5xx"];
 

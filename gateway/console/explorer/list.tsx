@@ -82,7 +82,15 @@ export const RequestTable = ({ requests }: { requests: readonly Listed[] }) => (
     {requests.map((request) => (
       <tr key={request.id} class="row-link">
         <th scope="row" class="amount">
-          <a href={requestAddress(request.id)}>{formatClock(request.created_at)}</a>
+          <a href={requestAddress(request.id)}>
+            {formatClock(request.created_at)
+              .split(" ")
+              .map((part) => (
+                <span key={part} class="amount">
+                  {part}{" "}
+                </span>
+              ))}
+          </a>
         </th>
         <td>
           <OutcomeBadge outcome={request.outcome} status={request.status} />

@@ -8,6 +8,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { type Explorer, activeFilters, explorerTabs, filterTitles, noFilters, tabOf, useExplorer } from "./address.ts";
 import { type ViewSums, cumulated, dimensions, dimensionsOf, drawingOf, loadSums } from "./data.ts";
+import { WhatChanged } from "./changed.tsx";
 import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { RequestList } from "./list.tsx";
@@ -53,6 +54,7 @@ export function ExplorerPage() {
         {(data) => (
           <>
             <Drawn explorer={explorer} sums={data} names={names} />
+            {tabOf(view) === "spend" && <WhatChanged explorer={explorer} refreshes={refreshes} />}
             <Card flush>
               <Shown explorer={explorer} listed={listed} />
               {listed ? (

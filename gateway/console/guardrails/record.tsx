@@ -1,5 +1,6 @@
 /** A guardrail: its rules, its keys, and its deletion. */
 import { useState } from "preact/hooks";
+import { explorerAddress } from "../explorer/address.ts";
 import { api, unwrapAnswer } from "../api/client.ts";
 import { type Values, valuesOf } from "../forms/edits.ts";
 import { RecordFields } from "../forms/record-fields.tsx";
@@ -20,9 +21,7 @@ export const GuardrailRecord = ({ guardrail, onChange, onClose }: RecordProps) =
   <Dialog title={guardrail.name} side onClose={onClose}>
     <Rules key={guardrail.updated_at} guardrail={guardrail} onChange={onChange} />
     <Holders id={guardrail.id} onChange={onChange} />
-    <RequireRole to="admin">
-      <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
-    </RequireRole>
+    <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
   </Dialog>
 );
 
@@ -58,9 +57,19 @@ function End({ guardrail, onChange, onClose }: RecordProps) {
   };
   return (
     <section class="dialog-part">
-      <button type="button" class="button danger" onClick={() => setConfirming(true)}>
-        Delete…
-      </button>
+      <div class="actions">
+        <a class="button" href={explorerAddress({ guardrail: guardrail.id, tab: "requests", last: "30d" })}>
+          Requests
+        </a>
+        <a class="button" href={`/console/audit?target=${guardrail.id}`}>
+          Changes
+        </a>
+        <RequireRole to="admin">
+          <button type="button" class="button danger" onClick={() => setConfirming(true)}>
+            Delete…
+          </button>
+        </RequireRole>
+      </div>
       {isConfirming && (
         <Confirm
           title={`Delete “${guardrail.name}”?`}

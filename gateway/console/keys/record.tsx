@@ -151,8 +151,14 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
     <section class="dialog-part">
       <h3>Actions</h3>
       <div class="actions">
+        <a class="button" href={explorerAddress({ key: record.hash })}>
+          Spend
+        </a>
         <a class="button" href={explorerAddress({ key: record.hash, tab: "requests" })}>
-          Calls of this key
+          Requests
+        </a>
+        <a class="button" href={`/console/audit?target=${record.hash}`}>
+          Changes
         </a>
         <RequireRole to="operator">
           <button type="button" class="button" onClick={() => void disable()}>

@@ -37,7 +37,7 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
     columns={[
       ["Provider"],
       ["Region", "wide"],
-      ["Models", "number"],
+      ["Models", "wide number"],
       ["Retention", "wide"],
       ["First token p50 / p95, 24 hours", "wide number"],
       ["State"],
@@ -51,7 +51,7 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
           <span class="sub mono">{slug}</span>
         </th>
         <td class="wide">{region}</td>
-        <td class="number">{models}</td>
+        <td class="wide number">{models}</td>
         <td class="wide">{policy.retention === "none" ? "None" : "Not declared"}</td>
         <td class="wide number">{formatFirstTokenTimes(day?.get(slug))}</td>
         <td>

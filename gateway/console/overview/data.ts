@@ -18,6 +18,8 @@ export interface OverviewData {
   readonly costs: readonly number[];
   /** Models with the highest cost first. */
   readonly models: readonly Total[];
+  /** Keys with requests that did not fit their budget, the most requests first. */
+  readonly refused: readonly Total[];
   /** HTTP statuses of failures, the most frequent first. */
   readonly failures: readonly Total[];
   readonly keys: readonly Key[];
@@ -25,18 +27,21 @@ export interface OverviewData {
 }
 
 const length = 30;
+/** HTTP status of a request that does not fit the rest of a budget. */
+export const noBudget = "402";
 
 export async function loadOverview(): Promise<OverviewData> {
   const today = Math.floor(Date.now() / dayMs) * dayMs;
   const from = today - (length - 1) * dayMs;
-  const series = (by?: "model" | "status") => {
-    const query = { from: new Date(from).toISOString(), step: "day", by } as const;
+  const series = (by?: "model" | "status" | "key", status?: string) => {
+    const query = { from: new Date(from).toISOString(), step: "day", by, status } as const;
     return unwrapAnswer(api.GET("/usage/series", { params: { query } }));
   };
-  const [whole, models, statuses, credits, keys] = await Promise.all([
+  const [whole, models, statuses, refused, credits, keys] = await Promise.all([
     series(),
     series("model"),
     series("status"),
+    series("key", noBudget),
     unwrapAnswer(api.GET("/credits", {})),
     everyPage((page) => unwrapAnswer(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
   ]);
@@ -48,6 +53,7 @@ export async function loadOverview(): Promise<OverviewData> {
     range: { from, to: today + dayMs, step: "day", starts },
     costs: starts.map((start) => Number(byDate.get(dateOf(start))?.cost_usd ?? 0)),
     models: models.totals.filter(({ is_other: other, value }) => !other && value !== null),
+    refused: refused.totals.filter(({ value }) => value !== null).toSorted((a, b) => b.requests - a.requests),
     failures: statuses.totals.filter(({ failures }) => failures > 0).toSorted((a, b) => b.failures - a.failures),
     keys,
     credits: credits.data,

@@ -15,7 +15,7 @@ import type { Total } from "../explorer/measures.ts";
 import { toAddressTime } from "../explorer/time.ts";
 import { budgetSpending } from "../keys/record.tsx";
 import { ConfigurationNotice } from "./configuration.tsx";
-import { type OverviewData, loadOverview, keysNearBudget } from "./data.ts";
+import { type OverviewData, keysNearBudget, loadOverview, noBudget } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
@@ -43,7 +43,7 @@ export function OverviewPage() {
             <div class="grid">
               <TopModels data={data} />
               <TopKeys keys={data.keys} />
-              <NearLimit keys={keysNearBudget(data.keys)} refused={refusedByBudget(data)} />
+              <Budgets keys={keysNearBudget(data.keys)} refused={data.refused} />
               <Failures data={data} />
             </div>
           </>
@@ -177,25 +177,26 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
   );
 }
 
-const noBudget = "402";
-
 /** The requests of 30 days with a status. */
 const failuresAddress = (status: string): string => explorerAddress({ ...month, tab: "requests", status });
 
-/** Number of requests in 30 days that exceeded the rest of a budget. */
-const refusedByBudget = ({ failures }: OverviewData): number =>
-  failures.find(({ value }) => value === noBudget)?.failures ?? 0;
-
-const NearLimit = ({ keys, refused }: { keys: readonly Key[]; refused: number }) => (
-  <Card title="Budgets above 80%">
-    {refused > 0 && (
-      <p>
-        <a href={failuresAddress(noBudget)}>{plural(refused, "request")}</a> did not fit a budget in 30 days.
-      </p>
+/** Keys close to the end of their budget, and keys with requests that did not fit the rest of theirs, however much remains. */
+const Budgets = ({ keys, refused }: { keys: readonly Key[]; refused: readonly Total[] }) => (
+  <Card title="Budgets at their end">
+    {keys.length === 0 && refused.length === 0 && <Empty title="No key is near its budget" />}
+    {refused.length > 0 && (
+      <ul class="ranks">
+        {refused.slice(0, shown).map(({ value, name, requests }) => (
+          <li key={value}>
+            <a href={`/console/keys/${value ?? ""}`}>{name ?? value?.slice(0, 12)}</a>
+            <a class="amount" href={explorerAddress({ ...month, tab: "requests", status: noBudget, key: value ?? "" })}>
+              {plural(requests, "request")} refused
+            </a>
+          </li>
+        ))}
+      </ul>
     )}
-    {keys.length === 0 ? (
-      <Empty title={refused > 0 ? "No key has spent 80% of its budget" : "No key is near its budget"} />
-    ) : (
+    {keys.length > 0 && (
       <ul class="ranks">
         {keys.slice(0, shown).map((key) => (
           <li key={key.hash}>

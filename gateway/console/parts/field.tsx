@@ -53,6 +53,45 @@ export const TextField = ({ label, hint, value, onValue, ...rest }: TextProps) =
   </Field>
 );
 
+interface CommitProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly type?: "search" | "datetime-local";
+  readonly placeholder?: string;
+  readonly choices?: readonly string[];
+}
+
+/** A text that counts when it is left or with Enter: an address for every letter would fill the history. */
+export const CommitField = ({ label, value, onValue, type = "search", placeholder = "", choices }: CommitProps) => (
+  <Field label={label}>
+    {({ id, ...ids }) => (
+      <>
+        <input
+          key={value}
+          id={id}
+          {...ids}
+          class="input"
+          type={type}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          list={choices && `${id}-choices`}
+          defaultValue={value}
+          onChange={({ currentTarget }) => onValue(currentTarget.value.trim())}
+        />
+        {choices && (
+          <datalist id={`${id}-choices`}>
+            {choices.map((choice) => (
+              <option key={choice} value={choice} />
+            ))}
+          </datalist>
+        )}
+      </>
+    )}
+  </Field>
+);
+
 interface AreaProps {
   readonly label: string;
   readonly hint?: string;

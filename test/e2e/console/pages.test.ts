@@ -18,6 +18,8 @@ const pages = [
   { path: "/explorer?last=30d", title: "Explorer", shows: "northwind/atlas-large" },
   { path: "/explorer?tab=requests&last=30d", title: "Explorer", shows: "northwind/atlas-large" },
   { path: "/explorer?tab=latency&last=30d&by=provider", title: "Explorer", shows: "northwind" },
+  { path: "/sessions", title: "Sessions", shows: "checkout-run" },
+  { path: "/sessions/checkout-run", title: "Session", shows: "Turns" },
   { path: "/keys", title: "Keys", shows: "checkout-service" },
   { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
   { path: "/models", title: "Models", shows: "Atlas Large" },

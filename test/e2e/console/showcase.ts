@@ -42,6 +42,7 @@ export async function fillInstallation(installation: Installation): Promise<void
       model: models[Math.floor(n / 3) % 3],
       input: "Tell me about water. ".repeat(1 + (n % 9)),
       max_output_tokens: 100,
+      ...(n % 10 === 0 && { session_id: "checkout-run" }),
     };
     await send(installation, "POST", "/responses", body, keys[n % 3]?.key);
   }

@@ -173,7 +173,7 @@ models:
   test("sums of usage equal the ledger, for every grouping", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
-    await page.goto("/console/usage");
+    await page.goto("/console/explorer?tab=requests&show=sums");
     for (const [by, value] of units) {
       await page.getByLabel("Group by", { exact: true }).selectOption({ label: by });
       await page.getByRole("rowheader", { name: value, exact: true }).waitFor();

@@ -1,0 +1,159 @@
+/** Daily questions of an operator, each answered in at most three clicks from the front page, with addresses that keep the answer. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser, Locator, Page } from "playwright-core";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+const keys = ["hr-bot", "notebooks-bob"] as const;
+
+describeWithChromium(`daily questions in the console ${inChromium}`, () => {
+  let acme: Upstream;
+  let installation: Installation;
+  let browser: Browser;
+  let visited: Visit;
+  beforeAll(async () => {
+    acme = await startUpstream();
+    installation = await startInstallation({
+      config: `
+capture: {key: "${Buffer.alloc(32, 1).toString("base64")}", retention: 1h}
+providers:
+  - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
+  - {id: gone, dialect: chat, base_url: "http://127.0.0.1:1/v1"}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "2", completion: "8"}}]}
+  - {id: acme/safe, endpoints: [{provider: gone, pricing: {prompt: "1", completion: "1"}}, {provider: acme, pricing: {prompt: "2", completion: "8"}}]}
+  - {id: gone/model, endpoints: [{provider: gone, pricing: {prompt: "1", completion: "1"}}]}
+`,
+    });
+    browser = await openBrowser();
+    await use();
+    visited = await visit(browser, new URL(installation.baseUrl).origin);
+    await signInTo(visited, installation.managementKey);
+  });
+  afterAll(async () => {
+    expect(visited?.complaints ?? []).toEqual([]);
+    await browser?.close();
+    await installation?.stop();
+    await acme?.stop();
+  });
+
+  const send = (path: string, key: string, body?: object): Promise<Response> =>
+    fetch(`${installation.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body && { method: "POST", body: JSON.stringify(body) }),
+    });
+
+  async function use(): Promise<void> {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+    acme.script([chatAnswer({ role: "assistant", content: "Of course." }, "stop", { usage })]);
+    for (const name of keys) {
+      const made = await send("/keys", installation.managementKey, { name, capture_content: true });
+      const { key } = (await made.json()) as { readonly key: string };
+      const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
+      const turns = [
+        { model: "acme/large", input: "What is the weather?", tools, session_id: `run of ${name}` },
+        { model: "acme/safe", input: "And tomorrow?", session_id: `run of ${name}` },
+        { model: "gone/model", input: "Hello" },
+      ];
+      for (const turn of turns) await (await send("/responses", key, turn)).text();
+    }
+    await eventually(async () => (await totals()).requests === 2 * 3);
+  }
+
+  interface Totals {
+    readonly requests: number;
+    readonly cost_usd: string;
+  }
+
+  async function totals(query = ""): Promise<Totals> {
+    const response = await send(`/usage/series${query}`, installation.managementKey);
+    const { totals: sums } = (await response.json()) as { readonly totals: readonly Totals[] };
+    return sums[0] ?? { requests: 0, cost_usd: "0" };
+  }
+
+  /** Clicks from the front page. */
+  async function follow(...ways: ((page: Page) => Locator)[]): Promise<Page> {
+    expect(ways.length).toBeLessThanOrEqual(3);
+    const { page } = visited;
+    await page.goto("/console");
+    for (const way of ways) await way(page).click();
+    return page;
+  }
+
+  const link = (name: string | RegExp) => (page: Page) => page.getByRole("link", { name, exact: true }).first();
+
+  test("what a key has spent, on which models, and why its spend has changed", async () => {
+    const page = await follow(link("notebooks-bob"), link("Spend"));
+    await page.getByText("What changed").waitFor();
+    await page.getByText(/^\+\$\d.*, of which/).waitFor();
+    const hash = new URL(page.url()).searchParams.get("key") ?? "";
+    const { cost_usd: cost } = await totals(`?key=${hash}`);
+    expect(Number(cost)).toBeGreaterThan(0);
+    const shown = page.locator("tfoot [title^='$']").first();
+    expect(await shown.getAttribute("title")).toBe(`$${cost.replace(/0+$/, "")}`);
+  });
+
+  test("what has failed, why, and the other failures of its kind", async () => {
+    const page = await follow(link("Explorer"), link("Errors"), (at) =>
+      at.getByRole("row", { name: "connect_refused" }).getByRole("link", { name: "2", exact: true }).first(),
+    );
+    await page.getByText("502 failed").first().waitFor();
+    expect(await page.getByText("502 failed").count()).toBe(2);
+    await page.getByRole("rowheader").getByRole("link").first().click();
+    await page.getByRole("alert").getByText("connect_refused").waitFor();
+    await page.getByRole("link", { name: "Similar failures of the last 7 days" }).click();
+    await page.getByText("502 failed").nth(1).waitFor();
+  });
+
+  test("which providers a request has tried, and its prompt as a conversation that the playground takes", async () => {
+    const page = await follow(link("Sessions"), link("run of hr-bot"), (at) =>
+      at.getByRole("listitem").filter({ hasText: "acme/safe" }).getByRole("link"),
+    );
+    await page.getByText("gone · acme/safe").first().waitFor();
+    await page.getByText("acme · acme/safe").first().waitFor();
+    await page.getByRole("button", { name: "Show prompt and answer" }).click();
+    await page.getByText("Of course.", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Open in the playground" }).click();
+    expect(await page.getByLabel("Input", { exact: true }).inputValue()).toBe("And tomorrow?");
+  });
+
+  test("a filter is in the address: Back, a reload and a link for somebody else show the same", async () => {
+    const page = await follow(link("Explorer"), link("Requests"));
+    const search = page.getByLabel("Search", { exact: true });
+    await search.fill("notebooks");
+    await search.press("Enter");
+    await page.getByRole("link", { name: "hr-bot" }).first().waitFor({ state: "detached" });
+    const address = page.url();
+    expect(address).toContain("q=notebooks");
+    await page.getByText("Filters", { exact: true }).click();
+    const status = page.getByLabel("Status", { exact: true });
+    await status.fill("5xx");
+    await status.press("Enter");
+    await page.waitForURL(/status=5xx/);
+    await page.getByText("200 completed").first().waitFor({ state: "detached" });
+    await page.goBack();
+    await page.getByText("200 completed").first().waitFor();
+    expect(page.url()).toBe(address);
+    await page.reload();
+    await page.getByText("200 completed").first().waitFor();
+    expect(await page.getByRole("link", { name: "hr-bot" }).count()).toBe(0);
+  });
+
+  test("a chart is read and narrowed with the keyboard, and a page is found with Ctrl-K", async () => {
+    const page = await follow(link("Explorer"));
+    const chart = page.getByRole("slider");
+    await chart.focus();
+    await page.keyboard.press("End");
+    expect(await chart.getAttribute("aria-valuetext")).toContain("acme/large: $");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/from=/);
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Pages, keys, models and ids").fill("audit");
+    await page.getByRole("option", { name: /Audit log/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+  });
+});

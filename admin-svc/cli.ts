@@ -28,6 +28,7 @@ import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
 import { toRemoteCommand } from "./cli/remote/dispatch.ts";
 import { type AdminTerminal, type Commands, type Program, findAuthor, takeWorkspace } from "./cli/terminal.ts";
+import { sessions } from "./cli/sessions.ts";
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
@@ -45,6 +46,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   "end-users": endUsers,
   calls,
   usage,
+  sessions,
   workspaces,
   ledger,
   audit,

@@ -109,7 +109,7 @@ export const readCallFilters = (given: GivenFilters, key: string | undefined): G
   key,
   model: given.model,
   provider: given.provider,
-  status: given.status,
+  status: readStatus(given.status),
   outcome: given.outcome,
   user: given.user,
   session_id: given.session,
@@ -121,6 +121,12 @@ export const readCallFilters = (given: GivenFilters, key: string | undefined): G
   task: given.task,
   q: given.q,
 });
+
+/** @throws UsageError */
+function readStatus(given: string | undefined): string | undefined {
+  if (given === undefined || /^[1-5](?:\d\d|xx)$/.test(given)) return given;
+  throw new UsageError("--status: a status such as 502, or a class such as 5xx");
+}
 
 /** @throws UsageError */
 function wholeNumber(option: string, given: string | undefined): number | undefined {

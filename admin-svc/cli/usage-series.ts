@@ -1,43 +1,105 @@
-/** usage series. */
+/** usage: series, change. */
 import { create } from "@bufbuild/protobuf";
-import { seriesSteps, seriesUnits, toSeriesJson } from "@sluice/proto/contract/records/usage-series.js";
+import { toChangeJson } from "@sluice/proto/contract/records/usage-change.js";
 import {
+  type UsageFilterWords,
+  seriesSteps,
+  seriesUnits,
+  toSeriesJson,
+  toUsageFilter,
+} from "@sluice/proto/contract/records/usage-series.js";
+import {
+  GetUsageChangeRequestSchema,
   GetUsageSeriesRequestSchema,
-  type Percentiles,
-  type UsagePoint,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type Command, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
+import { getUsageChange } from "../store/ledger/usage-change.ts";
 import { formatUsd } from "./key-record.ts";
+import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { type AdminTerminal, throwAsUsageError, jsonOption, textOption, parseTimeOption } from "./terminal.ts";
 
+const filterOptions = {
+  key: textOption,
+  model: textOption,
+  provider: textOption,
+  user: textOption,
+  status: textOption,
+  error: textOption,
+  guardrail: textOption,
+  door: textOption,
+  operation: textOption,
+  task: textOption,
+  session: textOption,
+} as const;
+const filterNames = Object.keys(filterOptions) as (keyof typeof filterOptions)[];
+const filterUsage =
+  "[--key KEY] [--model M] [--provider P] [--user U] [--status N] [--error WORD] [--guardrail ID] [--door D] [--operation O] [--task T] [--session S]";
+const filterHelp = [
+  "N is an HTTP status, or a class such as 5xx; WORD is an error_type or a provider_error.",
+  "TIME is a time with its zone or a day in UTC, for example 2026-11-21.",
+  keyHelp,
+];
+
+/** Filters of a command line, the key as it was named. */
+function readFilters(values: UsageFilterWords): UsageFilterWords {
+  return Object.fromEntries(filterNames.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+}
+
+async function filterMessage(database: Kysely<Database>, workspaceId: string, { key, ...others }: UsageFilterWords) {
+  const hash = key === undefined ? undefined : await findKeyHash(database, workspaceId, key);
+  return toUsageFilter({ ...others, key: hash });
+}
+
 export const series: Command<AdminTerminal> = {
-  usage: "[--step hour|day] [--by DIMENSION] [--from TIME] [--to TIME] [--limit N] [--json]",
-  summary: "Sums requests, failures, cost, tokens and latencies by hour or day, also of refused requests.",
+  usage: `[--step hour|day|week|month] [--by DIMENSION[,DIMENSION]] ${filterUsage} [--from TIME] [--to TIME] [--limit N] [--json]`,
+  summary: "Sums requests, failures, cost, tokens and latencies over time, also of refused requests.",
   details: [
     `DIMENSION is ${seriesUnits.join(", ")}; everything is summed together without it.`,
-    "TIME is a time with its zone or a day in UTC, for example 2026-11-21; the last 30 days without it, or the last day by the hour.",
-    "--limit is the number of values that are listed apart, by cost; 20 without it.",
+    "Without --from it is the last 30 days, the last day by the hour, and the last 12 weeks or months by these.",
+    "--limit is the number of values or pairs that are listed apart, by cost; 20 without it.",
     "FIRST and TIME are p50 / p95 in milliseconds, at most 9 % off.",
+    ...filterHelp,
   ],
   async run(args, { database, author, print }) {
-    const { asJson, ...query } = readSeriesOptions(args);
-    const request = create(GetUsageSeriesRequestSchema, query);
+    const { asJson, filter, ...query } = readSeriesOptions(args);
     const { workspaceId } = await author();
-    const answer = await throwAsUsageError(async () => getUsageSeries(await database(), workspaceId, request));
-    if (asJson) return print(JSON.stringify(toSeriesJson(answer)));
-    const points = [...answer.points, ...answer.totals];
-    for (const line of table(
-      seriesTitles(query.by),
-      points.map((point) => cellsOf(point, query.step, query.by)),
-    ))
-      print(line);
+    const fields = { ...query, filter: await filterMessage(await database(), workspaceId, filter) };
+    const request = create(GetUsageSeriesRequestSchema, fields);
+    const answer = toSeriesJson(
+      await throwAsUsageError(async () => getUsageSeries(await database(), workspaceId, request)),
+    );
+    for (const line of asJson ? [JSON.stringify(answer)] : seriesLines(answer, query)) print(line);
+  },
+};
+
+export const change: Command<AdminTerminal> = {
+  usage: `${filterUsage} [--from TIME] [--to TIME] [--json]`,
+  summary: "Compares the cost of a period with the one before, and names the keys and models that changed it.",
+  details: [
+    "Without --from it is today and the six days before it, compared with the same days of the week before.",
+    "VOLUME comes from the number of requests, TOKENS from the tokens of a request, and PRICE from the cost of a token.",
+    ...filterHelp,
+  ],
+  async run(args, { database, author, print }) {
+    const { asJson, filter, ...times } = readChangeOptions(args);
+    const { workspaceId } = await author();
+    const fields = { ...times, filter: await filterMessage(await database(), workspaceId, filter) };
+    const request = create(GetUsageChangeRequestSchema, fields);
+    const answer = toChangeJson(
+      await throwAsUsageError(async () => getUsageChange(await database(), workspaceId, request)),
+    );
+    for (const line of asJson ? [JSON.stringify(answer)] : changeLines(answer)) print(line);
   },
 };
 
 /** @throws UsageError */
 export function readSeriesOptions(args: string[]) {
   const { values } = readArguments(args, {
+    ...filterOptions,
     step: textOption,
     by: textOption,
     from: textOption,
@@ -48,39 +110,76 @@ export function readSeriesOptions(args: string[]) {
   const { step = "day", by = "", limit = "0" } = values;
   if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour, day, week or month");
   if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
-  const from = parseTimeOption("--from", values.from) ?? "";
-  const to = parseTimeOption("--to", values.to) ?? "";
-  return { step, by, from, to, limit: Number(limit), asJson: values.json === true };
+  return {
+    step,
+    by,
+    ...readTimes(values),
+    limit: Number(limit),
+    filter: readFilters(values),
+    asJson: values.json === true,
+  };
 }
 
-export const seriesTitles = (by: string): string[] => [
-  "AT",
-  ...(by === "" ? [] : [by.toUpperCase()]),
-  "USD",
-  "REQUESTS",
-  "FAILURES",
-  "ATTEMPTS",
-  "INPUT TOKENS",
-  "OUTPUT TOKENS",
-  "FIRST",
-  "TIME",
-];
+/** @throws UsageError */
+export function readChangeOptions(args: string[]) {
+  const { values } = readArguments(args, { ...filterOptions, from: textOption, to: textOption, ...jsonOption });
+  return { ...readTimes(values), filter: readFilters(values), asJson: values.json === true };
+}
 
-const cellsOf = (point: UsagePoint, step: string, by: string): string[] => [
-  point.atMs === 0n ? "total" : new Date(Number(point.atMs)).toISOString().slice(0, step === "day" ? 10 : 16),
-  ...(by === "" ? [] : [nameOf(point)]),
-  formatUsd(point.costUsd),
-  String(point.requests),
-  String(point.failures),
-  String(point.attempts),
-  String(point.inputTokens),
-  String(point.outputTokens),
-  percentilesOf(point.firstMs),
-  percentilesOf(point.durationMs),
-];
+const readTimes = ({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }) => ({
+  from: parseTimeOption("--from", from) ?? "",
+  to: parseTimeOption("--to", to) ?? "",
+});
 
-const nameOf = ({ isOther, name, value }: UsagePoint): string =>
-  isOther ? "(others)" : escapeUnprintable(name || value.slice(0, 40) || "-");
+/** @param answer of `GET /usage/series` */
+export function seriesLines(
+  answer: JsonObject,
+  { step, by }: { readonly step: string; readonly by: string },
+): string[] {
+  const units = by === "" ? [] : by.split(",");
+  const figures = ["USD", "REQUESTS", "FAILURES", "ATTEMPTS", "INPUT TOKENS", "OUTPUT TOKENS", "FIRST", "TIME"];
+  const points = [answer["data"], answer["totals"]].flatMap((list) => list as readonly JsonObject[]);
+  return table(
+    ["AT", ...units.map((unit) => unit.toUpperCase()), ...figures],
+    points.map((point) => [
+      typeof point["at"] === "string" ? point["at"].slice(0, step === "hour" ? 16 : 10) : "total",
+      ...units.map((_, place) => nameOf(point, place === 0 ? "value" : "second", place === 0 ? "name" : "second_name")),
+      formatUsd(String(point["cost_usd"])),
+      ...["requests", "failures", "attempts", "input_tokens", "output_tokens"].map((name) => String(point[name])),
+      percentilesOf(point, "first_token_ms"),
+      percentilesOf(point, "duration_ms"),
+    ]),
+  );
+}
 
-const percentilesOf = (percentiles: Percentiles | undefined): string =>
-  percentiles ? `${percentiles.p50} / ${percentiles.p95}` : "-";
+const nameOf = (point: JsonObject, value: string, name: string): string =>
+  point["is_other"] === true
+    ? "(others)"
+    : escapeUnprintable(((point[name] ?? point[value] ?? "-") as string).slice(0, 40));
+
+const percentilesOf = (point: JsonObject, name: string): string =>
+  point[`${name}_p50`] === null ? "-" : `${String(point[`${name}_p50`])} / ${String(point[`${name}_p95`])}`;
+
+/** @param answer of `GET /usage/change` */
+export function changeLines(answer: JsonObject): string[] {
+  const cells = (answer["parts"] as readonly JsonObject[]).map((part) => [
+    nameOf(part, "key", "key_name"),
+    nameOf(part, "model", "model"),
+    ...["before", "after"].map((side) => formatUsd(String((part[side] as JsonObject)["cost_usd"]))),
+    ...["difference_usd", "volume_usd", "tokens_usd", "price_usd"].map((name) => formatUsd(String(part[name]))),
+    ...["before", "after"].map((side) => String((part[side] as JsonObject)["requests"])),
+  ]);
+  const titles = [
+    "KEY",
+    "MODEL",
+    "USD BEFORE",
+    "USD",
+    "DIFFERENCE",
+    "VOLUME",
+    "TOKENS",
+    "PRICE",
+    "REQUESTS BEFORE",
+    "REQUESTS",
+  ];
+  return [String(answer["summary"]), ...(cells.length === 0 ? [] : table(titles, cells))];
+}

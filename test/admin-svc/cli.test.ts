@@ -151,6 +151,17 @@ describe("usage", () => {
       ["total", "used", "5.75"],
       ["total", "(others)", "2"],
     ]);
+    const pairs = await run("usage", "series", ...window, "--by", "key,model", "--key", "used", "--step", "month");
+    expect(pairs.stdout).toMatch(/^AT +KEY +MODEL +USD .*\n2025-03-01 +used +acme\/large-2 +13\.5 /);
+    const change = ["--from", "2025-03-01", "--to", "2025-03-02", "--model", "acme/large-2"];
+    expect((await run("usage", "change", ...change)).stdout).toMatch(
+      /^\+\$.* on acme\/large-2: not used before\.\nKEY +MODEL/,
+    );
+    const listed = await json<{ data: object[] }>("sessions", "list", ...window, "--limit", "1");
+    expect(listed.data).toMatchObject([{ id: expect.any(String), requests: expect.any(Number) }]);
+    expect((await run("sessions", "list", ...window)).stdout).toMatch(
+      /^FIRST +LAST +REQUESTS +FAILURES +USD +KEY +MODELS +ID\n2025/,
+    );
   });
 
   test("request by request", async () => {
@@ -504,7 +515,7 @@ describe("wrong input", () => {
     [["keys", "lst"], "unknown verb: keys lst; did you mean list?"],
     [
       ["people"],
-      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, alerts, retention, schema, import, bootstrap",
+      "one of keys, guardrails, end-users, calls, usage, sessions, workspaces, ledger, audit, alerts, retention, schema, import, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],
@@ -523,7 +534,7 @@ describe("wrong input", () => {
     [["keys", "revoke"], "missing argument: KEY"],
     [["usage", "series", "--by", "week"], "by: "],
     [["usage", "series", "--step", "year"], "--step: hour, day, week or month"],
-    [["calls", "list", "--status", "x"], "status: must be a status such as 502"],
+    [["calls", "list", "--status", "x"], "--status: a status such as 502"],
     [["calls", "list", "--limit", "201"], "limit: must be between 1 and 200"],
     [["calls", "list", "--from", "today"], "--from: a day or a time"],
     [["usage", "show", "--by", "week"], "--by: any of day, model, key"],

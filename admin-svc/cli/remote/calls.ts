@@ -1,13 +1,14 @@
-/** calls, and usage series, on another Sluice installation. */
+/** calls, sessions, and usage over time, on another Sluice installation. */
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
-import { CommandError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
+import type { UsageFilterWords } from "@sluice/proto/contract/records/usage-series.js";
+import { CommandError, escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { callFilters, readCallFilters } from "../calls.ts";
-import { formatUsd } from "../key-record.ts";
 import { jsonOption } from "../terminal.ts";
-import { readSeriesOptions, seriesTitles } from "../usage-series.ts";
+import { readSessionOptions, sessionLines } from "../sessions.ts";
+import { changeLines, readChangeOptions, readSeriesOptions, seriesLines } from "../usage-series.ts";
 import type { RemoteSluice } from "./client.ts";
-import type { RemoteCommand, RemoteCommands } from "./command.ts";
+import type { RemoteCommands } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteKey } from "./references.ts";
 
@@ -71,29 +72,33 @@ async function findCall(sluice: RemoteSluice, id: string): Promise<JsonObject> {
   return data as JsonObject;
 }
 
-export const remoteSeries: RemoteCommand = async (args, sluice) => {
-  const { asJson, step, by, from, to, limit } = readSeriesOptions(args);
-  const query = { step, by: by || undefined, from: from || undefined, to: to || undefined, limit: limit || undefined };
-  const answer = await sluice.call(usageOperations.getUsageSeries, { query });
-  if (asJson) return [JSON.stringify(answer)];
-  const points = [answer["data"], answer["totals"]].flatMap((list) => list as readonly JsonObject[]);
-  return table(
-    seriesTitles(by),
-    points.map((point) => cellsOf(point, step, by)),
-  );
+/** In a query of HTTP, an option that was not given is absent. */
+const givenOnly = (query: Readonly<Record<string, string | number>>) =>
+  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "" && value !== 0));
+
+async function filterQuery(sluice: RemoteSluice, { key, ...others }: UsageFilterWords) {
+  return key === undefined ? others : { ...others, key: await findRemoteKey(sluice, key) };
+}
+
+export const remoteUsage: RemoteCommands = {
+  series: async (args, sluice) => {
+    const { asJson, filter, ...options } = readSeriesOptions(args);
+    const query = { ...givenOnly(options), ...(await filterQuery(sluice, filter)) };
+    const answer = await sluice.call(usageOperations.getUsageSeries, { query });
+    return asJson ? [JSON.stringify(answer)] : seriesLines(answer, options);
+  },
+  change: async (args, sluice) => {
+    const { asJson, filter, ...times } = readChangeOptions(args);
+    const query = { ...givenOnly(times), ...(await filterQuery(sluice, filter)) };
+    const answer = await sluice.call(usageOperations.getUsageChange, { query });
+    return asJson ? [JSON.stringify(answer)] : changeLines(answer);
+  },
 };
 
-const cellsOf = (point: JsonObject, step: string, by: string): string[] => [
-  typeof point["at"] === "string" ? point["at"].slice(0, step === "day" ? 10 : 16) : "total",
-  ...(by === "" ? [] : [nameOf(point)]),
-  formatUsd(String(point["cost_usd"])),
-  ...["requests", "failures", "attempts", "input_tokens", "output_tokens"].map((name) => String(point[name])),
-  percentilesOf(point, "first_token_ms"),
-  percentilesOf(point, "duration_ms"),
-];
-
-const nameOf = ({ is_other: isOther, name, value }: JsonObject): string =>
-  isOther === true ? "(others)" : escapeUnprintable(((name ?? value ?? "-") as string).slice(0, 40));
-
-const percentilesOf = (point: JsonObject, name: string): string =>
-  point[`${name}_p50`] === null ? "-" : `${String(point[`${name}_p50`])} / ${String(point[`${name}_p95`])}`;
+export const remoteSessions: RemoteCommands = {
+  list: async (args, sluice) => {
+    const { asJson, ...options } = readSessionOptions(args);
+    const answer = await sluice.call(usageOperations.listSessions, { query: givenOnly(options) });
+    return asJson ? [JSON.stringify(answer)] : sessionLines(answer);
+  },
+};

@@ -6,7 +6,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { jsonOption, textOption } from "../terminal.ts";
 import { listOptions, readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
-import { remoteCalls, remoteSeries } from "./calls.ts";
+import { remoteCalls, remoteSessions, remoteUsage } from "./calls.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
 import { remoteGuardrails } from "./guardrails.ts";
@@ -79,6 +79,7 @@ const filters = {
   actor: textOption,
   target: textOption,
   action: textOption,
+  q: textOption,
   from: textOption,
   to: textOption,
 } as const;
@@ -111,5 +112,6 @@ export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   workspaces,
   audit,
   calls: remoteCalls,
-  usage: { series: remoteSeries },
+  usage: remoteUsage,
+  sessions: remoteSessions,
 };

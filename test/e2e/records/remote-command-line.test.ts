@@ -157,12 +157,18 @@ describe.each([
     const { stdout } = await admin("usage", "series", "--step", "hour", "--by", "model");
     expect(stdout).toMatch(/^AT +MODEL +USD +REQUESTS +FAILURES/);
     expect(stdout).toContain("sluice/echo");
+    const ofKey = await admin("usage", "change", "--key", named("calling"));
+    expect(ofKey).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(?:The cost|[+-]\$)/) });
+    const pairs = await json<{ totals: object[] }>(admin, "usage", "series", "--by", "model,status", "--status", "2xx");
+    expect(pairs.totals).toContainEqual(expect.objectContaining({ value: "sluice/echo", second: "200" }));
+    expect(await json(admin, "sessions", "list", "--limit", "5")).toMatchObject({ next_cursor: null });
+    expect((await json<{ data: object[] }>(admin, "calls", "list", "--q", "ECHO")).data).not.toEqual([]);
   });
 
   test("refuses a wrong command line with exit code 2 and its usage", async () => {
     for (const args of [
       ["calls", "list", "--status", "ok"],
-      ["usage", "series", "--step", "week"],
+      ["usage", "series", "--step", "year"],
       ["keys", "create"],
       ["keys", "list", "--sort", "age"],
       ["keys", "update", "x"],

@@ -23,7 +23,7 @@ export function isSiteBuilt() {
 }
 
 /**
- * Takes 8 s of a processor and 500 MB, so programs run this file in a process of its own.
+ * Takes 8 s of a processor and 400 to 700 MB, so programs run this file in a process of its own.
  * @param say receives progress lines when there is something to build
  */
 export async function buildSite(say = () => {}) {

@@ -1,5 +1,6 @@
 /** The default theme of VitePress with fonts of the system, since the site loads nothing from elsewhere, and a page for unknown addresses. */
 import { h } from "vue";
+import { useData } from "vitepress";
 import theme from "vitepress/theme-without-fonts";
 import "./style.css";
 
@@ -15,4 +16,19 @@ const NotFound = () =>
     ]),
   ]);
 
-export default { extends: theme, Layout: () => h(theme.Layout, undefined, { "not-found": () => h(NotFound) }) };
+/** A link to the source of the page, for language models and for copying. */
+const Source = {
+  setup() {
+    const { page, site } = useData();
+    return () =>
+      h(
+        "p",
+        { class: "source" },
+        h("a", { href: `${site.value.base}${page.value.relativePath}`, target: "_self" }, "This page as Markdown"),
+      );
+  },
+};
+
+const slots = { "not-found": () => h(NotFound), "doc-footer-before": () => h(Source) };
+
+export default { extends: theme, Layout: () => h(theme.Layout, undefined, slots) };

@@ -84,6 +84,7 @@ const Foot = ({ session: { key, person, role, workspace } }: { session: Session 
       <strong>{workspace.name}</strong>
       <span class="muted">{person === null ? key.name : `${person}, ${role}`}</span>
     </p>
+    <a href="/docs/">Documentation</a>
     <div class="row">
       <ThemeButton />
       <button type="button" class="button small" onClick={() => void signOut()}>

@@ -4,6 +4,7 @@ import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
+import { eventually } from "../../support/processes.ts";
 
 let installation: Installation;
 beforeAll(async () => {
@@ -70,9 +71,14 @@ describeWithChromium(`the console ${inChromium}`, () => {
 
   test("leads from the keyboard to a page of the documentation", async () => {
     const { page, complaints } = await visit(browser, origin());
-    await page.goto("/docs", { waitUntil: "networkidle" });
-    await page.keyboard.press("Control+k");
-    await page.getByRole("searchbox").fill("ollama");
+    await page.goto("/docs");
+    const words = page.getByRole("searchbox");
+    // A key pressed before the scripts of the page run is lost.
+    await eventually(async () => {
+      await page.keyboard.press("Control+k");
+      return await words.isVisible();
+    });
+    await words.fill("ollama");
     await page.getByRole("option").first().waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/docs\/providers\//);

@@ -1,6 +1,8 @@
 /** Running requests, each with its pace, and a button to end it. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { session } from "../api/session.ts";
+import { chosenWorkspace } from "../api/workspace.ts";
 import { RequireRole } from "../parts/allowed.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -17,7 +19,7 @@ export function LivePage() {
   const [ending, setEnding] = useState<OpenTurn>();
   const nameOf = (hash: string): string => names.data?.get(hash) ?? hash.slice(0, 12);
   return (
-    <Page title="Live" lead="Requests that are running now, told once a second.">
+    <Page title="Live" lead={lead()}>
       {isCut && (
         <p class="note note-warn" role="status">
           The connection was lost, and is tried again.
@@ -28,6 +30,12 @@ export function LivePage() {
       {ending && <End turn={ending} onClose={() => setEnding(undefined)} />}
     </Page>
   );
+}
+
+/** The stream of running requests is that of the session's workspace. */
+function lead(): string {
+  const own = chosenWorkspace() === null ? "" : ` in the workspace ${session.peek()?.workspace.name ?? ""}`;
+  return `Requests that are running now${own}, updated once a second.`;
 }
 
 type NameOf = (keyHash: string) => string;

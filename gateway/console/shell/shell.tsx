@@ -7,6 +7,7 @@ import { Icon, Logo } from "../parts/icon.tsx";
 import { Palette } from "./palette.tsx";
 import { type Place, isOpenTo, placeGroups } from "./places.ts";
 import { ThemeButton } from "./theme-button.tsx";
+import { WorkspaceSwitcher } from "./workspace-switcher.tsx";
 
 export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {
   const { path } = useLocation();
@@ -78,12 +79,12 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
 const isAt = (current: string, path: string): boolean =>
   current === path || (path !== "/console" && current.startsWith(`${path}/`));
 
-const Foot = ({ session: { key, person, role, workspace } }: { session: Session }) => (
+const Foot = ({ session }: { session: Session }) => (
   <div class="side-foot">
-    <p class="who">
-      <strong>{workspace.name}</strong>
-      <span class="muted">{person === null ? key.name : `${person}, ${role}`}</span>
-    </p>
+    <div class="who">
+      <WorkspaceSwitcher session={session} />
+      <span class="muted">{session.person === null ? session.key.name : `${session.person}, ${session.role}`}</span>
+    </div>
     <a href="/docs/">Documentation</a>
     <div class="row">
       <ThemeButton />
@@ -93,7 +94,7 @@ const Foot = ({ session: { key, person, role, workspace } }: { session: Session 
       <button
         type="button"
         class="button small plain"
-        title={person === null ? "End all sessions of this key" : "End all your sessions"}
+        title={session.person === null ? "End all sessions of this key" : "End all your sessions"}
         onClick={() => void signOut(true)}
       >
         Sign out everywhere

@@ -3,10 +3,11 @@ import { useState } from "preact/hooks";
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { hasRole, session } from "../api/session.ts";
+import { openWorkspace } from "../api/workspace.ts";
 import { type Values, valuesOf } from "../forms/edits.ts";
 import { RecordFields } from "../forms/record-fields.tsx";
 import { workspaceForm } from "../forms/records.ts";
-import { ActionForm, Dialog } from "../parts/dialog.tsx";
+import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -23,6 +24,7 @@ const pageSize = 50;
 export function WorkspacesPage() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [edited, setEdited] = useState<Workspace | "new">();
+  const [deleted, setDeleted] = useState<Workspace>();
   const query = { cursor: cursors.at(-1), limit: pageSize };
   const workspaces = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })), [cursors]);
   const ofAccount = session.value?.account === true;
@@ -33,7 +35,7 @@ export function WorkspacesPage() {
     </button>
   );
   const lead = ofAccount
-    ? "Each has its own keys, guardrails, end users and budget."
+    ? "Each team has its own keys, guardrails, end users and budget. Open one to work in it."
     : "Your own workspace. A management key of the account sees and changes all of them.";
   return (
     <Page title="Workspaces" lead={lead} actions={make}>
@@ -41,12 +43,17 @@ export function WorkspacesPage() {
         <Show of={workspaces} lines={4}>
           {({ data, total_count: total, next_cursor: next }) => (
             <>
-              <WorkspaceTable workspaces={data} onEdit={changes ? setEdited : undefined} />
+              <WorkspaceTable
+                workspaces={data}
+                onEdit={changes ? setEdited : undefined}
+                onDelete={changes ? setDeleted : undefined}
+              />
               <CursorPager cursors={cursors} next={next} size={pageSize} total={total} onCursors={setCursors} />
             </>
           )}
         </Show>
       </Card>
+      {deleted && <Deletion workspace={deleted} onDone={workspaces.reload} onClose={() => setDeleted(undefined)} />}
       {edited !== undefined && (
         <Editor
           workspace={edited === "new" ? undefined : edited}
@@ -61,10 +68,11 @@ export function WorkspacesPage() {
 interface TableProps {
   readonly workspaces: readonly Workspace[];
   readonly onEdit: ((workspace: Workspace) => void) | undefined;
+  readonly onDelete: ((workspace: Workspace) => void) | undefined;
 }
 
-const WorkspaceTable = ({ workspaces, onEdit }: TableProps) => (
-  <Table columns={[["Name"], ["Spent"], ["Budget begins anew", "wide"], ["Made", "wide"]]}>
+const WorkspaceTable = ({ workspaces, onEdit, onDelete }: TableProps) => (
+  <Table columns={[["Name"], ["Spent"], ["Resets", "wide"], ["Created", "wide"], ["Actions", "unseen"]]}>
     {workspaces.map((workspace) => (
       <tr key={workspace.id}>
         <th scope="row">
@@ -84,10 +92,46 @@ const WorkspaceTable = ({ workspaces, onEdit }: TableProps) => (
         <td class="wide">
           <Time at={workspace.created_at} />
         </td>
+        {session.value?.account === true && (
+          <td>
+            <button type="button" class="button small" onClick={() => openWorkspace(workspace.id)}>
+              Open
+            </button>{" "}
+            {onDelete && workspace.id !== session.value?.workspace.id && (
+              <button type="button" class="button small plain" onClick={() => onDelete(workspace)}>
+                Delete
+              </button>
+            )}
+          </td>
+        )}
       </tr>
     ))}
   </Table>
 );
+
+interface DeletionProps {
+  readonly workspace: Workspace;
+  readonly onDone: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function Deletion({ workspace: { id, name }, onDone, onClose }: DeletionProps) {
+  const remove = async () => {
+    await unwrapAnswer(api.DELETE("/workspaces/{id}", { params: { path: { id } } }));
+    await onDone();
+    onClose();
+    showToast("Deleted");
+  };
+  return (
+    <Confirm title={`Delete “${name}”?`} label="Delete workspace" danger act={remove} onClose={onClose}>
+      <p>
+        Its keys are refused from the next request on, and its guardrails and captured contents are deleted. This cannot
+        be undone.
+      </p>
+      <p>Its records and audit log stay.</p>
+    </Confirm>
+  );
+}
 
 const spentIn = ({ limit, limit_remaining: left, usage }: Workspace): number =>
   limit === null || left === null ? usage : Math.max(0, limit - left);

@@ -1,0 +1,35 @@
+/** Shows the workspace of the pages; a session of the account chooses it. */
+import { api, unwrapAnswer } from "../api/client.ts";
+import { useLoad } from "../api/load.ts";
+import type { Session } from "../api/session.ts";
+import { chosenWorkspace, openWorkspace } from "../api/workspace.ts";
+
+/** A page of the list; the page of workspaces opens any other. */
+const query = { limit: 100 };
+
+export function WorkspaceSwitcher({ session: { account, workspace } }: { session: Session }) {
+  if (!account) return <strong>{workspace.name}</strong>;
+  return <Choice own={workspace} />;
+}
+
+function Choice({ own }: { own: Session["workspace"] }) {
+  const list = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })));
+  const chosen = chosenWorkspace() ?? own.id;
+  const known = list.data?.data ?? [own];
+  // A workspace beyond the first page, or a deleted one.
+  const others = known.some((each) => each.id === chosen) ? [] : [{ id: chosen, name: chosen }];
+  return (
+    <select
+      class="input"
+      aria-label="Workspace"
+      value={chosen}
+      onChange={({ currentTarget: { value } }) => openWorkspace(value === own.id ? null : value)}
+    >
+      {[...known, ...others].map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -3,7 +3,7 @@
  * models. Does nothing when the file is up to date with its sources.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -23,7 +23,7 @@ export function isSiteBuilt() {
 }
 
 /**
- * Takes 8 s of a processor and 400 to 700 MB, so programs run this file in a process of its own.
+ * Takes 8 s of a processor and 300 to 700 MB, so programs run this file in a process of its own.
  * @param say receives progress lines when there is something to build
  */
 export async function buildSite(say = () => {}) {
@@ -32,6 +32,7 @@ export async function buildSite(say = () => {}) {
   say("building the documentation, which takes some seconds");
   const { build } = await import("vitepress");
   const { addresses, joinForModels, listForModels, readPage, work } = await import("./.vitepress/pages.mjs");
+  removeLeftovers(dirname(work));
   process.once("exit", () => rmSync(work, { recursive: true, force: true }));
   await build(docs);
   const texts = [
@@ -48,6 +49,23 @@ export async function buildSite(say = () => {}) {
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(`${target}.new`, JSON.stringify({ sources, scripts, files }));
   renameSync(`${target}.new`, target);
+}
+
+/** Removes the folders of builds that were killed. */
+function removeLeftovers(folder) {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const [, pid] = /^build-(\d+)$/.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
 }
 
 const digestOf = (bytes) => createHash("sha256").update(bytes).digest("base64");

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
-import { constants, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isSiteBuilt } from "../../docs/build.mjs";
 import { frugal, runTool } from "./tool.mjs";
@@ -21,7 +21,10 @@ export async function buildSite(say) {
   await runTool(process.execPath, siteBuild, "the build of the documentation");
 }
 
-/** Variables of a build next to running services: it takes 415 MB with them, and up to 680 without (two cores, 2026-11-29). */
+/** Below the services. Ten or more would starve the build for minutes on a busy machine. */
+const lowPriority = 5;
+
+/** Variables of a build next to running services: it takes 290 to 415 MB with them, and up to 680 without (two cores, 2026-11-29). */
 const small = { ...frugal, RAYON_NUM_THREADS: "1", TOKIO_WORKER_THREADS: "1", UV_THREADPOOL_SIZE: "1" };
 
 /** Starts the build when it is out of date, at a low priority; it ends with this process. A failure shows at `npm run site`. */
@@ -31,5 +34,5 @@ export function buildSiteLater() {
   child.on("error", () => undefined);
   child.unref();
   process.once("exit", () => child.kill("SIGKILL"));
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  if (child.pid !== undefined) setPriority(child.pid, lowPriority);
 }

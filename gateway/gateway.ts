@@ -1,6 +1,6 @@
 /** Assembles the gateway: the app with its connections to inference-svc and admin-svc, served on its HTTP port. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { EdgeSettings } from "@sluice/proto/config/config-file.js";
@@ -24,6 +24,7 @@ import type { Settings } from "./config.ts";
 import { LiveTurns } from "./admin/console-api/live.ts";
 import { Oidc } from "./admin/console-api/oidc.ts";
 import { TrustedHeader } from "./admin/console-api/trusted-header.ts";
+import { Networks, clientAddress } from "./edge/http/client-address.ts";
 import { createEdgeServer } from "./edge/http/edge-server.ts";
 import { answerHeaders } from "./edge/http/errors.ts";
 import { KeylessLimiter } from "./edge/http/keyless-limiter.ts";
@@ -87,8 +88,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const limiter = openLimiter(options);
   let cors = corsOf(config.current);
   let signIn = signInOf(config.current);
+  let proxies = new Networks(config.current.trusted_proxies);
+  const addressOf = (request: IncomingMessage) => clientAddress(request, proxies);
   const parts = {
     ...appParts(options, connections),
+    addressOf,
+    keylessLimiter: new KeylessLimiter(eventLoop, addressOf),
     pressure,
     keepAlive,
     limiter,
@@ -144,6 +149,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const change = (edge: EdgeSettings) => {
     cors = corsOf(edge);
     signIn = signInOf(edge);
+    proxies = new Networks(edge.trusted_proxies);
     keepAlive.change(edge.limits.keep_alive_ms);
   };
   return { port, access, pool, pressure, change };
@@ -226,7 +232,6 @@ function appParts(
   const requests = new RequestObserver(log, registry);
   return {
     ...connections,
-    keylessLimiter: new KeylessLimiter(eventLoop),
     budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry, bytes: budgetBytes(share) }),
     refusals: new Refusals({ inference: () => connections.inferenceClients.next, token, log }),
     captures: new Captures({

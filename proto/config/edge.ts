@@ -1,6 +1,7 @@
-/** `host`, `compat`, `responses` and `cors`: the address of the gateway, and its settings for clients. */
+/** `host`, `compat`, `responses`, `cors` and `trusted_proxies`: the address of the gateway, and its settings for clients. */
 import { z } from "zod";
 import { host as address } from "../lib/process/environment.ts";
+import { network } from "./network.ts";
 
 export const gatewayHost = address
   .optional()
@@ -39,6 +40,14 @@ export const responses = z.strictObject({
       "How long the gateway remembers the items that it answered a key with, such as 1h, so that an `item_reference` of a later request can name them. Nothing is remembered when absent.",
     ),
 });
+
+export const trustedProxies = z
+  .array(network)
+  .max(100)
+  .default([])
+  .describe(
+    "Addresses and networks of the proxies in front of the gateway. Limits by address then count the last entry of X-Forwarded-For that is none of them; without proxies here the header is ignored.",
+  );
 
 export const cors = z.strictObject({
   allow_origins: z

@@ -4,7 +4,7 @@ import { alignment } from "./alignment.ts";
 import { consoleSection } from "./console/section.ts";
 import { edgeCapture } from "./sinks/capture.ts";
 import { detector, namedDetector } from "./detectors.ts";
-import { compat, cors, gatewayHost, responses } from "./edge.ts";
+import { compat, cors, gatewayHost, responses, trustedProxies } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
 import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
@@ -45,6 +45,7 @@ export const configSchema = z.strictObject({
   compat: compat.prefault({}),
   responses: responses.prefault({}),
   cors: cors.prefault({}),
+  trusted_proxies: trustedProxies,
   ...sinkSections,
 });
 
@@ -56,6 +57,7 @@ export const edgeSchema = z.object({
   compat: compat.prefault({}),
   responses: responses.prefault({}),
   cors: cors.prefault({}),
+  trusted_proxies: trustedProxies,
   capture: edgeCapture,
   detectors: z.array(namedDetector).default([]),
 });

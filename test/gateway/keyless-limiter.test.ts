@@ -6,11 +6,12 @@ import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 const shares = { turnOf: () => undefined };
 const from = (remoteAddress: string, destroy = () => {}) => ({ socket: { remoteAddress, destroy } }) as IncomingMessage;
+const addressOf = ({ socket }: IncomingMessage) => socket.remoteAddress ?? "";
 
 describe("requests without a key", () => {
   test("are delayed above 600 a minute of one address, and others are not", async () => {
     let now = 0;
-    const keyless = new KeylessLimiter(shares, () => now);
+    const keyless = new KeylessLimiter(shares, addressOf, () => now);
     for (let count = 0; count < 600; count++) expect(keyless.note(from("192.0.2.1"))).toBeUndefined();
     const began = performance.now();
     const delayed = keyless.note(from("192.0.2.1"));
@@ -28,7 +29,7 @@ describe("requests without a key", () => {
   });
 
   test("of an address wait in limited number; further connections are closed", () => {
-    const keyless = new KeylessLimiter(shares, () => 0);
+    const keyless = new KeylessLimiter(shares, addressOf, () => 0);
     let closed = 0;
     const note = () => keyless.note(from("192.0.2.1", () => closed++));
     for (let count = 0; count < 600 + 1_024; count++) void note();

@@ -1,4 +1,5 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
+import type { IncomingMessage } from "node:http";
 import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { neededRole } from "@sluice/proto/lib/policy/role.js";
@@ -48,6 +49,8 @@ export interface ConsoleParts
   readonly trustedHeader: TrustedHeader | undefined;
   /** Service for the sign-in of people; undefined without a service. */
   readonly oidc: Oidc | undefined;
+  /** Address of the client of a request. */
+  readonly addressOf: (request: IncomingMessage) => string;
 }
 
 /** Serves an operation of the contract for the context's caller. */
@@ -210,7 +213,7 @@ export class Console {
     const key = await this.#readKey(context);
     const { secret, session } = await this.#open(key, context).catch(async (error: unknown) => {
       const isWrong = error instanceof Fault && error.reason === FaultReason.UNAUTHENTICATED;
-      throw (isWrong && (await this.#limiter.note(context.req, key))) || error;
+      throw (isWrong && (await this.#limiter.note(this.#parts.addressOf(context.req), key))) || error;
     });
     context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
     writeJson(context.res, toSessionJson(session as Session, this.#parts), context, 201);

@@ -1,8 +1,7 @@
 /**
  * Delays wrong sign-ins per address and key prefix. It sees only keys already found wrong: one person's wrong keys must not lock out another's valid key,
- * since behind a proxy everybody has one address.
+ * since behind a proxy that is not named in `trusted_proxies` everybody has one address.
  */
-import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
@@ -39,11 +38,11 @@ export class SignInLimiter {
   }
 
   /**
-   * Counts a wrong key. Settles at once within the limit and a second later beyond it.
+   * Counts a wrong key of a client at an address. Settles at once within the limit and a second later beyond it.
    * @returns RATE_LIMITED beyond the limit
    */
-  async note({ socket }: Pick<IncomingMessage, "socket">, key: string): Promise<Fault | undefined> {
-    const failures = this.#find(`${networkOf(socket.remoteAddress ?? "")} ${key.slice(0, prefixLength)}`);
+  async note(address: string, key: string): Promise<Fault | undefined> {
+    const failures = this.#find(`${networkOf(address)} ${key.slice(0, prefixLength)}`);
     failures.count++;
     if (failures.count <= maxFailures) return undefined;
     const fault = tooMany(failures.until - this.#now());

@@ -1,23 +1,18 @@
 /** A reverse proxy for the sign-in of people, with the person of each request in a header. */
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIPv6 } from "node:net";
 import type { TrustedHeaderSettings } from "@sluice/proto/config/console/section.js";
+import { Networks } from "../../edge/http/client-address.ts";
 import { type AuthorizedPerson, identityOf, authorizePerson, signInRefusal } from "./people.ts";
 
 const section = "console.trusted_header";
 
 export class TrustedHeader {
   readonly #settings: TrustedHeaderSettings;
-  readonly #proxies = new BlockList();
+  readonly #proxies: Networks;
 
   constructor(settings: TrustedHeaderSettings) {
     this.#settings = settings;
-    for (const network of settings.from) {
-      const [address = "", prefix] = network.split("/");
-      const family = isIPv6(address) ? "ipv6" : "ipv4";
-      if (prefix === undefined) this.#proxies.addAddress(address, family);
-      else this.#proxies.addSubnet(address, Number(prefix), family);
-    }
+    this.#proxies = new Networks(settings.from);
   }
 
   /**
@@ -30,17 +25,13 @@ export class TrustedHeader {
     const user = single(request, userHeader);
     const groups = groupHeader === undefined ? undefined : single(request, groupHeader);
     if (user === undefined && groups === undefined) return undefined;
-    if (!this.#trusts(request.socket.remoteAddress ?? "")) {
+    if (!this.#proxies.has(request.socket.remoteAddress ?? "")) {
       const named = user === undefined ? groupHeader : userHeader;
       throw signInRefusal(`The header ${named} counts only in requests from the addresses of ${section}.from`);
     }
     if (user === undefined) throw signInRefusal(`The header ${groupHeader} came without ${userHeader}`);
     const listed = (groups ?? "").split(",").map((group) => group.trim());
     return authorizePerson(identityOf(user, listed, `The header ${userHeader}`), roles, section);
-  }
-
-  #trusts(address: string): boolean {
-    return this.#proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   }
 }
 

@@ -28,12 +28,19 @@ const keylessShare = "";
 
 export class KeylessLimiter {
   readonly #shares: Pick<FairShares, "turnOf">;
+  readonly #addressOf: (request: IncomingMessage) => string;
   readonly #now: () => number;
   readonly #addresses = new Map<string, Address>();
   #sweepAt = sweepFrom;
 
-  constructor(shares: Pick<FairShares, "turnOf">, now: () => number = () => performance.now()) {
+  /** @param addressOf address of the client of a request */
+  constructor(
+    shares: Pick<FairShares, "turnOf">,
+    addressOf: (request: IncomingMessage) => string,
+    now: () => number = () => performance.now(),
+  ) {
     this.#shares = shares;
+    this.#addressOf = addressOf;
     this.#now = now;
   }
 
@@ -48,15 +55,15 @@ export class KeylessLimiter {
   }
 
   /** Counts a request, and delays it if its address has sent too many. Undefined within the limit. */
-  note({ socket }: IncomingMessage): Promise<Fault> | undefined {
+  note(request: IncomingMessage): Promise<Fault> | undefined {
     const now = this.#now();
-    const address = this.#findAddress(networkOf(socket.remoteAddress ?? ""), now);
+    const address = this.#findAddress(networkOf(this.#addressOf(request)), now);
     const ms = waitForUnitMs(maxPerMinute, address.bucket.aheadMs(now));
     if (remainingUnits(maxPerMinute, address.bucket.aheadMs(now)) > 0) {
       address.bucket.take(1, maxPerMinute, now);
       return undefined;
     }
-    if (address.delayed >= maxDelayed) socket.destroy();
+    if (address.delayed >= maxDelayed) request.socket.destroy();
     return this.#delay(address, tooMany(ms));
   }
 

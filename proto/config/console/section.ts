@@ -1,6 +1,7 @@
 /** `console`: the web console of the gateway, and the identity services for its sign-in. */
 import { z } from "zod";
 import { roles } from "../../lib/policy/role.ts";
+import { network } from "../network.ts";
 
 const email = /^(?:\*|[^\s@,*]+)@[^\s@,*]+$/;
 
@@ -40,10 +41,6 @@ const headerName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/, "the name of a header")
   .transform((name) => name.toLowerCase());
-
-const network = z
-  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "an address, or a network such as 10.0.0.0/8")
-  .refine((text) => !text.endsWith("/0"), "everybody could be anybody: name the proxy");
 
 const trustedHeader = z.strictObject({
   from: z

@@ -89,20 +89,22 @@ const startsInHour = sql`date_bin('1 hour', opened_at + call_after_ms * interval
 /** As `is_single_call` has it. */
 const isSingle = sql`calls is null and (call_after_ms is null or ${startsInHour})`;
 /** As `latency_bucket` has it. */
-const bucketOf = (ms: RawBuilder<unknown>) => sql`ceil(4 * ln(greatest(${ms}, 1)) / ln(2))`;
-/** As `latency_count` has it, for several latencies of one bucket. */
-const countIn = (bucket: RawBuilder<unknown>, count: RawBuilder<unknown>) =>
-  sql`coalesce(sum(${count} * ('1e' || (12 * ${bucket})::text)::numeric), 0)`;
+const bucketOf = (ms: RawBuilder<unknown>) =>
+  sql`case when ${ms} is not null then ceil(4 * ln(greatest(${ms}, 1)) / ln(2)) end`;
+/** As `latency_count` has it, for several turns with latencies of one bucket. */
+const countIn = (bucket: RawBuilder<unknown>, isAnswered: RawBuilder<unknown>) =>
+  sql`coalesce(sum(turns * ('1e' || (12 * ${bucket})::text)::numeric) filter (where ${isAnswered}), 0)`;
 const numbersOf = (names: RawBuilder<unknown>) => sql`any(array(select id from ledger_names where name in (${names})))`;
 const failed = sql`'failed', 'lost', 'refused'`;
 const answered = sql`'completed', 'incomplete'`;
-/** Latencies of answered turns by their buckets: numbers of hundreds of digits, as `usage_sums` has them, are only made of the counts. */
-const latencies = sql`${countIn(sql`first_bucket`, sql`answers`)} as first_events, ${countIn(sql`end_bucket`, sql`answers`)} as durations`;
+/** Numbers of hundreds of digits, as `usage_sums` has them, are only made of the counts of turns with the same buckets. */
+const latencies = (isAnswered: RawBuilder<unknown>) =>
+  sql`${countIn(sql`first_bucket`, isAnswered)} as first_events, ${countIn(sql`end_bucket`, isAnswered)} as durations`;
 
 /** All turns of the ledger, and the calls of those with a single one; where all calls count as their turn's, those of all. */
 function ledgerPart(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, by, filter } = query;
-  const callsOf = isOfTurns(query) ? sql`` : sql` filter (where ${isSingle})`;
+  const callsOf = isOfTurns(query) ? sql`` : sql` filter (where is_single)`;
   const columns = by.map((unit, place) => {
     const column = ledgerNumbers[unit] ?? ledgerTexts[unit] ?? sql`null`;
     return sql`${column} as ${sql.ref(`value_${place}`)}`;
@@ -122,40 +124,41 @@ function ledgerPart(query: RecordSums): RawBuilder<unknown> {
   };
   const spending = spent.map((figure) => {
     const column = figure === "cost_usd" ? "cost_pico" : figure;
-    return sql`coalesce(sum(${sql.ref(column)})${callsOf}, 0) as ${sql.ref(figure)}`;
+    return sql`coalesce(sum(${sql.ref(column)}), 0) as ${sql.ref(figure)}`;
   });
-  const sums = spent.map((figure) =>
-    sql.raw(`sum(${figure})${figure === "cost_usd" ? " * 0.000000000001" : ""} as ${figure}`),
-  );
+  const sums = spent.map((figure) => {
+    const unit = sql.raw(figure === "cost_usd" ? " * 0.000000000001" : "");
+    return sql`coalesce(sum(${sql.ref(figure)})${callsOf}, 0)${unit} as ${sql.ref(figure)}`;
+  });
   const values = by.map((_, place) => sql.ref(`value_${place}`));
-  const isAnswered = sql`outcome = ${numbersOf(answered)}`;
+  const groups = [sql`at`, ...values, sql`outcome`, sql`first_bucket`, sql`end_bucket`, sql`is_single`];
   return sql`
     select at, ${nameOf(0)} collate "C" as value, ${nameOf(1)} collate "C" as second, ${figures}
     from (
-      select ${sql.join([sql`at`, ...values])}, sum(requests) as requests, sum(failures) as failures, ${sql.join(sums)}, ${latencies}
+      select ${sql.join([sql`at`, ...values])}, sum(requests) as requests,
+        coalesce(sum(requests) filter (where outcome = ${numbersOf(failed)}), 0) as failures, ${sql.join(sums)},
+        ${latencies(sql`outcome = ${numbersOf(answered)}`)}
       from (
-        select ${sql.join([bin(query.step), ...columns])}, ${bucketsOf(isAnswered)}, count(*) as answers, sum(requests) as requests,
-          coalesce(sum(requests) filter (where outcome = ${numbersOf(failed)}), 0) as failures, ${sql.join(spending)}
+        select ${sql.join([bin(query.step), ...columns])}, outcome, ${buckets}, ${isOfTurns(query) ? sql`true` : isSingle} as is_single,
+          count(*) as turns, sum(requests) as requests, ${sql.join(spending)}
         from ledger where ${where(conditions)}
-        group by ${sql.join([sql`at`, ...values, sql`first_bucket`, sql`end_bucket`])}
-      ) as buckets
+        group by ${sql.join(groups)}
+      ) as turns
       group by ${sql.join([sql`at`, ...values])}
     ) as sums`;
 }
 
-const bucketsOf = (isAnswered: RawBuilder<unknown>) => sql`
-  case when ${isAnswered} and first_ms is not null then ${bucketOf(sql`first_ms`)} end as first_bucket,
-  case when ${isAnswered} then ${bucketOf(sql`duration_ms`)} end as end_bucket`;
+const buckets = sql`${bucketOf(sql`first_ms`)} as first_bucket, ${bucketOf(sql`duration_ms`)} as end_bucket`;
 
 /** Turns outside of the ledger. */
 function earlierTurns(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, filter } = query;
   const conditions = [sql`workspace_id = ${workspaceId}`, ...inPeriod(query), ...turnFilter(filter)];
   const spending = isOfTurns(query) ? sumColumns(spent) : none(spent);
-  const isAnswered = sql`outcome in (${answered})`;
-  const columns = sql`*, 1 as answers, ${bucketsOf(isAnswered)}`;
-  const sums = sql`sum(requests) as requests, coalesce(sum(requests) filter (where outcome in (${failed})), 0) as failures, ${spending}, ${latencies}`;
-  return grouped(query, turnValues, sums, sql`(select ${columns} from turns where ${where(conditions)}) as turns`);
+  const columns = sql`*, 1 as turns, ${buckets}`;
+  const sums = sql`sum(requests) as requests, coalesce(sum(requests) filter (where outcome in (${failed})), 0) as failures, ${spending},
+    ${latencies(sql`outcome in (${answered})`)}`;
+  return grouped(query, turnValues, sums, sql`(select ${columns} from turns where ${where(conditions)}) as earlier`);
 }
 
 const dayMs = 86_400_000;

@@ -59,7 +59,7 @@ test("keys are resolved and administered while a console reloads slow reports", 
 const reports = administrationServices
   .flatMap(({ methods }): readonly DescMethod[] => methods)
   .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
-  .filter(({ name }) => /^(?:List|Verify|GetUsageSeries)/.test(name));
+  .filter(({ name }) => /^(?:List|Verify|GetUsage)/.test(name));
 
 test("every list, search and sum takes a slot, and is refused with a Retry-After when none is free", async () => {
   expect(reports.length).toBeGreaterThan(8);

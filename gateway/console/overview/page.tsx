@@ -71,7 +71,11 @@ const FirstSteps = () => (
         </li>
       )}
       <li>
-        The <a href="/console/reference">API reference</a> has every operation.
+        The <a href="/console/reference">API reference</a> has every operation, and the{" "}
+        <a href="/docs/">documentation</a> a page for every task.
+      </li>
+      <li>
+        The command <code>sluice demo</code> fills another workspace with made-up requests, to look around.
       </li>
     </ol>
   </Card>

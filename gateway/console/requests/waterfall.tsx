@@ -2,6 +2,7 @@
 import { Table } from "../parts/table.tsx";
 import { formatCount, formatExactDollars, formatMilliseconds } from "../parts/words.ts";
 import type { GenerationRecord, ProviderCall } from "./data.ts";
+import { PriceLines } from "./prices.tsx";
 
 interface Span {
   readonly name: string;
@@ -94,6 +95,7 @@ export const CallTable = ({ request }: { request: GenerationRecord }) => (
       <tr key={n}>
         <th scope="row" class="breakable">
           {nameOf(call)}
+          <PriceLines call={call} />
         </th>
         <td class="number">{known(call.tokens_prompt)}</td>
         <td class="wide number">{known(call.tokens_cached)}</td>

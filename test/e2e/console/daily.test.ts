@@ -55,7 +55,12 @@ models:
       const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
       const turns = [
         { model: "acme/large", input: "What is the weather?", tools, session_id: `run of ${name}` },
-        { model: "acme/safe", input: "And tomorrow?", session_id: `run of ${name}` },
+        {
+          model: "acme/safe",
+          input: "And tomorrow?",
+          session_id: `run of ${name}`,
+          provider: { order: ["gone", "acme"] },
+        },
         { model: "gone/model", input: "Hello" },
       ];
       for (const turn of turns) await (await send("/responses", key, turn)).text();
@@ -114,6 +119,7 @@ models:
     );
     await page.getByText("gone · acme/safe").first().waitFor();
     await page.getByText("acme · acme/safe").first().waitFor();
+    await page.getByText("1,000 tokens in × $2.00 per million + 100 tokens out").waitFor();
     await page.getByRole("button", { name: "Show prompt and answer" }).click();
     await page.getByText("Of course.", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Open in the playground" }).click();

@@ -42,6 +42,22 @@ const endpoint = z.strictObject({
     })
     .optional()
     .describe("Endpoints with a price share the load by price; endpoints without one follow in the order of the file."),
+  weight: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      "Share of the load, against the weights of the model's other endpoints, instead of by price: 5 beside 95 is a canary of 5 %. With 0, and without a weight where others have one, an endpoint only serves when they fail.",
+    ),
+  priority: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe(
+      "Group of endpoints, tried from 1 on: the load is shared within the first group, and the next one serves what the group cannot, such as what is above provisioned throughput.",
+    ),
   quantization: z.string().default("unknown"),
   distillable: z.boolean().default(false).describe("Whether the author allows training of other models on the output."),
   supported_parameters: z

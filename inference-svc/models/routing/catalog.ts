@@ -44,6 +44,10 @@ export interface Endpoint {
   readonly tariffs: ReadonlyMap<string, Tariff>;
   /** Names for preferences: `provider/tier`, and `provider/quantization` where it is known. */
   readonly fullSlugs: readonly string[];
+  /** Share of the load against other endpoints of the model, by the configured weight or else by price; absent for an endpoint that only follows. */
+  readonly loadWeight?: number;
+  /** Group of endpoints; the lowest number is tried first. */
+  readonly priority: number;
   /** Seed of the endpoint's draws for sessions: the same in every process and whatever else is configured. */
   readonly seed: Seed;
 }
@@ -128,6 +132,7 @@ export const isEmbeddingModel = ({
 
 function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, ProviderSettings>): readonly Endpoint[] {
   const drawn = new Map<string, number>();
+  const isWeighted = model.endpoints.some(({ weight }) => weight !== undefined);
   return model.endpoints.map((endpoint) => {
     const { provider: id, tier, quantization, distillable } = endpoint;
     const provider = providers.get(id);
@@ -136,6 +141,8 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
     // Endpoints equal in all of this get different seeds nonetheless.
     const again = drawn.get(name) ?? 0;
     drawn.set(name, again + 1);
+    const prices = endpoint.pricing && parsePrices(endpoint.pricing);
+    const loadWeight = isWeighted ? endpoint.weight || undefined : prices?.weight;
     return {
       model: model.id,
       contextLength: model.context_length,
@@ -157,7 +164,9 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
         supportedParameters: [...endpoint.supported_parameters, ...(provider?.passes ?? [])],
       }),
       ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-      ...(endpoint.pricing && { prices: parsePrices(endpoint.pricing) }),
+      priority: endpoint.priority,
+      ...(prices && { prices }),
+      ...(loadWeight !== undefined && { loadWeight }),
       tariffs: buildTariffs(endpoint, model.endpoints),
     };
   });

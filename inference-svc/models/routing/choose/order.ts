@@ -29,6 +29,8 @@ export interface OrderDeps {
 interface Rank {
   readonly endpoint: Endpoint;
   readonly tier: number;
+  /** 0 where the request chooses the order. */
+  readonly priority: number;
   readonly cost: number;
 }
 
@@ -56,10 +58,12 @@ export function orderCandidates(
 function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstances: OrderDeps): readonly Rank[] {
   const { pool, variant } = group;
   const costOf = chooseCost(group, request, circumstances);
+  const isSorted = sortOf(group, request) !== undefined || (request.provider?.order.length ?? 0) > 0;
   return withTies(group, request, circumstances).map((endpoint) => ({
     endpoint,
     // A variant only adds a tier; a tier named in the request comes first.
     tier: addedTier(variant) === undefined ? pool.indexOf(endpoint.tier) : 0,
+    priority: isSorted ? 0 : endpoint.priority,
     cost: costOf(endpoint),
   }));
 }
@@ -70,10 +74,10 @@ const sortOf = ({ variant }: CandidateGroup, { provider, serviceTier }: TurnRequ
 /** The endpoints in the order for equal costs: with equal tool call shares they share the load as without a sort. */
 function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: OrderDeps): readonly Endpoint[] {
   const { endpoints, model } = group;
-  if (sortOf(group, request) !== "exacto" || !endpoints.some(({ prices }) => prices)) return endpoints;
+  if (sortOf(group, request) !== "exacto" || !endpoints.some(isShared)) return endpoints;
   const costOf = sharing(sessionOf(model));
   return endpoints
-    .map((endpoint) => ({ endpoint, tier: 0, cost: costOf(endpoint) }))
+    .map((endpoint) => ({ endpoint, tier: 0, priority: 0, cost: costOf(endpoint) }))
     .toSorted(before)
     .map(({ endpoint }) => endpoint);
 }
@@ -95,21 +99,23 @@ function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sess
     case "exacto":
       return (endpoint) => toolFailures(records.find(endpoint)?.toolCalls.share(records.now()));
     default:
-      return endpoints.some(({ prices }) => prices) ? sharing(sessionOf(model)) : asConfigured;
+      return endpoints.some(isShared) ? sharing(sessionOf(model)) : asConfigured;
   }
 }
 
 const asConfigured: CostOf = () => 0;
 
+const isShared = ({ loadWeight }: Endpoint): boolean => loadWeight !== undefined;
+
 /**
- * Balances load by price, but puts the session's last endpoint first. Endpoints without a price follow in the order of the
+ * Balances load by weight or price, but puts the session's last endpoint first. Endpoints without either follow in the order of the
  * configuration.
  */
 const sharing =
   ({ seed: session, lastEndpoint: warm }: Session): CostOf =>
-  ({ prices, seed }) => {
+  ({ loadWeight, seed }) => {
     if (warm && seed.high === warm.high && seed.low === warm.low) return Number.NEGATIVE_INFINITY;
-    return prices ? drawRank(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
+    return loadWeight === undefined ? Number.POSITIVE_INFINITY : drawRank(session, seed, loadWeight);
   };
 
 function sortRanks(
@@ -127,7 +133,7 @@ function sortRanks(
 }
 
 /** Compares two ranks; the difference of two infinite costs is NaN and counts as 0. */
-const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.cost - b.cost || 0;
+const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.priority - b.priority || a.cost - b.cost || 0;
 
 /**
  * Keeps the given order, but moves endpoints behind if they miss the preferred latency or throughput, and ejected endpoints to the end.

@@ -385,3 +385,41 @@ describe("order by tool calls", () => {
     },
   );
 });
+
+describe("the operator's weights and groups", () => {
+  const endpoints = (...list: readonly (readonly [name: string, price: number | undefined, more: object])[]) =>
+    openDecider([{ id: "m", endpoints: list.map(([name, price, more]) => pricedEndpoint(name, price, more)) }]);
+  const firstShare = (of: Decider, name: string): number => {
+    const draws = Array.from({ length: 4_000 }, (_, index) => of.order({ models: ["m"], sessionId: `w${index}` })[0]);
+    return draws.filter((first) => first === name).length / draws.length;
+  };
+
+  test("share the load in place of prices, and a session keeps its endpoint", () => {
+    const canary = endpoints(["stable", 1, { weight: 95 }], ["canary", 50, { weight: 5, provider: "b" }]);
+    expect(firstShare(canary, "canary")).toBeGreaterThan(0.035);
+    expect(firstShare(canary, "canary")).toBeLessThan(0.065);
+    const orders = sessions.map(() => canary.order({ models: ["m"], sessionId: "one" }).join());
+    expect(new Set(orders).size).toBe(1);
+  });
+
+  test("of 0, or missing where others have one, leave an endpoint for failures", () => {
+    const spare = endpoints(["used", undefined, { weight: 1 }], ["spare", 1, { weight: 0 }], ["unset", 1, {}]);
+    for (const sessionId of sessions) {
+      expect(spare.order({ models: ["m"], sessionId })).toEqual(["used", "spare", "unset"]);
+    }
+  });
+
+  test("put groups in their order, whatever the price, until the request chooses one", () => {
+    const groups = endpoints(
+      ["pay-as-you-go", 1, { priority: 2 }],
+      ["provisioned-a", 9, { priority: 1 }],
+      ["provisioned-b", 9, { priority: 1, provider: "b" }],
+    );
+    for (const sessionId of sessions) {
+      expect(groups.order({ models: ["m"], sessionId }).at(-1)).toBe("pay-as-you-go");
+    }
+    const sorted = { models: ["m"], provider: { sort: "price" } };
+    expect(groups.order(sorted)[0]).toBe("pay-as-you-go");
+    expect(groups.order({ models: ["m"], provider: { order: ["b"] } })[0]).toBe("provisioned-b");
+  });
+});

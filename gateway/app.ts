@@ -33,7 +33,10 @@ import { TurnRoute, type TurnRouteParts } from "./edge/turns/route.ts";
 export interface AppParts
   extends HandlerParts,
     TurnRouteParts,
-    Pick<ConsoleParts, "live" | "configRefusal" | "log" | "traceUrl" | "trustedHeader" | "oidc" | "signOutUrl" | "addressOf"> {
+    Pick<
+      ConsoleParts,
+      "live" | "configRefusal" | "log" | "traceUrl" | "trustedHeader" | "oidc" | "signOutUrl" | "addressOf"
+    > {
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
 }

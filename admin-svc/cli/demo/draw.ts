@@ -38,8 +38,10 @@ export function drawRequests(random: Random, now: number, days: number): readonl
     const from = now - hour * hourMs;
     for (const application of applications) {
       const count = Math.round(expectedRequests(application, from) * (0.6 + 0.8 * random()) + random() - 0.5);
+      let person = drawPerson(random, application, from);
       for (let index = 0; index < count; index++) {
-        requests.push(drawRequest(random, application, from + random() * hourMs, now));
+        if (random() < 1 / requestsOfSession) person = drawPerson(random, application, from);
+        requests.push(drawRequest(random, { application, person, at: from + random() * hourMs, now }));
       }
     }
   }
@@ -59,11 +61,33 @@ function drawRunaway(random: Random, now: number): DemoRequest[] {
   const application = applications.find(({ name }) => name === runaway.application) as Application;
   return Array.from({ length: runaway.requests }, () => {
     const at = now - (runaway.to + random() * (runaway.from - runaway.to)) * hourMs;
-    return { ...drawRequest(random, application, at, now), model: opus, outcome: "completed" as const };
+    const person = drawPerson(random, application, at);
+    return { ...drawRequest(random, { application, person, at, now }), model: opus, outcome: "completed" as const };
   });
 }
 
-function drawRequest(random: Random, application: Application, at: number, now: number): DemoRequest {
+/** Requests of a session, on average. */
+const requestsOfSession = 6;
+
+/** Who makes a request, and in which session. */
+type Person = Pick<DemoRequest, "user" | "session">;
+
+function drawPerson(random: Random, { name, users, hasSessions }: Application, at: number): Person {
+  if (users === 0) return { user: undefined, session: undefined };
+  const user = `${name}-user-${1 + Math.floor(random() ** 2 * users)}`;
+  const start = new Date(at).toISOString().slice(5, 13);
+  const session = hasSessions ? `${user}-${start}-${Math.floor(random() * 1_000)}` : undefined;
+  return { user, session };
+}
+
+interface Occasion {
+  readonly application: Application;
+  readonly person: Person;
+  readonly at: number;
+  readonly now: number;
+}
+
+function drawRequest(random: Random, { application, person, at, now }: Occasion): DemoRequest {
   const model = random() < 0.75 ? application.models[0] : application.models.at(-1);
   const { provider, speed } = model as DemoModel;
   const outcome = drawOutcome(random, application, (now - at) / hourMs, provider);
@@ -71,7 +95,6 @@ function drawRequest(random: Random, application: Application, at: number, now: 
   const answer =
     outcome === "completed" || outcome === "incomplete" ? Math.round(application.tokens[1] * spread(random)) : 0;
   const firstMs = Math.round(180 + 420 * spread(random) + prompt / 60);
-  const user = application.users === 0 ? undefined : Math.floor(random() ** 2 * application.users);
   return {
     at: Math.floor(at),
     application,
@@ -82,9 +105,7 @@ function drawRequest(random: Random, application: Application, at: number, now: 
     cached: Math.floor(prompt * application.cached * random()),
     firstMs,
     durationMs: firstMs + (speed === 0 ? 0 : Math.round((answer / speed) * 1_000)),
-    user: user === undefined ? undefined : `${application.name}-user-${user + 1}`,
-    // A session lasts an hour.
-    session: application.hasSessions ? `${application.name}-${user}-${Math.floor(at / hourMs)}` : undefined,
+    ...person,
   };
 }
 

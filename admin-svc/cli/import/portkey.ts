@@ -44,7 +44,7 @@ const targetRemarks: Readonly<Record<string, Remark>> = {
   retry: kept("Sluice retries and moves on by rules of its own, within the time limit of the request", retriesPage),
   on_status_codes: kept("every failure before the first token moves on", retriesPage),
   cache: left("Sluice stores no answers; caches of prompts at the providers are used", formatsPage),
-  api_version: kept("Azure's address /openai/v1 has no versions", `${providersPage}#azure-openai`),
+  api_version: kept("Azure's address /openai/v1 has no versions", "docs/providers/azure.md"),
   ...all(
     left("admin guardrails create makes a guardrail, which holds for keys or workspaces", guardrailsPage),
     "input_guardrails output_guardrails before_request_hooks after_request_hooks default_input_guardrails default_output_guardrails",
@@ -249,7 +249,7 @@ class PortkeyReader {
 
   #vertex(params: Params) {
     const advice = "store the credentials in a file and name it in google.credentials_file";
-    params.add("vertex_service_account_json", left(advice, `${providersPage}#google-vertex-ai`));
+    params.add("vertex_service_account_json", left(advice, "docs/providers/vertex.md#credentials"));
     const project = params.text("vertex_project_id") ?? this.draft.variable("VERTEXAI_PROJECT");
     const location = params.text("vertex_region") ?? this.draft.variable("VERTEXAI_LOCATION");
     const settings = { dialect: "gemini", google: { project, location } };

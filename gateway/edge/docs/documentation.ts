@@ -29,16 +29,25 @@ type Site = ReadonlyMap<string, Published>;
 
 const built = fileURLToPath(new URL("../../../../docs/dist/site.json", import.meta.url));
 
-let loaded: Site | undefined;
+/** Requests that arrive together wait for one reading: many at once would keep requests to models from the processor. */
+let loading: Promise<Site | undefined> | undefined;
 
 /** @returns undefined until the site is built: a checkout builds it after its first start */
 async function load(): Promise<Site | undefined> {
-  if (loaded) return loaded;
+  loading ??= readSite();
+  const site = await loading.catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  if (!site) loading = undefined;
+  return site;
+}
+
+async function readSite(): Promise<Site | undefined> {
   try {
     const { scripts, files } = JSON.parse(await readFile(built, "utf8")) as BuiltSite;
     const ofPages = pageHeaders(scripts);
-    loaded ??= new Map(files.map((file) => [file.path, publishFile(file, ofPages)]));
-    return loaded;
+    return new Map(files.map((file) => [file.path, publishFile(file, ofPages)]));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
@@ -48,6 +57,7 @@ async function load(): Promise<Site | undefined> {
 function publishFile({ path, type, etag, gzip }: SiteFile, ofPages: Readonly<Record<string, string>>): Published {
   const bytes = Buffer.from(gzip, "base64");
   const own = path.startsWith("static/") ? fileHeaders : path.endsWith(".html") ? ofPages : {};
+  let plain: Buffer | undefined;
   return {
     headers: { "content-type": type, ...own },
     representations: [
@@ -55,7 +65,8 @@ function publishFile({ path, type, etag, gzip }: SiteFile, ofPages: Readonly<Rec
       {
         coding: undefined,
         get bytes() {
-          return gunzipSync(bytes);
+          // Kept, since clients without compression could make each request cost as much as several with a key.
+          return (plain ??= gunzipSync(bytes));
         },
         etag: `"${etag}"`,
       },

@@ -126,7 +126,7 @@ const filters = {
   key,
   model: "acme/model-3",
   provider: "provider-4",
-  status: 502,
+  status: "502",
   outcome: "cancelled",
   user: "user-5",
   session_id: "s-9",

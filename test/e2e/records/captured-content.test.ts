@@ -269,23 +269,22 @@ describeWithChromium(`the page of a request ${inChromium}`, () => {
     const visited = await visit(browser, new URL(installation.baseUrl).origin);
     const { page, complaints } = visited;
     await signInTo(visited, installation.managementKey);
-    const open = async ({ id, requestId }: Turn) => {
+    const open = async ({ id }: Turn) => {
       await eventually(async () => (await administer("GET", `/generation?id=${id}`)).status === 200);
-      await page.goto(`/console/calls?request=${requestId}`);
-      await page.getByRole("row").getByRole("button").click();
-      await page.getByRole("dialog").getByText("Calls to providers").waitFor();
-      await page.getByRole("dialog").locator(".ranks li").first().waitFor();
+      await page.goto(`/console/requests/${id}`);
+      await page.getByRole("heading", { name: "Calls to providers" }).waitFor();
     };
-    const show = page.getByRole("button", { name: "Show what was sent" });
+    const show = page.getByRole("button", { name: "Show prompt and answer" });
     await open(await sendRequest({}, { bearer: installation.apiKey }));
     expect(await show.count()).toBe(0);
     const turn = await sendRequest();
     await stored(turn);
     await open(turn);
-    expect(await page.getByRole("dialog").getByText(secret).count()).toBe(0);
+    expect(await page.getByText(secret).count()).toBe(0);
     await show.click();
-    await page.getByRole("dialog").getByText(turn.body).waitFor();
-    expect(await page.getByRole("dialog").locator("pre").allTextContents()).toEqual([turn.body, turn.answer]);
+    await page.getByText(secret, { exact: true }).first().waitFor();
+    const sent = page.locator("details", { hasText: "as sent" }).locator("pre");
+    expect(await sent.allTextContents()).toEqual([turn.body, turn.answer]);
     expect([await findBarriers(page), complaints]).toEqual([[], []]);
     await browser.close();
   });

@@ -14,8 +14,6 @@ export interface PlannedProvider {
   readonly taken: Readonly<Record<string, string>>;
 }
 
-const providersPage = "docs/providers/README.md";
-
 /** Vendors by their names in LiteLLM. */
 const vendorNames: Readonly<Record<string, VendorId>> = {
   openai: "openai",
@@ -262,7 +260,7 @@ function planVertex(name: string, params: Params, draft: Draft): PlannedProvider
   if (written !== undefined && !isFile) {
     const advice =
       "the credentials are in the file itself: store them in a file of their own and name it in google.credentials_file";
-    params.add("vertex_credentials", left(advice, `${providersPage}#google-vertex-ai`));
+    params.add("vertex_credentials", left(advice, "docs/providers/vertex.md#credentials"));
   }
   const file = isFile ? params.text("vertex_credentials") : undefined;
   return {

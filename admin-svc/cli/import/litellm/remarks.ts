@@ -50,7 +50,7 @@ export const paramRemarks: Remarks = {
   ...all(inRequest, "presence_penalty frequency_penalty reasoning_effort thinking tools tool_choice"),
   ...all(inRequest, "response_format web_search_options service_tier dimensions verbosity"),
   ...all(ownRetries, "max_retries num_retries"),
-  api_version: kept("Azure's address /openai/v1 has no versions", "docs/providers/README.md#azure-openai"),
+  api_version: kept("Azure's address /openai/v1 has no versions", "docs/providers/azure.md"),
   organization: left("requests go to the default organization of the key: use a key of the right one", formats),
   ...all(left("headers of your own are not sent to providers", formats), "extra_headers headers"),
   region_name: left(
@@ -62,7 +62,7 @@ export const paramRemarks: Remarks = {
     "aws_profile_name aws_role_name aws_session_name aws_web_identity_token aws_sts_endpoint",
     "aws_external_id azure_ad_token azure_username azure_password tenant_id client_id client_secret",
   ),
-  azure_scope: left("set azure.scope of the provider", "docs/providers/README.md#azure-openai"),
+  azure_scope: left("set azure.scope of the provider", "docs/providers/azure.md#without-a-key"),
   tags: left(
     "no routing by tags: give models names of their own, and keys a guardrail with allowed_models",
     guardrails,

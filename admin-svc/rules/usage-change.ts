@@ -46,8 +46,8 @@ export const addParts = (parts: readonly ChangePart[]): ChangePart => ({
 const tokensOf = ({ inputTokens, outputTokens }: Amounts): bigint => inputTokens + outputTokens;
 
 /**
- * With the former cost of a request, the later requests would have cost `atOldRequest`; with the former cost of a token, the later tokens `atOldPrice`. Rounded
- * to picodollars, so that the three parts add up.
+ * The later requests would have cost `atOldRequest` at the former cost of a request, and the later tokens `atOldPrice` at the former cost of a token. Both are
+ * rounded to picodollars, so that the three parts add up.
  */
 export function comparePart(
   named: Pick<ChangePart, "key" | "keyName" | "model">,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson } from "../support/contract.ts";
 import { type Installation, startInstallation } from "../support/installation.ts";
 import { type SseEvent, parseSse } from "../support/answers/sse.ts";
@@ -21,6 +22,7 @@ models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
 compat: {fill_defaults: true, emit_metadata_alias: vendor_metadata}
 cors: {allow_origins: ["${page}/"]}
+trusted_proxies: [127.0.0.1]
 `,
     });
   });
@@ -43,6 +45,18 @@ cors: {allow_origins: ["${page}/"]}
       [200, "ok\n"],
       [200, "ready\n"],
     ]);
+  });
+
+  test("clients behind a trusted proxy are limited by their own address", async () => {
+    const body = JSON.stringify({ management_key: mintKey(KeyKind.MANAGEMENT) });
+    const signIn = async (client: string) => {
+      const address = new URL("/console/api/session", installation.baseUrl);
+      const headers = { origin: address.origin, "content-type": "application/json", "x-forwarded-for": client };
+      return (await fetch(address, { method: "POST", headers, body })).status;
+    };
+    const tries = await Promise.all(Array.from({ length: 11 }, () => signIn("198.51.100.7")));
+    expect(tries.toSorted((one, other) => one - other)).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+    expect(await signIn("198.51.100.8")).toBe(401);
   });
 
   test("21: unset samplers are shown as their defaults", async () => {

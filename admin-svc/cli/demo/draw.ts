@@ -69,7 +69,7 @@ function drawRunaway(random: Random, now: number): DemoRequest[] {
 /** Requests of a session, on average. */
 const requestsOfSession = 6;
 
-/** Who makes a request, and in which session. */
+/** The end user and the session of a request. */
 type Person = Pick<DemoRequest, "user" | "session">;
 
 function drawPerson(random: Random, { name, users, hasSessions }: Application, at: number): Person {

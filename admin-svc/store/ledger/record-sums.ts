@@ -86,12 +86,12 @@ const grouped = (
  */
 
 const startsInHour = sql`date_bin('1 hour', opened_at + call_after_ms * interval '1 ms', 'epoch') = date_bin('1 hour', opened_at, 'epoch')`;
-/** As `is_single_call` has it. */
+/** The condition of the SQL function `is_single_call`. */
 const isSingle = sql`calls is null and (call_after_ms is null or ${startsInHour})`;
-/** As `latency_bucket` has it. */
+/** The bucket of the SQL function `latency_bucket`. */
 const bucketOf = (ms: RawBuilder<unknown>) =>
   sql`case when ${ms} is not null then ceil(4 * ln(greatest(${ms}, 1)) / ln(2)) end`;
-/** As `latency_count` has it, for several turns with latencies of one bucket. */
+/** The sum of the SQL function `latency_count` over turns with latencies of one bucket. */
 const countIn = (bucket: RawBuilder<unknown>, isAnswered: RawBuilder<unknown>) =>
   sql`coalesce(sum(turns * ('1e' || (12 * ${bucket})::text)::numeric) filter (where ${isAnswered}), 0)`;
 const numbersOf = (names: RawBuilder<unknown>) => sql`any(array(select id from ledger_names where name in (${names})))`;

@@ -43,7 +43,7 @@ export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 
 
 const text = string({ min: 1, max: 512, identifier: true });
 
-/** What is summed. The same rules hold over gRPC: see store/ledger/series-filter.ts of admin-svc. */
+/** Filters of the turns and calls in a sum. The same rules hold over gRPC: see store/ledger/series-filter.ts of admin-svc. */
 export const usageFilters = {
   key: described(text, "Usage of this key, by its hash."),
   model: described(text, "Usage of this model: the one that was called."),

@@ -216,7 +216,7 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
       );
     points += shown.length;
     expect(shown.toSorted()).toEqual(plain.toSorted());
-    // What is not listed apart is summed together.
+    // Values beyond the limit are summed together.
     const total = (rows: typeof series, figure: "cost_usd" | "requests") =>
       rows.filter(({ at }) => at === null).reduce((sum, row) => sum + BigInt(row[figure].replace(".", "")), 0n);
     const few = await usageSeries(installation.database, { ...full, limit: 1 });

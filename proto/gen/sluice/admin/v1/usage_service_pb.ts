@@ -612,7 +612,7 @@ export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesReque
   limit: number;
 
   /**
-   * What is summed.
+   * Filters of the turns and calls in the sums.
    *
    * @generated from field: sluice.admin.v1.UsageFilter filter = 6;
    */
@@ -906,7 +906,7 @@ export type GetUsageChangeRequest = Message<"sluice.admin.v1.GetUsageChangeReque
   to: string;
 
   /**
-   * What is compared.
+   * Filters of the turns in both periods.
    *
    * @generated from field: sluice.admin.v1.UsageFilter filter = 3;
    */
@@ -1165,7 +1165,7 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"sluice.admin.v1.ListSessionsResponse"> & {
   /**
-   * By their last turn in the period, latest first.
+   * Sessions in the order of their last turn in the period, latest first.
    *
    * @generated from field: repeated sluice.admin.v1.ListedSession sessions = 1;
    */

@@ -7,7 +7,7 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
-import { SlotArray } from "@sluice/proto/lib/lane/slot-array.js";
+import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
 import type { Cancellable } from "../turn/signal.ts";
 
 /** Concurrent lookups: a large policy change must not resolve thousands of keys at once. */

@@ -1,7 +1,7 @@
 /** Open turns for administrators, to list and to end. */
 import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { SlotArray } from "@sluice/proto/lib/lane/slot-array.js";
+import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
 import type { AnswerDelivery } from "./deliver.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Cancellable } from "../turn/signal.ts";

@@ -1,5 +1,5 @@
-/** The open turns of a session, by id. Its Map holds numbers instead of turns, for the reason explained in slot-array.ts. */
-import { SlotArray } from "./slot-array.ts";
+/** The open turns of a session, by id. Its Map holds numbers instead of turns, for the reason explained in ../load/slot-array.ts. */
+import { SlotArray } from "../load/slot-array.ts";
 
 export class TurnTable<Turn> {
   readonly #placeOf = new Map<number, number>();

@@ -8,6 +8,7 @@
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { budgetBytes } from "./memory.ts";
+import { SlotArray } from "./slot-array.ts";
 
 /** Requests can always reserve the other half of the byte budget, so answers under way never keep new turns out. */
 const shareOfBudget = 0.5;
@@ -21,7 +22,7 @@ export interface HeldBytesOptions {
 }
 
 export class HeldBytes {
-  readonly #accounts = new Set<Account>();
+  readonly #accounts = new SlotArray<Account>();
   /** Called when memory becomes free, for waiting requests. */
   readonly onFreed = new Set<() => void>();
   /** Bytes of requests and answers together. */
@@ -44,13 +45,13 @@ export class HeldBytes {
    */
   open(key: string, fail: (fault: Fault) => void): Account {
     const account = new Account(this, key, fail);
-    this.#accounts.add(account);
+    account.place = this.#accounts.add(account);
     return account;
   }
 
   /** Called by accounts only. */
   forget(account: Account): void {
-    this.#accounts.delete(account);
+    this.#accounts.delete(account.place);
   }
 
   /** Called by accounts only. @param bytes negative when they become free */
@@ -71,9 +72,10 @@ export class HeldBytes {
 
   #largest(): Account | undefined {
     const byKey = new Map<string, number>();
-    for (const { key, bytes } of this.#accounts) byKey.set(key, (byKey.get(key) ?? 0) + bytes);
+    const accounts = this.#accounts.values();
+    for (const { key, bytes } of accounts) byKey.set(key, (byKey.get(key) ?? 0) + bytes);
     let largest: Account | undefined;
-    for (const account of this.#accounts) {
+    for (const account of accounts) {
       if (account.bytes === 0) continue;
       const [held, most] = [byKey.get(account.key) ?? 0, largest ? (byKey.get(largest.key) ?? 0) : -1];
       if (largest === undefined || held > most || (held === most && isLarger(account, largest))) largest = account;
@@ -112,6 +114,8 @@ export class Account {
   readonly #fail: (fault: Fault) => void;
   #failure: Fault | undefined;
   #isOver = false;
+  /** Its place among the open accounts. */
+  place = 0;
   /** Bytes of the answer itself. */
   kept = 0;
   /** The kept bytes plus the memory for reading them. */

@@ -1,6 +1,6 @@
-/** Promises and allocated bytes of a warm request and a warm event stay below their limits, in the real processes with all features on. */
+/** Promises, allocated bytes and surviving bytes of a warm request and a warm event stay below their limits, in the real processes with all features on. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { countedServices } from "./counts/counted-installation.ts";
+import { type CountsByService, countedServices } from "./counts/counted-installation.ts";
 import { type LimitedLoad, limitedLoads } from "./counts/limits.ts";
 import { CountBench, type LoadCounts } from "./counts/measure.ts";
 
@@ -18,19 +18,25 @@ beforeAll(async () => {
 afterAll(() => bench.stop());
 
 /** The services above their limits, with the counts. */
-function findExceeded({ promises, bytes, units }: LoadCounts, limits: LimitedLoad["limits"]): string[] {
+function findExceeded({ promises, bytes, survivors, units }: LoadCounts, limits: LimitedLoad["limits"]): string[] {
   return countedServices.flatMap((service) => {
-    const [made, kilobytes] = [promises[service].amount / units, bytes[service].amount / units / 1_000];
+    const kilobytesOf = (counts: CountsByService) => counts[service].amount / units / 1_000;
+    const [made, kilobytes, surviving] = [promises[service].amount / units, kilobytesOf(bytes), kilobytesOf(survivors)];
     // An event may make no promise at all.
     expect(kilobytes).toBeGreaterThan(0);
     const limit = limits[service];
-    if (made <= limit.promises && kilobytes <= limit.kilobytes) return [];
-    return `${service}: ${made.toFixed(2)} promises (limit ${limit.promises}), ${kilobytes.toFixed(2)} KB (limit ${limit.kilobytes})`;
+    if (made <= limit.promises && kilobytes <= limit.kilobytes && surviving <= limit.survivors) return [];
+    const counts = [
+      `${made.toFixed(2)} promises (limit ${limit.promises})`,
+      `${kilobytes.toFixed(2)} KB (limit ${limit.kilobytes})`,
+      `${surviving.toFixed(2)} KB surviving (limit ${limit.survivors})`,
+    ];
+    return `${service}: ${counts.join(", ")}`;
   });
 }
 
 test.each(limitedLoads)(
-  "promises and bytes of a warm $load.title",
+  "promises, bytes and survivors of a warm $load.title",
   async ({ load, limits }) => {
     let exceeded: string[] = [];
     // What follows the clock adds to the count of a delayed machine, and nothing makes a count too small.

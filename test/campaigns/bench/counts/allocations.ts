@@ -1,29 +1,40 @@
-/** Bytes allocated by V8 in this process between two calls, from a sample of its allocations. */
+/** Bytes allocated by V8 in this process between two calls, from a sample of its allocations: all of them, or those that outlive young collections. */
 import { type HeapProfiler, Session } from "node:inspector";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { type CodePosition, AmountsByLabel, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 /** Average bytes between two samples: the error of 50 MB is then below a percent. */
 const samplingInterval = 4_096;
 
+type Collect = (options: { readonly type: "minor" | "major" }) => void;
+
+/** @param outliving counts only objects that the young collections before the end leave behind */
 export class Allocations {
   readonly #session = new Session();
+  readonly #outliving: boolean;
+  #collect: Collect | undefined;
 
-  constructor() {
+  constructor({ outliving }: { readonly outliving: boolean }) {
     this.#session.connect();
+    this.#outliving = outliving;
   }
 
   start(): void {
+    // A full collection ages everything in use. An aged object that dies afterwards keeps alive all that it points at, as it does in a long-lived process.
+    if (this.#outliving) this.#collector({ type: "major" });
     this.#session.post("HeapProfiler.startSampling", {
       samplingInterval,
       // These two settings include objects collected before the end.
       includeObjectsCollectedByMajorGC: true,
-      includeObjectsCollectedByMinorGC: true,
+      includeObjectsCollectedByMinorGC: !this.#outliving,
     } as HeapProfiler.StartSamplingParameterType);
   }
 
   /** @returns bytes since the start, and the places of all of them */
   stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
+    if (this.#outliving) this.#collector({ type: "minor" });
     let profile: HeapProfiler.SamplingHeapProfile | undefined;
     // In its own process the inspector answers before `post` returns.
     this.#session.post("HeapProfiler.stopSampling", (error, result) => {
@@ -33,6 +44,13 @@ export class Allocations {
     if (profile === undefined) throw new Error("the inspector gave no profile");
     const tally = new AmountsByLabel();
     return { amount: add(tally, profile.head, []), tally };
+  }
+
+  get #collector(): Collect {
+    setFlagsFromString("--expose-gc");
+    // Only a context made after the flag was set has the function.
+    this.#collect ??= runInNewContext("gc") as Collect;
+    return this.#collect;
   }
 }
 

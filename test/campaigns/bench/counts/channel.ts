@@ -1,7 +1,9 @@
 /** Requests to a counted process over its socket, one JSON text a line each way. */
 
-/** `kinds` is microseconds by kind of code, `functions` the number of functions entered. */
-export type CountedQuantity = "bytes" | "promises" | "kinds" | "functions";
+/**
+ * `survivors` is the bytes that outlive young collections, `kinds` microseconds by kind of code, `functions` the number of functions entered.
+ */
+export type CountedQuantity = "bytes" | "survivors" | "promises" | "kinds" | "functions";
 
 export type CountCommand =
   | { readonly do: "start"; readonly quantity: CountedQuantity; readonly places: boolean }

@@ -120,8 +120,10 @@ export type CountedLoadId = keyof typeof countedLoads;
 export interface LoadCounts {
   readonly promises: CountsByService;
   readonly bytes: CountsByService;
+  /** Bytes that outlive young collections. */
+  readonly survivors: CountsByService;
   /** Places in the code that make them, counted in a separate run since that slows the processes; empty when not requested. */
-  readonly places: Readonly<Record<"bytes" | "promises", CountsByService>>;
+  readonly places: Readonly<Record<"bytes" | "survivors" | "promises", CountsByService>>;
   /** Number of requests or events; divides the amounts. */
   readonly units: number;
 }
@@ -186,10 +188,17 @@ export class CountBench {
     return this.warm(load, async (run) => {
       const counted = (quantity: CountedQuantity, named: number) => this.#installation.count(quantity, named, run);
       const bytes = await counted("bytes", places);
+      const survivors = await counted("survivors", places);
       // Promises come second: their hook makes V8 recompile the code.
       const promises = await counted("promises", 0);
       const made = places === 0 ? promises : await counted("promises", places);
-      return { promises, bytes, places: { bytes, promises: made }, units: load.count * load.unitsEach };
+      return {
+        promises,
+        bytes,
+        survivors,
+        places: { bytes, survivors, promises: made },
+        units: load.count * load.unitsEach,
+      };
     });
   }
 

@@ -9,7 +9,19 @@ export interface CountedBuild {
 }
 
 const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-const columns = ["per", "build", "promises: gateway", "inference-svc", "both", "KB: gateway", "inference-svc", "both"];
+const columns = [
+  "per",
+  "build",
+  "promises: gateway",
+  "inference-svc",
+  "both",
+  "KB: gateway",
+  "inference-svc",
+  "both",
+  "KB that outlive a young collection: gateway",
+  "inference-svc",
+  "both",
+];
 
 /** @returns amounts per unit of gateway, inference-svc and both */
 export function amountsPerUnit(counts: CountsByService, units: number): readonly [number, number, number] {
@@ -19,12 +31,13 @@ export function amountsPerUnit(counts: CountsByService, units: number): readonly
 }
 
 export function countTable(results: readonly CountedBuild[]): string {
-  const lines = results.map(({ title, build, counts: { promises, bytes, units } }) =>
+  const lines = results.map(({ title, build, counts: { promises, bytes, survivors, units } }) =>
     row([
       title,
       build,
       ...amountsPerUnit(promises, units).map((count) => count.toFixed(2)),
       ...amountsPerUnit(bytes, units).map((count) => (count / 1_000).toFixed(2)),
+      ...amountsPerUnit(survivors, units).map((count) => (count / 1_000).toFixed(2)),
     ]),
   );
   return [row(columns), row(columns.map(() => "---")), ...lines, ""].join("\n");
@@ -32,11 +45,11 @@ export function countTable(results: readonly CountedBuild[]): string {
 
 export function placesText({ title, build, counts }: CountedBuild): string {
   const lines: string[] = [];
-  for (const quantity of ["bytes", "promises"] as const) {
+  for (const quantity of ["bytes", "survivors", "promises"] as const) {
     for (const service of countedServices) {
       lines.push(`${build}: ${quantity} of ${service} per ${title}`);
       for (const [label, amount] of counts.places[quantity][service].places)
-        lines.push(`${(amount / counts.units).toFixed(quantity === "bytes" ? 0 : 2).padStart(8)}  ${label}`);
+        lines.push(`${(amount / counts.units).toFixed(quantity === "promises" ? 2 : 0).padStart(8)}  ${label}`);
     }
   }
   return `${lines.join("\n")}\n`;

@@ -1,6 +1,6 @@
 /**
  * Loaded into the processes of an installation by `--import`, with the folder for the sockets as its query: counts promises,
- * allocated bytes, processor time and entered functions on command. Without a command the process behaves as if it were not loaded.
+ * allocated bytes, those that outlive young collections, processor time and entered functions on command. Without a command the process behaves as if it were not loaded.
  */
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -18,7 +18,8 @@ const none: CountResult = { amount: 0, places: [] };
 
 function serve(path: string): void {
   const counters = {
-    bytes: new Allocations(),
+    bytes: new Allocations({ outliving: false }),
+    survivors: new Allocations({ outliving: true }),
     promises: new Promises(),
     kinds: new CpuKinds(),
     functions: new Functions(),

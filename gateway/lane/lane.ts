@@ -23,7 +23,7 @@ import {
   unsupportedFieldIn,
 } from "@sluice/proto/lib/rpc/supported-fields.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
-import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
+import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 import { OpenTurn } from "./open-turn.ts";
 import { TurnsByKey, WaitingTurns } from "./waiting.ts";
 
@@ -39,7 +39,7 @@ export class Lane {
   readonly address: string;
   readonly #openLink: Connect;
   readonly #loop: FairShares;
-  readonly #turns = new TurnTable<OpenTurn>();
+  readonly #turns = new SlotMap<number, OpenTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
   /** The process's known request fields, when they are fewer than this build's. */
@@ -92,7 +92,7 @@ export class Lane {
     const id = this.#nextId++;
     const turn = new OpenTurn(this, id, open.keyHash, listener);
     turn.requestBytes = measureOpenMessage(open);
-    this.#turns.add(id, turn);
+    this.#turns.set(id, turn);
     open.credit = turnCredit;
     if (this.waiting.add(id, open, turn.requestBytes)) this.#sendOpen(id, turn, open);
     else this.#handOver();

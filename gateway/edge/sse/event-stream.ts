@@ -1,6 +1,7 @@
 /** Writes a server-sent event stream to a client: one write per batch, backpressure, keep-alive comments, one end. */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
+import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
 
 /**
  * A keep-alive comment: clients ignore it, and proxies see a live connection. Its single line feed makes it part of the next event: a second would end an
@@ -23,6 +24,8 @@ export class EventStream {
   readonly #keepAlive: KeepAlive;
   readonly #source: EventSource;
   #begun = false;
+  /** Its place in the keep-alive; undefined before the beginning and after the end. */
+  #place: number | undefined;
   #full = false;
   /** performance.now() of the last write accepted by the socket. */
   #movedAt = 0;
@@ -40,7 +43,7 @@ export class EventStream {
   /** Writes the first events after the headers. Later failures are events. */
   begin(text: string): void {
     this.#begun = true;
-    this.#keepAlive.add(this);
+    this.#place = this.#keepAlive.add(this);
     this.write(text, true);
   }
 
@@ -59,13 +62,14 @@ export class EventStream {
   }
 
   end(text: string): void {
-    this.#keepAlive.remove(this);
+    this.forget();
     this.#response.end(text);
   }
 
   /** Writes no more comments. */
   forget(): void {
-    this.#keepAlive.remove(this);
+    if (this.#place !== undefined) this.#keepAlive.remove(this.#place);
+    this.#place = undefined;
   }
 
   /** Called at intervals: writes a comment into a silent stream, and disconnects a stuck client. */
@@ -98,7 +102,7 @@ export const encodingOf = (text: string, bytes: number): "latin1" | "utf8" =>
 
 /** Serves all streams with one timer, because ten thousand timers would cost more than the comments. */
 export class KeepAlive {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new SlotArray<EventStream>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param silenceMs maximum silence on a stream */
@@ -112,19 +116,20 @@ export class KeepAlive {
     this.#timer = setInterval(
       () => {
         const now = performance.now();
-        for (const stream of this.#streams) stream.tick(now, silenceMs);
+        for (const stream of this.#streams.values()) stream.tick(now, silenceMs);
       },
       Math.min(1_000, Math.max(10, silenceMs / 4)),
     );
     this.#timer.unref();
   }
 
-  add(stream: EventStream): void {
-    this.#streams.add(stream);
+  /** @returns the place of the stream, needed for its removal */
+  add(stream: EventStream): number {
+    return this.#streams.add(stream);
   }
 
-  remove(stream: EventStream): void {
-    this.#streams.delete(stream);
+  remove(place: number): void {
+    this.#streams.delete(place);
   }
 
   stop(): void {

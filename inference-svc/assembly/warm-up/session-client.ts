@@ -11,7 +11,7 @@ import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { decodeSessionResponse } from "@sluice/proto/lib/lane/decode-response.js";
 import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
 import { Outbox } from "@sluice/proto/lib/lane/outbox.js";
-import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
+import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 
 interface RunningTurn {
   ended(): void;
@@ -24,7 +24,7 @@ const traceparent = `00-${"1".repeat(32)}-${"2".repeat(16)}-00`;
 export class SessionClient implements ClientStreamListener {
   readonly #stream: ClientStream;
   readonly #outbox: Outbox<ClientFrame>;
-  readonly #turns = new TurnTable<RunningTurn>();
+  readonly #turns = new SlotMap<number, RunningTurn>();
   #nextTurn = 1;
 
   constructor(address: string, token: ServiceToken) {
@@ -49,7 +49,7 @@ export class SessionClient implements ClientStreamListener {
     });
     const frame: ClientFrame["frame"] = { case: "open", value };
     return new Promise((ended, failed) => {
-      this.#turns.add(turn, { ended, failed });
+      this.#turns.set(turn, { ended, failed });
       this.#outbox.push({ $typeName: "sluice.inference.v1.ClientFrame", turn, frame }, request.inputJson.length);
     });
   }

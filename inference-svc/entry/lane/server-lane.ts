@@ -16,7 +16,7 @@ import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
 import { type FairShares, eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import { Outbox } from "@sluice/proto/lib/lane/outbox.js";
 import { supportedFieldsOf } from "@sluice/proto/lib/rpc/supported-fields.js";
-import { TurnTable } from "@sluice/proto/lib/lane/turn-table.js";
+import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 import { LateAcceptances } from "./late-acceptances.ts";
 import { type FrameCarrier, LastBatch, ServerTurn } from "./server-turn.ts";
 
@@ -67,7 +67,7 @@ export class ServerLane implements FrameCarrier {
   readonly outbox: Outbox<ServerFrame>;
   readonly lastBatch: LastBatch;
   readonly acceptances = new LateAcceptances();
-  readonly #turns = new TurnTable<ServerTurn>();
+  readonly #turns = new SlotMap<number, ServerTurn>();
   readonly #messages: MessageSink;
   readonly #runner: TurnRunner;
   readonly #loop: FairShares;
@@ -106,7 +106,7 @@ export class ServerLane implements FrameCarrier {
   #open(id: number, open: Open): void {
     if (this.#turns.get(id)) return;
     const turn = new ServerTurn(this, id, open);
-    this.#turns.add(id, turn);
+    this.#turns.set(id, turn);
     if (this.#loop.hasTime()) return this.#begin(open, turn);
     this.#loop.wait(open.keyHash, () => {
       if (!turn.signal.aborted) this.#begin(open, turn);

@@ -3,6 +3,7 @@
  * new turns: otherwise a crowd of such turns would all start and be paid for, and none could finish.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 
 /** Number of further calls, of the size of the first, to keep money for. */
 const callsAhead = 2n;
@@ -22,7 +23,7 @@ export interface LongTurn {
 }
 
 export class LongTurns {
-  readonly #turns = new Map<string, LongTurn>();
+  readonly #turns = new SlotMap<string, LongTurn>();
   /** Sums of kept amounts, by the hashes of keys and by the ids of workspaces. */
   readonly #ahead = new Map<string, bigint>();
 

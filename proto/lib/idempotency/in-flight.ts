@@ -1,4 +1,5 @@
 /** Running generations by key and Idempotency-Key, for later requests to join. Ended generations are removed. */
+import { SlotMap } from "../load/slot-map.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { invalid } from "../validation/problems.ts";
 import { EventLogMemory } from "./event-log.ts";
@@ -17,7 +18,7 @@ export function readIdempotencyKey(key: string | readonly string[] | null | unde
 }
 
 export class InFlight<Turn extends KeyedTurn> {
-  readonly #generations = new Map<string, Generation<Turn>>();
+  readonly #generations = new SlotMap<string, Generation<Turn>>();
   readonly #room = new EventLogMemory(maxLoggedBytes);
 
   constructor(registry: Registry) {

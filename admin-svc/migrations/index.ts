@@ -47,6 +47,7 @@ import * as providerErrors from "./0051_provider_errors.ts";
 import * as ledger from "./0052_ledger.ts";
 import * as listIndexes from "./0053_list_indexes.ts";
 import * as deletedWorkspaces from "./0054_deleted_workspaces.ts";
+import * as usageCube from "./0055_usage_cube.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -99,4 +100,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0052_ledger": ledger,
   "0053_list_indexes": { ...listIndexes, isOnline: true },
   "0054_deleted_workspaces": deletedWorkspaces,
+  "0055_usage_cube": usageCube,
 };

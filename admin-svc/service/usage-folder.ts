@@ -1,8 +1,12 @@
-/** Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. */
+/**
+ * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. Closed hours
+ * then go into the cube, one after the other.
+ */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
+import { closeNext } from "../store/ledger/cube.ts";
 import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
 import { Pause } from "../store/pause.ts";
 
@@ -10,11 +14,17 @@ const pollMs = 1_000;
 /** Batches stored during this time share their row updates. */
 const gatherMs = 100;
 
+/** Most records of an hour have arrived this long after its end; later ones are added one by one. */
+const lateMs = 5 * 60_000;
+/** Interval of checks for a closed hour. */
+const closedMs = 60_000;
+
 export class UsageFolder {
   readonly #database: Kysely<Database>;
   readonly #log: Logger;
   #stopped = false;
   #failing = false;
+  #closesAt = 0;
   readonly #pause = new Pause(pollMs);
   #running: Promise<void> | undefined;
 
@@ -54,10 +64,19 @@ export class UsageFolder {
       while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
       // Another process may have begun before the last batch was stored.
       if (folded === "locked") this.#pause.poke();
+      if (!this.#stopped && performance.now() >= this.#closesAt) await this.#close();
       this.#failing = false;
     } catch (error) {
       if (!this.#failing) this.#log.warn({ err: error }, "sums of usage cannot be brought up to date");
       this.#failing = true;
     }
+  }
+
+  /** Adds one hour or day to the cube, and asks to be called again soon when there may be more. */
+  async #close(): Promise<void> {
+    this.#closesAt = performance.now() + closedMs;
+    if ((await closeNext(this.#database, new Date(Date.now() - lateMs))) !== "closed") return;
+    this.#closesAt = 0;
+    this.#pause.poke();
   }
 }

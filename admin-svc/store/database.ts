@@ -32,6 +32,8 @@ import type {
   LedgerDaysTable,
   LedgerNamesTable,
   LedgerProgressTable,
+  UsageCubePeriodsTable,
+  UsageCubeTable,
   LedgerTable,
 } from "./tables/ledger.ts";
 import type { AlertsTable, CapturedContentsTable, ConsoleSessionsTable, ExportCursorsTable } from "./tables/console.ts";
@@ -50,6 +52,8 @@ export interface Database {
   ledger_names: LedgerNamesTable;
   ledger_days: LedgerDaysTable;
   ledger_progress: LedgerProgressTable;
+  usage_cube: UsageCubeTable;
+  usage_cube_periods: UsageCubePeriodsTable;
   all_calls: AllCallsView;
   all_turns: AllTurnsView;
   usage_records: UsageRecordsTable;

@@ -38,6 +38,7 @@ export function removeWorkspace(database: Kysely<Database>, workspaceId: string)
         select boot_id, count(*) from all_calls where ${owned} group by boot_id
         on conflict (boot_id) do update set records = removed_records.records + excluded.records`,
       sql`delete from ledger where workspace = ${numberOf(workspaceId)}`,
+      sql`delete from usage_cube where workspace = ${numberOf(workspaceId)}`,
       sql`delete from key_days where key_hash in (select hash from api_keys where ${owned})`,
       ...tables.map((table) => sql`delete from ${sql.table(table)} where ${owned}`),
     ];

@@ -67,10 +67,18 @@ export const removalOfTurns = (database: Kysely<Database>, before: Date, exports
     also: sql``,
   });
 
-/** The sums of each workspace and dimension are in the order of time. */
+/** The sums of each workspace and dimension are in the order of time. A period that leaves the cube is read from the ledger, if it has it. */
 export function removalOfSums(database: Kysely<Database>, before: Date): Removal {
   return async () => {
+    await sql`update usage_cube_periods set is_stored = false where period < ${before} and is_stored`.execute(database);
     let removed = 0;
+    for (const isDay of [false, true]) {
+      const { numAffectedRows = 0n } = await sql`
+        delete from usage_cube where ctid = any(array(
+          select ctid from usage_cube where is_day = ${isDay} and period < ${before} limit ${portion}
+        ))`.execute(database);
+      removed += Number(numAffectedRows);
+    }
     for (const step of ["hour", "day"] as const) {
       const name = sql.table(`usage_sums_${step}`);
       const { numAffectedRows = 0n } = await sql`

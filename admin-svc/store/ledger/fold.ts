@@ -4,6 +4,7 @@
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { addLate, beginCube } from "./cube.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { foldActivity } from "./activity.ts";
@@ -45,6 +46,7 @@ export async function lockUsageChanges(transaction: Transaction<Database>): Prom
 async function fold(transaction: Transaction<Database>): Promise<boolean> {
   // A prepared plan that reads a partition from end to end would stay when the partition has grown.
   await sql`set local enable_seqscan = off`.execute(transaction);
+  await beginCube(transaction);
   await shiftAfterRestore(transaction);
   const span = await nextSpan(transaction, maxRows);
   const doubled = await doubledTurns(transaction, span);
@@ -59,6 +61,7 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
     added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, dimensions)}`))})
     select count(*)::int as taken from taken`.execute(transaction);
   const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
+  await addLate(transaction, inSpan(span));
   await passSpan(transaction, span);
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }

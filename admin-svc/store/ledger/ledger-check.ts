@@ -17,7 +17,7 @@ export interface Gap {
 
 export interface WrongSum {
   readonly column: "key_hash" | "workspace_id" | "generation_id" | "dimension";
-  /** Hash of the key, id of the workspace, id of the turn, or a dimension of the sums by hour and day with its value. */
+  /** Hash of the key, id of the workspace, id of the turn, a dimension of the sums by hour and day with its value, or the size of a period of the cube. */
   readonly owner: string;
   /** A day such as 2026-11-21. */
   readonly day: string;
@@ -64,6 +64,7 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
         ...(await wrongSumsOf(snapshot, "workspace_days", "workspace_id")),
         ...(await wrongTurns(snapshot)),
         ...(await wrongRollups(snapshot)),
+        ...(await wrongPeriods(snapshot)),
       ];
       return { ...counts, gaps: await gapsOf(snapshot), wrongSums };
     });
@@ -116,6 +117,35 @@ async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongS
       coalesce(summed.cost_usd, 0)::text as "summedUsd", coalesce(recorded.cost_usd, 0)::text as "recordedUsd"
     from summed full join (${recorded}) as recorded using (${keys})
     where (${sql.raw(differs.join(" or "))}) and (at at time zone 'UTC')::date >= ${keptFrom}
+    order by 2, 1`.execute(database);
+  return rows.map((row) => ({ ...row, column: "dimension" }));
+}
+
+/** Hours and days of the cube that differ from the ledger, or in which the spending of turns differs from that of their calls. */
+async function wrongPeriods(database: Kysely<Database>): Promise<readonly WrongSum[]> {
+  const figures = ["requests", "attempts", "cost_pico"];
+  const zero = (table: string, figure: string) => `coalesce(${table}.${figure}, 0)`;
+  const differs = figures.map((figure) => `${zero("summed", figure)} <> ${zero("recorded", figure)}`);
+  const { rows } = await sql<Omit<WrongSum, "column">>`
+    with hours as (
+      select date_bin('1 hour', opened_at, 'epoch') as period, ${sumColumns(figures)} from ledger
+      where not is_moved and written < (select folded from ledger_progress) group by 1
+    ),
+    recorded as (
+      select false as is_day, * from hours
+      union all select true, date_bin('1 day', period, 'epoch'), ${sumColumns(figures)} from hours group by 2
+    ),
+    summed as (
+      select is_day, period, sum(requests) as requests,
+        sum(attempts) filter (where by_turn) as attempts, sum(cost_pico) filter (where by_turn) as cost_pico,
+        sum(attempts) filter (where by_call) as attempts_of_calls, sum(cost_pico) filter (where by_call) as cost_of_calls
+      from usage_cube group by 1, 2
+    )
+    select case when is_day then 'cube day' else 'cube hour' end as owner, to_char(period at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,
+      (coalesce(summed.cost_pico, 0) * 0.000000000001)::text as "summedUsd", (coalesce(recorded.cost_pico, 0) * 0.000000000001)::text as "recordedUsd"
+    from usage_cube_periods left join summed using (is_day, period) left join recorded using (is_day, period)
+    where is_stored and (select is_cubed from ledger_progress) and (period at time zone 'UTC')::date >= ${keptFrom}
+      and (${sql.raw(differs.join(" or "))} or attempts_of_calls <> summed.attempts or cost_of_calls <> summed.cost_pico)
     order by 2, 1`.execute(database);
   return rows.map((row) => ({ ...row, column: "dimension" }));
 }

@@ -34,7 +34,7 @@ const isDimension = (unit: SeriesUnit): unit is Dimension => (dimensions as read
 
 async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const { step, by, limit } = query;
-  const records = recordSums({ ...query, step: step === "hour" ? "hour" : "day" });
+  const records = await recordSums(database, { ...query, step: step === "hour" ? "hour" : "day" });
   const { rows } = await sql<CountedRow>`
     with found as materialized (
       select date_trunc(${step}, at, 'UTC') as at, value, second, ${sumColumns(sumFigures)}

@@ -100,15 +100,23 @@ async function readParts(
   filter: SeriesFilter,
   { from, to, shift }: ComparedPeriods,
 ): Promise<ChangePart[]> {
-  const side = (isAfter: boolean, earlierBy: number) => {
+  const side = async (isAfter: boolean, earlierBy: number) => {
     const times = { from: new Date(from - earlierBy), to: new Date(to - earlierBy) };
-    const sums = recordSums({ workspaceId, step: "day", by: ["key", "model"], filter, countsByTurn: true, ...times });
+    const sums = await recordSums(database, {
+      workspaceId,
+      step: "day",
+      by: ["key", "model"],
+      filter,
+      countsByTurn: true,
+      ...times,
+    });
     return sql`select ${isAfter}::boolean as is_after, * from (${sums}) as sums`;
   };
+  const [before, after] = [await side(false, shift), await side(true, 0)];
   const { rows } = await sql<SideRow>`
     select is_after, value as key, (select name from api_keys where hash = value) as key_name, second as model,
       (sum(cost_usd) * 1e12)::bigint::text as cost_pico, sum(requests) as requests, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
-    from (${side(false, shift)} union all ${side(true, 0)}) as sides
+    from (${before} union all ${after}) as sides
     group by is_after, value, second order by value, second`.execute(database);
   const found = new Map<string, { row: SideRow; before: Amounts; after: Amounts }>();
   for (const row of rows) {

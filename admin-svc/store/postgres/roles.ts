@@ -24,6 +24,8 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   ledger_names: "select, insert",
   ledger_days: "select",
   ledger_progress: "select, update",
+  usage_cube: "select, insert, delete",
+  usage_cube_periods: "select, insert, update, delete",
   all_calls: "select",
   all_turns: "select",
   usage_records: "select, insert",

@@ -122,6 +122,53 @@ export interface LedgerProgressTable {
   from_day: Date;
   /** Difference of the numbers of new rows and those of their transactions. */
   shift: BigInteger;
+  /** Whether the periods of the cube include all of these rows; false when an earlier build has moved the cursor. */
+  is_cubed: Generated<boolean>;
+}
+
+/** Sums of the ledger for every combination of dimensions, by hour and by day. Numbers of names as in the ledger. */
+export interface UsageCubeTable {
+  is_day: boolean;
+  /** Beginning of the hour or day in which the turns began. */
+  period: Date;
+  /** Beginning of the hour or day in which the figures count; an hour for calls that began after the period of their turn. */
+  at: Date;
+  workspace: number;
+  key: number;
+  door: number;
+  operation: number;
+  /** Null in a row of calls, like the other words of turns. */
+  outcome: number | null;
+  model: number | null;
+  provider: number | null;
+  task: number | null;
+  guardrail: number | null;
+  error_type: number | null;
+  provider_error: number | null;
+  http_status: number | null;
+  /** Whether the spending counts where calls count as their turn's. */
+  by_turn: boolean;
+  /** Whether the spending counts where calls count by themselves. */
+  by_call: boolean;
+  requests: number;
+  attempts: number;
+  /** An integer. */
+  cost_pico: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  /** Counts of latencies, as in `usage_sums`. */
+  first_events: string;
+  durations: string;
+}
+
+/** Hours and days that are in the cube. */
+export interface UsageCubePeriodsTable {
+  is_day: boolean;
+  period: Date;
+  /** Whether the cube has the rows; false for hours that are read from the ledger. */
+  is_stored: boolean;
 }
 
 /** Calls of the ledger and of `usage_records`. */

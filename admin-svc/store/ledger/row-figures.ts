@@ -1,0 +1,59 @@
+/**
+ * Figures of rows of the ledger for sums over many of them. Postgres reads with several processes only where every function of a statement allows it, and
+ * those of the schema do not: what they do is written out here.
+ */
+import { type RawBuilder, sql } from "kysely";
+
+/** Figures of calls. */
+export const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
+export const tokenFigures = spent.slice(2);
+
+const startsInHour = sql`date_bin('1 hour', opened_at + call_after_ms * interval '1 ms', 'epoch') = date_bin('1 hour', opened_at, 'epoch')`;
+/** The condition of the SQL function `is_single_call`. */
+export const isSingle = sql`calls is null and (call_after_ms is null or ${startsInHour})`;
+/** Its negation, for Postgres takes an expression that equals a value for rare, and would take its negation for frequent. */
+export const hasOtherCalls = sql`(calls is not null or case when ${startsInHour} then 0 when call_after_ms is not null then 1 end = 1)`;
+
+/** The bucket of the SQL function `latency_bucket`. */
+const bucketOf = (ms: RawBuilder<unknown>) =>
+  sql`case when ${ms} is not null then ceil(4 * ln(greatest(${ms}, 1)) / ln(2)) end`;
+export const buckets = sql`${bucketOf(sql`first_ms`)} as first_bucket, ${bucketOf(sql`duration_ms`)} as end_bucket`;
+
+/** The sum of the SQL function `latency_count` over turns with latencies of one bucket. */
+const countIn = (bucket: RawBuilder<unknown>, isAnswered: RawBuilder<unknown>) =>
+  sql`coalesce(sum(turns * ('1e' || (12 * ${bucket})::text)::numeric) filter (where ${isAnswered}), 0)`;
+/** Numbers of hundreds of digits, as `usage_sums` has them, are only made of the counts of turns with the same buckets. */
+export const latencies = (isAnswered: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`${countIn(sql`first_bucket`, isAnswered)} as first_events, ${countIn(sql`end_bucket`, isAnswered)} as durations`;
+
+const numbersOf = (names: RawBuilder<unknown>) => sql`any(array(select id from ledger_names where name in (${names})))`;
+/** Outcomes of turns. */
+export const failed = sql`'failed', 'lost', 'refused'`;
+export const answered = sql`'completed', 'incomplete'`;
+/** Conditions on the number of an outcome. */
+export const hasFailed = sql`outcome = ${numbersOf(failed)}`;
+export const isAnswered = sql`outcome = ${numbersOf(answered)}`;
+
+/** Columns of a call with numbers of names. */
+export const namedCallColumns = ["model", "provider", "door", "operation", "task"];
+
+/** Fields of a call in the column `calls` of the ledger. */
+const listedFields = sql`opened_at timestamptz, model text, provider text, door text, operation text, task text, payer text, cost_usd numeric(24, 12),
+  input_tokens bigint, cached_tokens bigint, output_tokens bigint, reasoning_tokens bigint, has_user boolean, has_session boolean`;
+
+/**
+ * Calls of turns with several, or in another hour than their turn, as the view `all_calls` has them, but read in one pass. A call is within a day of its turn.
+ * @param columns columns of the ledger, in `rows`; the fields of a call are in `call`
+ * @param where a condition on rows of the ledger, `hasOtherCalls` included
+ */
+export function callsInRows(columns: readonly string[], where: RawBuilder<unknown>): RawBuilder<unknown> {
+  const name = (column: string) =>
+    sql`${sql.lit(column)}, (select name from ledger_names where id = ledger.${sql.ref(column)})`;
+  const tokens = tokenFigures.map((column) => sql`${sql.lit(column)}, ${sql.ref(column)}`);
+  const only = sql`jsonb_build_array(jsonb_build_object(
+    'opened_at', opened_at + call_after_ms * interval '1 ms', ${sql.join(namedCallColumns.map(name))},
+    'payer', 'key', 'cost_usd', cost_pico * 0.000000000001, ${sql.join(tokens)}, 'has_user', true, 'has_session', true))`;
+  return sql`
+    (select ${sql.join(columns.map((column) => sql.ref(column)))}, coalesce(calls, ${only}) as calls from ledger where ${where}) as rows
+      cross join lateral jsonb_to_recordset(calls) as call (${listedFields})`;
+}

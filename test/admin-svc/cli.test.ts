@@ -95,7 +95,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("by model and key, and of one key: every turn counts once", async () => {
+  test("counts every turn once, by model and by key, and for a single key", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     const key = { key_hash: keyHash, key_name: "used" };
     expect(await json("usage", "show", ...range, "--by", "model,key", "--key", "used")).toEqual([
@@ -120,7 +120,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("paid by the operator", async () => {
+  test("lists the costs that the operator pays", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     expect(await json("usage", "show", ...range, "--payer", "operator", "--by", "operation")).toEqual([
       { operation: "judge", cost_usd: 16, requests: 0, attempts: 1, ...tokens },
@@ -128,7 +128,7 @@ describe("usage", () => {
     expect((await run("usage", "show", "--payer", "nobody")).stderr).toContain("--payer: key or operator");
   });
 
-  test("over time, by the values of a dimension", async () => {
+  test("shows a series over time for each value of a dimension", async () => {
     const window = ["--from", "2025-03-01", "--to", "2025-03-03"];
     const series = await json<{ data: object[]; totals: object[] }>("usage", "series", ...window, "--by", "model");
     expect(series.totals).toMatchObject([
@@ -164,7 +164,7 @@ describe("usage", () => {
     );
   });
 
-  test("request by request", async () => {
+  test("lists single requests", async () => {
     const page = await json<{ data: { id: string; cost_usd: string }[]; next_cursor: string }>(
       "calls",
       "list",
@@ -184,7 +184,7 @@ describe("usage", () => {
     expect((await run("calls", "show", "gen-none")).stderr).toContain("no such request: gen-none");
   });
 
-  test("as a readable table", async () => {
+  test("prints a table for people", async () => {
     const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
     expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
     expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +5\\.75 +2 +4 +48 +120$`));
@@ -192,7 +192,7 @@ describe("usage", () => {
 });
 
 describe("keys", () => {
-  test("mint needs no database", async () => {
+  test("are minted without a database", async () => {
     const inference = await runAt(undefined, ["keys", "mint"]);
     expect(inference.code).toBe(0);
     expect(kindOfKey(inference.stdout.trim())).toBe(KeyKind.INFERENCE);
@@ -365,7 +365,7 @@ describe("guardrails", () => {
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
 
-  test("rules of every kind", async () => {
+  test("take rules of every kind", async () => {
     const rules = ["--redact", "a+b", "--label", "[AB]", "--flag=-5", "--builtin", "email=redact", "--mode", "audit"];
     const injection = ["--builtin", "regex-prompt-injection=block:user_only", "--applies-to", "both"];
     const models = ["--set", "allowed_models=acme/large,acme/small", "--set", "enforce_zdr_xai=true"];
@@ -421,7 +421,7 @@ describe("guardrails", () => {
     expect(changed).toMatchObject({ enforce_zdr_xai: true, content_filters: made.content_filters });
   });
 
-  test("update and delete", async () => {
+  test("are updated and deleted", async () => {
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x", "--description", "d");
     expect(made).toMatchObject({ description: "d" });
     const renamed = await json<GuardrailJson>("guardrails", "update", made.id, "--name", "h", "--no-description");
@@ -472,7 +472,7 @@ describe("guardrails", () => {
     expect(code).toBe(0);
   });
 
-  test("names: 200 code points at most", async () => {
+  test("have names of at most 200 code points", async () => {
     expect((await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(200), "--block", "x")).code).toBe(0);
     const { code, stderr } = await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(201), "--block", "x");
     expect([code, stderr]).toEqual([2, expect.stringContaining("name: at most 200 characters")]);
@@ -480,7 +480,7 @@ describe("guardrails", () => {
 });
 
 describe("end-users", () => {
-  test("create and list", async () => {
+  test("are created and listed", async () => {
     expect(await json("end-users", "create", "alice")).toMatchObject({ user: "alice", is_active: true });
     expect(await run("end-users", "create", "alice")).toMatchObject({ code: 1 });
     expect((await run("end-users", "create", "--", "-dash")).code).toBe(0);
@@ -563,7 +563,7 @@ describe("wrong input", () => {
     [["guardrails", "assign", id], "missing argument: KEY"],
     [["guardrails", "assign", id, ...Array<string>(501).fill(hash)], "key_hashes: at most 500 elements"],
     [["end-users", "create"], "missing argument: USER"],
-  ])("%j: exit code 2 and a line that names the error", async (argv, message) => {
+  ])("%j ends with exit code 2 and a line that names the error", async (argv, message) => {
     const { code, stdout, stderr } = await run(...argv);
     expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/^ +at /m);
@@ -571,13 +571,13 @@ describe("wrong input", () => {
   });
 
   test.each([[["guardrails", "assignments", id]], [["guardrails", "show", id]], [["guardrails", "assign", id, hash]]])(
-    "%j: exit code 1, no such guardrail",
+    "%j ends with exit code 1 when there is no such guardrail",
     async (argv) => {
       expect(await run(...argv)).toEqual({ code: 1, stdout: "", stderr: "no such guardrail\n" });
     },
   );
 
-  test("an unreachable database: exit code 1, the address, no stack", async () => {
+  test("with an unreachable database the command ends with exit code 1 and the address, without a stack", async () => {
     const { code, stderr } = await runAt("postgres://nobody@127.0.0.1:1/none", ["keys", "list"]);
     expect(stderr).toBe("the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
     expect(code).toBe(1);

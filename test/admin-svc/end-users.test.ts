@@ -220,7 +220,7 @@ describe("user strings", () => {
     ["a\ufeff", space],
     ["\u200ba", space],
   ];
-  test.each(refused)("%j is refused", async (user, message) => {
+  test.each(refused)("the string %j is refused", async (user, message) => {
     const refusal = { reason: FaultReason.INVALID_REQUEST, message };
     await expect(update(user, true)).rejects.toMatchObject(refusal);
     await expect(callAsAdministrator(installation, registering, { user })).rejects.toMatchObject(refusal);

@@ -142,7 +142,7 @@ test.each([
   [["--keys", join(fixtures, "litellm-small.yaml")], 1, "no JSON"],
   [["--keys", join(fixtures, "absent.json")], 1, "cannot be read: ENOENT"],
   [["--teams", join(fixtures, "access/keys.json")], 1, "no list of teams"],
-] as const)("%j is refused", async (argv, code, message) => {
+] as const)("the command line %j is refused", async (argv, code, message) => {
   const { stderr, ...result } = await run("import", "litellm", join(fixtures, "litellm-small.yaml"), ...argv);
   expect(stderr).toContain(message);
   expect(result).toEqual({ code, stdout: "" });

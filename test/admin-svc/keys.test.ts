@@ -414,7 +414,7 @@ describe("the list", () => {
   test.each([
     [{ sort: "age" }, "sort: must be one of"],
     [{ query: "x".repeat(201) }, "q: "],
-  ])("%j is 400", async (fields, message) => {
+  ])("is refused with 400 for the query %j", async (fields, message) => {
     await expect(callAsAdministrator(installation, listKeys, fields)).rejects.toMatchObject({
       reason: FaultReason.INVALID_REQUEST,
       message: expect.stringContaining(message),

@@ -215,7 +215,7 @@ test("the same batch from eight clients at once is stored once", async () => {
   expect(counts.reduce((sum, count) => sum + count)).toBe(100);
 });
 
-describe("refused", () => {
+describe("a record request", () => {
   const refusal = async (records: UsageRecord[], metadata?: Metadata): Promise<readonly [number, string]> => {
     const fault = await record(records, metadata).then(
       () => undefined,
@@ -224,7 +224,7 @@ describe("refused", () => {
     return [fault?.status ?? 200, fault?.message ?? ""];
   };
 
-  test("a caller without the service token", async () => {
+  test("without the service token is refused", async () => {
     expect(await refusal([usageRecord()], bearerMetadata(installation.managementKey))).toEqual([
       401,
       expect.any(String),
@@ -242,7 +242,7 @@ describe("refused", () => {
       "records_json.0.costUsd: must be a decimal of at most 12 places",
     ],
     ["NUL", [usageRecord({ user: "a\0" })], "records_json.0.user: at most 1024 characters, no NUL"],
-  ])("a record list with %s", async (_, records, message) => {
+  ])("of a record list with %s is refused", async (_, records, message) => {
     expect(await refusal(records)).toEqual([400, message]);
     for (const { turnId } of records.slice(0, 1)) if (turnId.length === 36) expect(await stored(turnId)).toEqual([]);
   });

@@ -57,7 +57,7 @@ async function oldest(): Promise<Readonly<Record<string, number>>> {
   return rows[0] ?? {};
 }
 
-test("nothing is removed by default, and whole days of records and old sums once the file says so", async () => {
+test("a worker deletes nothing by default; configured, it deletes whole days of records and old sums", async () => {
   await fillTurns(database, filling);
   await fillLedger(database, filling);
   await fold();

@@ -107,7 +107,7 @@ describe("retention", () => {
     [["retention", "run"], "missing option: --ledger-days or --audit-days"],
     [["retention", "run", "--ledger-days", "0"], "--ledger-days: a number of days"],
     [["retention", "run", "--audit-days", "1e3"], "--audit-days: a number of days"],
-  ])("%j is a wrong command line", async (args, message) => {
+  ])("refuses the command line %j", async (args, message) => {
     expect(await admin(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 });

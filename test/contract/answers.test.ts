@@ -113,7 +113,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       await expectResponse(await respond({ ...ask, ...settings }), status);
     });
 
-    test("the built-in model", async () => {
+    test("comes from the built-in model in the documented form", async () => {
       await expectResponse(await respond({ model: "sluice/echo", input: "Hello" }), "completed");
     });
   });

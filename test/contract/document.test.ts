@@ -128,10 +128,13 @@ describe("the published document", () => {
     }
   });
 
-  test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])("%s: a change needs a field", (name) => {
-    expect(validate(name, {})).not.toEqual([]);
-    expect(validate(name, { name: "x" })).toEqual([]);
-  });
+  test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])(
+    "needs a field for a change by the schema %s",
+    (name) => {
+      expect(validate(name, {})).not.toEqual([]);
+      expect(validate(name, { name: "x" })).toEqual([]);
+    },
+  );
 
   const contents: [string, PublishedContent][] = [
     ...operations.flatMap(({ name, operation }): [string, PublishedContent][] => [
@@ -147,7 +150,7 @@ describe("the published document", () => {
       content,
     ]),
   ];
-  test.each(contents)("%s: its examples match its schema", (_, content) => {
+  test.each(contents)("has examples that match the schema %s", (_, content) => {
     for (const { schema, examples = {} } of Object.values(content)) {
       for (const { value } of Object.values(examples)) expect(validateAgainst(schema, value)).toEqual([]);
     }

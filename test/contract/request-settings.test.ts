@@ -172,7 +172,7 @@ describe("settings", () => {
     ],
     [{ prompt: { id: "p", variables: { v: 5 } } }, "prompt.variables.v: must be a string or a part"],
     [{ prompt: { id: "p", variables: { v: { type: "input_text" } } } }, "prompt.variables.v.text: required"],
-  ])("%j is refused", (body, problem) => {
+  ])("with %j are refused", (body, problem) => {
     expect(listProblems(body)).toEqual([problem]);
   });
 

@@ -341,7 +341,7 @@ describe("tools together", () => {
       [{ ...minimal["namespace"], tools: [deferred] }, f],
       ["tools.0.tools.0.defer_loading: needs a tool of type service:tool_search"],
     ],
-  ])("%s give the expected problems", (_, tools, problems) => {
+  ])("of a request with %s give the expected problems", (_, tools, problems) => {
     expect(listProblems({ tools })).toEqual(problems);
   });
 

@@ -33,7 +33,7 @@ test("all 21 samples are here", () => {
 });
 
 describe("samples", () => {
-  test.each(named(".request.json"))("%s", (name) => {
+  test.each(named(".request.json"))("%s is a valid request", (name) => {
     const request = sampleJson(name) as Readonly<Record<string, unknown>>;
     expect(validateRequest(request)).toEqual([]);
     check(requestShape, request);
@@ -41,12 +41,12 @@ describe("samples", () => {
     check(toolsShape, request["tools"] ?? []);
   });
 
-  test.each(named(".response.json"))("%s", (name) => {
+  test.each(named(".response.json"))("%s is a valid answer", (name) => {
     expect(validateResponse(sampleJson(name))).toEqual([]);
     check(response, sampleJson(name));
   });
 
-  test.each(named(".sse"))("%s", (name) => {
+  test.each(named(".sse"))("%s has only valid events", (name) => {
     const { events } = sampleStream(name);
     expect(events.length).toBeGreaterThan(2);
     for (const event of events) {
@@ -55,13 +55,13 @@ describe("samples", () => {
     }
   });
 
-  test.each(named(".403.json"))("%s", (name) => {
+  test.each(named(".403.json"))("%s is a valid refusal", (name) => {
     expect(validateError(403, sampleJson(name))).toEqual([]);
     check(errorShape(403), sampleJson(name));
   });
 
   const errors = sampleJson("18-errors.json") as Readonly<Record<string, unknown>>;
-  test.each(Object.entries(errors))("18-errors.json: %s", (status, body) => {
+  test.each(Object.entries(errors))("18-errors.json has a valid error for the status %s", (status, body) => {
     expect(validateError(Number(status), body)).toEqual([]);
     check(errorShape(Number(status)), body);
   });
@@ -73,7 +73,7 @@ describe("samples", () => {
     ["assign", "KeyHashes", "AssignedKeys"],
     ["remove", "KeyHashes", "UnassignedKeys"],
     ["end_user", "EndUserChange", "EndUserAnswer"],
-  ])("19-admin.json: %s", (operation, request, answer) => {
+  ])("19-admin.json has a valid request and answer of the operation %s", (operation, request, answer) => {
     expect(validate(request, administration[operation]?.request)).toEqual([]);
     expect(validate(answer, administration[operation]?.response)).toEqual([]);
     check(request === "KeyHashes" ? keyHashes : endUserChange, administration[operation]?.request);

@@ -223,7 +223,7 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
       { spec: { egress: expect.arrayContaining([{ to: [{ ipBlock: { cidr: "10.1.2.3/32" } }] }]) as object } },
     ],
   ];
-  test.each(placed)("places %s", async (_, settings, object, part) => {
+  test.each(placed)("a value of the chart sets %s in the manifests", async (_, settings, object, part) => {
     const resources = await renderWith("--set", settings);
     expect(resources.find(({ kind, metadata }) => `${kind} ${metadata.name}` === object)).toMatchObject(part);
   });

@@ -47,7 +47,7 @@ test("every component is rendered", () => {
   expect(readdirSync(join(manifests, "components")).toSorted()).toEqual(all.toSorted());
 });
 
-test.each(overlays)("%s has no problem", (_, overlay) => {
+test.each(overlays)("the manifest %s has no problem", (_, overlay) => {
   const resources = render(overlay);
   expect(problemsOf(resources)).toEqual([]);
   const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);

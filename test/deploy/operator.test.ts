@@ -254,7 +254,7 @@ ${models}
       [["built-in"], 1, "built-in serves no model here; name one of its own with --model\n"],
       [["acne"], 1, "no provider is called acne; one of acme, built-in\n"],
       [[], 2, "missing argument: ID\nusage: test-provider ID [--model MODEL] [--json]\n"],
-    ])("%j cannot be tried", async (args, code, stderr) => {
+    ])("cannot try %j", async (args, code, stderr) => {
       configured();
       expect(await operator(["test-provider", ...args])).toMatchObject({ code, stderr, stdout: "" });
     });

@@ -14,13 +14,16 @@ test.each([
   [0, 2, 0, "gateway and inference-svc share one process: SLUICE_INFERENCE_REPLICAS is 0"],
   [1, 1, 1, "gateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1"],
   [2, 1, 2, "a gateway and 2 inference processes: SLUICE_INFERENCE_REPLICAS is 2"],
-])("with SLUICE_INFERENCE_REPLICAS=%s and %i processors", (wanted, processors, count, account) => {
-  const chosen = chooseReplicas(wanted, processors, true);
-  expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
-});
+])(
+  "SLUICE_INFERENCE_REPLICAS=%s on %i processors decides the number of processes",
+  (wanted, processors, count, account) => {
+    const chosen = chooseReplicas(wanted, processors, true);
+    expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
+  },
+);
 
 test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])(
-  "%j follows the number of processors available to this process",
+  "the number of processes with %j follows the processors available to this process",
   (given) => {
     expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism(), true));
   },

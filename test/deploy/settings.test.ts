@@ -29,7 +29,7 @@ test.each([
   [{ SLUICE_ADMIN_ADDRESS: "http://admin-svc" }, "SLUICE_ADMIN_ADDRESS.0: host:port, several separated by commas"],
   [{ SLUICE_ADMIN_ADDRESS: "admin-svc:80820" }, "SLUICE_ADMIN_ADDRESS.0: host:port, several separated by commas"],
   [{ REDIS_URL: "127.0.0.1:6379" }, "REDIS_URL: must be redis://host:port, or rediss:// with TLS"],
-])("a gateway with %j", (variables, message) => {
+])("a gateway refuses to start with %j", (variables, message) => {
   expect(() => readEnvironment(gateway, { ...complete, ...variables })).toThrow(`environment:\n  ${message}`);
 });
 
@@ -38,7 +38,7 @@ test.each([
   ["SLUICE_PROT", "SLUICE_PORT"],
   ["SLUICE_DRAIN_LIMIT", "SLUICE_DRAIN_LIMIT_MS"],
   ["SLUICE_INFERENCE_REPLICA", "SLUICE_INFERENCE_REPLICAS"],
-])("%s is reported, with the likely intended name", (name, meant) => {
+])("the variable %s is reported, with the likely intended name", (name, meant) => {
   expect(findMisspelledVariables({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
     `${name} is not a variable of Sluice; did you mean ${meant}?`,
   ]);

@@ -43,16 +43,19 @@ async function alone(): Promise<{ environment: NodeJS.ProcessEnv; probe: (path: 
   return { environment, probe };
 }
 
-test.each(["gateway", "inference-svc", "admin-svc"])("%s ends at once, with exit code 0", async (service) => {
-  const { environment, probe } = await alone();
-  const log = join(folder, `${service}.log`);
-  const main = programIn(root, service);
-  const { child, exited } = await spawnChild(process.execPath, [main], { log, environment, whenOrphaned: "KILL" });
-  const died = exited.then((how) => Promise.reject(new Error(`${how}: ${lastLines(log, 8)}`)));
-  await Promise.race([eventually(async () => (await probe("/livez")) === 200), died]);
-  died.catch(() => {}); // its end, later on
-  expect(await probe("/readyz")).toBe(503);
-  child.kill("SIGTERM");
-  expect(await exited).toBe("exit code 0");
-  expect(lastLines(log, 1)).toContain('"msg":"stopped before it had begun to serve"');
-});
+test.each(["gateway", "inference-svc", "admin-svc"])(
+  "the command %s ends at once, with exit code 0",
+  async (service) => {
+    const { environment, probe } = await alone();
+    const log = join(folder, `${service}.log`);
+    const main = programIn(root, service);
+    const { child, exited } = await spawnChild(process.execPath, [main], { log, environment, whenOrphaned: "KILL" });
+    const died = exited.then((how) => Promise.reject(new Error(`${how}: ${lastLines(log, 8)}`)));
+    await Promise.race([eventually(async () => (await probe("/livez")) === 200), died]);
+    died.catch(() => {}); // its end, later on
+    expect(await probe("/readyz")).toBe(503);
+    child.kill("SIGTERM");
+    expect(await exited).toBe("exit code 0");
+    expect(lastLines(log, 1)).toContain('"msg":"stopped before it had begun to serve"');
+  },
+);

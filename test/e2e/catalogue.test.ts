@@ -173,7 +173,7 @@ models:
     ["?sort=context-high-to-low", ["acme/large", "maker/team/odd", "bare", "acme/small"]],
     ["?sort=newest", ["acme/large", "bare", "acme/small", "maker/team/odd"]],
     ["?category=programming", ["acme/large", "acme/small", "maker/team/odd", "bare"]],
-  ])("models%s", async (query, expected) => {
+  ])("models%s has the filtered models in their order", async (query, expected) => {
     expect(await ids(query)).toEqual(expected);
   });
 
@@ -296,7 +296,7 @@ models:
     ["/models/acme/none/endpoints", 404, "Model not found: acme/none"],
     ["/models/acme/large/small/endpoints", 404, "Resource not found: GET /api/v1/models/acme/large/small/endpoints"],
     ["/models/acme/%zz/endpoints", 400, "slug: malformed percent-encoding"],
-  ])("%s is %d", async (path, status, message) => {
+  ])("have the status for %s: %d", async (path, status, message) => {
     const answer = await get(path);
     const { error } = (await answer.json()) as { error: { message: string } };
     expect([answer.status, error.message]).toEqual([status, message]);

@@ -76,54 +76,57 @@ const whole = (body: object): Reply => ({ chunks: [{ json: body }] });
 
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
-test.each([true, false])("a call with reasoning, and its result (stream: %s)", async (stream) => {
-  const thought = { text: "The user wants the weather “now”.", signature: "EqQBCgIY" };
-  const input = { town: "Zürich" };
-  const use = { toolUse: { toolUseId: "tooluse_get_weather", name: "get_weather", input } };
-  const content = [{ reasoningContent: { reasoningText: thought } }, use];
-  const { signature } = thought;
-  upstream.script(
-    stream
-      ? [
-          dripped(
-            converseStart(),
-            ...thoughtBlock(0, { text: thought.text }, { signature }),
-            ...callBlock(1, "get_weather", '{"town":', '"Zürich"}'),
-            ...endEvents("tool_use"),
-          ),
-          dripped(converseStart(), ...converseTextBlock(0, "Rain."), ...endEvents("end_turn")),
-        ]
-      : [whole(converseAnswer(content, { stopReason: "tool_use" })), whole(converseAnswer([{ text: "Rain." }]))],
-  );
-  const question = { role: "user", content: "What is the weather in Zürich?" };
-  const called = await answerTo({ stream, input: [question], tools, reasoning: { effort: "low" } });
-  expect(called).toMatchObject({
-    status: "completed",
-    output: [
-      { type: "reasoning", content: [{ text: thought.text }], format: "anthropic-claude-v1", signature },
-      { type: "function_call", call_id: "tooluse_get_weather", arguments: '{"town":"Zürich"}' },
-    ],
-    usage: { input_tokens: figures.inputTokens, output_tokens: figures.outputTokens },
-  });
+test.each([true, false])(
+  "a call with reasoning reaches the client, and its result the provider (stream: %s)",
+  async (stream) => {
+    const thought = { text: "The user wants the weather “now”.", signature: "EqQBCgIY" };
+    const input = { town: "Zürich" };
+    const use = { toolUse: { toolUseId: "tooluse_get_weather", name: "get_weather", input } };
+    const content = [{ reasoningContent: { reasoningText: thought } }, use];
+    const { signature } = thought;
+    upstream.script(
+      stream
+        ? [
+            dripped(
+              converseStart(),
+              ...thoughtBlock(0, { text: thought.text }, { signature }),
+              ...callBlock(1, "get_weather", '{"town":', '"Zürich"}'),
+              ...endEvents("tool_use"),
+            ),
+            dripped(converseStart(), ...converseTextBlock(0, "Rain."), ...endEvents("end_turn")),
+          ]
+        : [whole(converseAnswer(content, { stopReason: "tool_use" })), whole(converseAnswer([{ text: "Rain." }]))],
+    );
+    const question = { role: "user", content: "What is the weather in Zürich?" };
+    const called = await answerTo({ stream, input: [question], tools, reasoning: { effort: "low" } });
+    expect(called).toMatchObject({
+      status: "completed",
+      output: [
+        { type: "reasoning", content: [{ text: thought.text }], format: "anthropic-claude-v1", signature },
+        { type: "function_call", call_id: "tooluse_get_weather", arguments: '{"town":"Zürich"}' },
+      ],
+      usage: { input_tokens: figures.inputTokens, output_tokens: figures.outputTokens },
+    });
 
-  const result = { type: "function_call_output", call_id: "tooluse_get_weather", output: "rain" };
-  const said = await answerTo({ stream, input: [question, ...called.output, result], tools });
-  expect(said.output).toMatchObject([{ type: "message", content: [{ type: "output_text", text: "Rain." }] }]);
+    const result = { type: "function_call_output", call_id: "tooluse_get_weather", output: "rain" };
+    const said = await answerTo({ stream, input: [question, ...called.output, result], tools });
+    expect(said.output).toMatchObject([{ type: "message", content: [{ type: "output_text", text: "Rain." }] }]);
 
-  const last = upstream.requests.at(-1);
-  expect(last?.json).toEqual({
-    messages: [
-      { role: "user", content: [{ text: question.content }] },
-      { role: "assistant", content },
-      { role: "user", content: [{ toolResult: { toolUseId: "tooluse_get_weather", content: [{ text: "rain" }] } }] },
-    ],
-    toolConfig: { tools: [{ toolSpec: { name: "get_weather", inputSchema: { json: { type: "object" } } } }] },
-  });
-  expect(last?.path).toBe(`/model/eu.anthropic.claude-sonnet-4-6/${stream ? "converse-stream" : "converse"}`);
-  expect(last?.headers.authorization).toMatch(
-    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/bedrock\/aws4_request, /,
-  );
-});
+    const last = upstream.requests.at(-1);
+    expect(last?.json).toEqual({
+      messages: [
+        { role: "user", content: [{ text: question.content }] },
+        { role: "assistant", content },
+        { role: "user", content: [{ toolResult: { toolUseId: "tooluse_get_weather", content: [{ text: "rain" }] } }] },
+      ],
+      toolConfig: { tools: [{ toolSpec: { name: "get_weather", inputSchema: { json: { type: "object" } } } }] },
+    });
+    expect(last?.path).toBe(`/model/eu.anthropic.claude-sonnet-4-6/${stream ? "converse-stream" : "converse"}`);
+    expect(last?.headers.authorization).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/bedrock\/aws4_request, /,
+    );
+  },
+);
 
 test.each([true, false])("throttling and refusals keep their meaning (stream: %s)", async (stream) => {
   const error = (status: number, type: string, message: string): Reply => ({

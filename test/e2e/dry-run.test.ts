@@ -133,7 +133,7 @@ const metadata = (fields: object) => ({
   ...fields,
 });
 
-test.each([true, false])("the whole receipt; stream: %s", async (stream) => {
+test.each([true, false])("a dry run returns the whole receipt (stream: %s)", async (stream) => {
   expect(await receiptOf(await dryRun({ stream, temperature: 1, max_output_tokens: 50 }))).toEqual({
     object: "response.dry_run",
     blocked: false,
@@ -250,7 +250,7 @@ describe("fails as the request would", () => {
     expect([got.status, got.headers.get("allow")]).toEqual([404, "POST"]);
   });
 
-  test("and a request without candidates is explained", async () => {
+  test("with the reasons when a request has no candidates", async () => {
     const body = (await (await dryRun({ provider: { only: ["nobody"] } })).json()) as object;
     expect(body).toMatchObject({
       service_metadata: { endpoints: { available: [], excluded_by: { allowed_providers: 3 } } },

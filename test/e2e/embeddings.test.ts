@@ -95,8 +95,8 @@ async function answerTo(body: object): Promise<Answer> {
 const errorOf = async (response: Response) => ((await response.json()) as { error: Record<string, unknown> }).error;
 const lastBody = () => upstream.requests.at(-1)?.json;
 
-describe("the format of", () => {
-  test("Gemini", async () => {
+describe("an embedding request at a provider", () => {
+  test("has the form of Gemini", async () => {
     upstream.script([json({ embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }] })]);
     const input = ["a b", "c d"];
     const answer = await answerTo({ model: "google/embed", input, dimensions: 2, input_type: "RETRIEVAL_QUERY" });
@@ -116,7 +116,7 @@ describe("the format of", () => {
     });
   });
 
-  test("Gemini, a hundred texts a call", async () => {
+  test("is split into calls of a hundred texts for Gemini", async () => {
     const values = (count: number) => json({ embeddings: Array.from({ length: count }, () => ({ values: [1] })) });
     upstream.script([values(100)]);
     const before = upstream.requests.length;
@@ -125,7 +125,7 @@ describe("the format of", () => {
     expect(upstream.requests.length - before).toBe(3);
   });
 
-  test("Cohere", async () => {
+  test("has the form of Cohere", async () => {
     upstream.script([json({ embeddings: { float: [[1, 2]] }, meta: { billed_units: { input_tokens: 4 } } })]);
     const answer = await answerTo({ model: "cohere/embed", input: "Hi", dimensions: 2 });
     expect(answer).toMatchObject({ data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 4, cost: 0.004 } });
@@ -139,7 +139,7 @@ describe("the format of", () => {
     });
   });
 
-  test("Titan on Bedrock, one text a call", async () => {
+  test("is split into calls of one text for Titan on Bedrock", async () => {
     upstream.script([json({ embedding: [0.5], inputTextTokenCount: 2 })]);
     const input = ["a", "b", "c"];
     const before = upstream.requests.length;
@@ -164,7 +164,7 @@ describe("the format of", () => {
     expect(rows).toMatchObject([{ status: "failed", http_status: 400, input_tokens: "2", cost_usd: "0.002000000000" }]);
   });
 
-  test("Cohere on Bedrock", async () => {
+  test("has the form of Cohere on Bedrock", async () => {
     upstream.script([json({ embeddings: { float: [[1, 2]] } })]);
     const answer = await answerTo({ model: "cohere/bedrock", input: "Hi", input_type: "search_query" });
     expect(answer.data[0]?.embedding).toEqual([1, 2]);

@@ -72,46 +72,49 @@ const dripped = (...chunks: readonly object[]): Reply => {
 
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
-test.each([true, false])("signed calls and their results (stream: %s)", async (stream) => {
-  upstream.script(
-    stream
-      ? [dripped(...parts.map((part) => chunk([part])), chunk([], end)), dripped(chunk([{ text: "Rain." }], end))]
-      : [{ chunks: [{ json: chunk(parts, end) }] }, { chunks: [{ json: chunk([{ text: "Rain." }], end) }] }],
-  );
-  const question = { role: "user", content: "What is the weather in Zürich?" };
-  const called = await answerTo({ stream, input: [question], tools, reasoning: { effort: "low" } });
-  expect(called).toMatchObject({
-    status: "completed",
-    output: [
-      {
-        type: "reasoning",
-        summary: [{ type: "summary_text", text: thought.text }],
-        format: "google-gemini-v1",
-        signature: "EjQKMgEMOdbH",
-      },
-      { type: "function_call", call_id: "fc-1", name: "get_weather", arguments: '{"town":"Zürich"}' },
-      { type: "function_call", call_id: "fc-2", name: "get_weather", arguments: '{"town":"Zürich"}' },
-    ],
-    usage: { input_tokens: 20, output_tokens: 42, output_tokens_details: { reasoning_tokens: 30 }, total_tokens: 62 },
-  });
+test.each([true, false])(
+  "signed calls reach the client, and their signatures go back with the results (stream: %s)",
+  async (stream) => {
+    upstream.script(
+      stream
+        ? [dripped(...parts.map((part) => chunk([part])), chunk([], end)), dripped(chunk([{ text: "Rain." }], end))]
+        : [{ chunks: [{ json: chunk(parts, end) }] }, { chunks: [{ json: chunk([{ text: "Rain." }], end) }] }],
+    );
+    const question = { role: "user", content: "What is the weather in Zürich?" };
+    const called = await answerTo({ stream, input: [question], tools, reasoning: { effort: "low" } });
+    expect(called).toMatchObject({
+      status: "completed",
+      output: [
+        {
+          type: "reasoning",
+          summary: [{ type: "summary_text", text: thought.text }],
+          format: "google-gemini-v1",
+          signature: "EjQKMgEMOdbH",
+        },
+        { type: "function_call", call_id: "fc-1", name: "get_weather", arguments: '{"town":"Zürich"}' },
+        { type: "function_call", call_id: "fc-2", name: "get_weather", arguments: '{"town":"Zürich"}' },
+      ],
+      usage: { input_tokens: 20, output_tokens: 42, output_tokens_details: { reasoning_tokens: 30 }, total_tokens: 62 },
+    });
 
-  const results = ["fc-1", "fc-2"].map((call_id) => ({ type: "function_call_output", call_id, output: "rain" }));
-  const said = await answerTo({ stream, input: [question, ...called.output, ...results], tools });
-  expect(said.output).toMatchObject([{ type: "message", content: [{ type: "output_text", text: "Rain." }] }]);
+    const results = ["fc-1", "fc-2"].map((call_id) => ({ type: "function_call_output", call_id, output: "rain" }));
+    const said = await answerTo({ stream, input: [question, ...called.output, ...results], tools });
+    expect(said.output).toMatchObject([{ type: "message", content: [{ type: "output_text", text: "Rain." }] }]);
 
-  const answer = (id: string) => ({ functionResponse: { id, name: "get_weather", response: { output: "rain" } } });
-  expect(upstream.requests.at(-1)?.json).toEqual({
-    contents: [
-      { role: "user", parts: [{ text: question.content }] },
-      { role: "model", parts: parts.slice(1) },
-      { role: "user", parts: [answer("fc-1"), answer("fc-2")] },
-    ],
-    tools: [{ functionDeclarations: [{ name: "get_weather", parametersJsonSchema: { type: "object" } }] }],
-  });
-  expect(upstream.requests.at(-1)?.path).toBe(
-    `/v1beta/models/gemini-3.6-flash:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
-  );
-});
+    const answer = (id: string) => ({ functionResponse: { id, name: "get_weather", response: { output: "rain" } } });
+    expect(upstream.requests.at(-1)?.json).toEqual({
+      contents: [
+        { role: "user", parts: [{ text: question.content }] },
+        { role: "model", parts: parts.slice(1) },
+        { role: "user", parts: [answer("fc-1"), answer("fc-2")] },
+      ],
+      tools: [{ functionDeclarations: [{ name: "get_weather", parametersJsonSchema: { type: "object" } }] }],
+    });
+    expect(upstream.requests.at(-1)?.path).toBe(
+      `/v1beta/models/gemini-3.6-flash:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    );
+  },
+);
 
 test.each([true, false])("an exhausted quota has a retry hint (stream: %s)", async (stream) => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];

@@ -36,7 +36,8 @@ const textOf = ({ output }: Answer): string =>
 
 const installation = await install(modelServer);
 if ("missing" in installation) {
-  describe(`a real model server: skipped, because ${installation.missing}`, () => test.skip("llama.cpp", () => {}));
+  describe(`a real model server: skipped, because ${installation.missing}`, () =>
+    test.skip("llama.cpp answers through the gateway", () => {}));
 } else testModelServer(installation.folder);
 
 function testModelServer(folder: string): void {
@@ -124,17 +125,23 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     );
   });
 
-  test.each(dialects)("%s: a prompt beyond the context is 400 context_length_exceeded", async (dialect) => {
-    const response = await post("/responses", {
-      model: `own/${dialect}`,
-      input: "a".repeat(40_000),
-      truncation: "disabled",
-    });
-    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("context_length_exceeded")]);
-  });
+  test.each(dialects)(
+    "a prompt beyond the context of %s is refused with 400 context_length_exceeded",
+    async (dialect) => {
+      const response = await post("/responses", {
+        model: `own/${dialect}`,
+        input: "a".repeat(40_000),
+        truncation: "disabled",
+      });
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining("context_length_exceeded"),
+      ]);
+    },
+  );
 
   // This server goes on with a whole answer whose client has left, also without Sluice between them.
-  test.each(dialects)("%s: generation stops when the client of a stream leaves", async (dialect) => {
+  test.each(dialects)("a generation by %s stops when the client of a stream leaves", async (dialect) => {
     const leaving = new AbortController();
     const body = { model: `own/${dialect}`, input: "Hello", max_output_tokens: 30_000, stream: true };
     const answered = post("/responses", body, leaving.signal).then((response) => response.text());

@@ -117,7 +117,7 @@ describe("the dashboard and the alert rules", () => {
     expect(metricNames(text).has(base) || documented.get(base)?.always === false).toBe(true);
   });
 
-  test("use only labels of their metrics", () => {
+  test("have only labels of their metrics", () => {
     const wrong = expressions.flatMap((expression) =>
       [...expression.matchAll(/\b(sluice_\w+?)(?:_bucket)?\{([^}]*)\}/g)].flatMap(([, name = "", matchers = ""]) =>
         [...matchers.matchAll(/(\w+)\s*[=!]/g)]

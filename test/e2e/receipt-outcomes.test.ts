@@ -126,14 +126,14 @@ const served = receipt({
   summary: "available=2, selected=Borealis",
 });
 
-test("served by the second endpoint: in the last event only", async () => {
+test("a turn served by the second endpoint has its receipt in the last event only", async () => {
   acme.script([failing(503)]);
   const text = await (await respond({})).text();
   expect(text.split("service_metadata")).toHaveLength(2);
   expect(parseSse(text).events.at(-1)).toMatchObject({ response: { service_metadata: served } });
 });
 
-test("served by another model with fewer settings", async () => {
+test("a turn served by another model has the unsent settings in its receipt", async () => {
   acme.script([failing(503)]);
   borealis.script([failing(500), chatStream("Hi")]);
   const last = await lastEvent(await respond({ models: ["borealis/small"], temperature: 1 }));
@@ -161,8 +161,8 @@ test("served by another model with fewer settings", async () => {
   );
 });
 
-describe("refused", () => {
-  test("by a guardrail: without attempts", async () => {
+describe("the receipt of a refused turn", () => {
+  test("has no attempts when a guardrail refuses it", async () => {
     const created = await installation.admin("keys", "create", "--name", "guarded", "--json");
     const { key } = JSON.parse(created.stdout) as { key: string };
     await fetch(`${installation.baseUrl}/guardrails/${guardrail}/assignments/keys`, {
@@ -189,7 +189,7 @@ describe("refused", () => {
     );
   });
 
-  test("without an eligible endpoint: with counted reasons", async () => {
+  test("counts the reasons when no endpoint is eligible", async () => {
     expect(await failed(await respond({ provider: { only: ["acme"], max_price: { prompt: 1 } } }), 404)).toEqual(
       receipt({
         attempt: 0,
@@ -199,7 +199,7 @@ describe("refused", () => {
     );
   });
 
-  test("before any decision: without a receipt", async () => {
+  test("is absent when the refusal comes before any decision", async () => {
     expect(await failed(await respond({ input: [{ type: "unheard_of" }] }), 400)).toBeUndefined();
   });
 });
@@ -217,11 +217,13 @@ async function expectFailed([first, second]: readonly [number, number], status: 
   );
 }
 
-describe("failed", () => {
+describe("the receipt of a failed turn", () => {
   test.each([
     [500, 500, 502],
     [503, 529, 529],
-  ])("with %d and %d everywhere: %d", (first, second, status) => expectFailed([first, second], status));
+  ])("lists the attempts when providers fail with %d and %d and the answer is %d", (first, second, status) =>
+    expectFailed([first, second], status),
+  );
 
   test("by the configured time limit: the first attempt is given up in time for the second", async () => {
     for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
@@ -235,7 +237,7 @@ describe("failed", () => {
     );
   });
 
-  test("in the middle of a stream", async () => {
+  test("is in the last event when the turn fails in the middle of a stream", async () => {
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], hang: true }]);
     const last = await lastEvent(await respond({}));
     expect([last.type, last.response.service_metadata]).toEqual([
@@ -281,7 +283,7 @@ describe("a receipt over gRPC", () => {
 });
 
 // Last: afterwards no provider would be called for half a minute.
-test("limited everywhere", () => expectFailed([429, 429], 429));
+test("a turn limited at every provider has each refusal in its receipt", () => expectFailed([429, 429], 429));
 
 test("a repeatedly failing endpoint is called last, and listed as ejected", async () => {
   cumulus.script([failing(500)]);

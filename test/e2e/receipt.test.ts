@@ -84,7 +84,7 @@ test("each tried provider has a body, before the response is created", async () 
   expect(bodyOf(borealis).echo_upstream_body).not.toHaveProperty("top_p");
 });
 
-test("14: the receipt of an answer by the second provider", async () => {
+test("14: the receipt of an answer by the second provider has the form of the sample", async () => {
   const usage = { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 };
   borealis.script([chatAnswer({ role: "assistant", content: "Done." }, "stop", { usage })]);
   const answer = (await (

@@ -60,7 +60,7 @@ test.each<[object, string]>([
   [{ only: ["acme/default"] }, "acme"],
   [{ ignore: ["acme"] }, "borealis"],
   [{ zdr: true }, "borealis"],
-])("%j is sent to %s", async (provider, expected) => {
+])("a request for %j is sent to %s", async (provider, expected) => {
   expect(await answeredBy({ provider })).toBe(expected);
 });
 
@@ -117,7 +117,7 @@ describe("other names of models", () => {
     ["large-2", undefined],
     ["large-2-20260101:nitro", undefined],
     ["acme/large-2-latest", ["claude-haiku-4-5"]],
-  ])("%s and %j", async (model, models) => {
+  ])("a request for %s and a request for %j are served by their model", async (model, models) => {
     const answer = await post({ model, models, input: "Hi", stream: false });
     expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, "acme/large-2"]);
   });

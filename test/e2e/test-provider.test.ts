@@ -134,7 +134,7 @@ test.each<[string, object, number, string]>([
   ["nobody", {}, 404, "Provider not found, or left out of the configuration"],
   ["acme", { model: "" }, 400, "model: "],
   ["acme", { models: [] }, 400, "models: unknown field"],
-])("%s with %j is refused", async (id, body, status, message) => {
+])("a test of %s with %j is refused", async (id, body, status, message) => {
   expect(await tryProvider(id, body)).toMatchObject({ status, error: { message: expect.stringContaining(message) } });
 });
 

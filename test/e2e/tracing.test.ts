@@ -262,7 +262,7 @@ describe("a request", () => {
   });
 });
 
-describe("the administration", () => {
+describe("a request of the administration", () => {
   test("is traced down to its statements", async () => {
     const trace = newTrace();
     const path = "/end-users/alice%40example.com";

@@ -31,7 +31,7 @@ test.each<[string, string, string | undefined, string]>([
   ["of version 6 with a port, the address", "2001:db8:ff::1", "[2001:db8:1::7]:4711", "2001:db8:1::7"],
   ["of an empty header, the proxy", "10.0.0.1", "", "10.0.0.1"],
   ["of a proxy on a socket for both versions, the entry", "::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"],
-])("%s counts", (_case, sender, forwarded, expected) => {
+])("the address of a client is found: %s", (_case, sender, forwarded, expected) => {
   expect(addressOf(sender, forwarded)).toBe(expected);
 });
 

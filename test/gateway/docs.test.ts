@@ -94,7 +94,7 @@ describe.each(paths)("%s", (path) => {
     ["GET", `${path}/x`.replace(/^\/docs.*/, "/docsx")],
     ["GET", path.toUpperCase()],
     ["GET", `/${path}`],
-  ])("%s %s leads elsewhere", async (method, other) => {
+  ])("a request for %s %s leads elsewhere", async (method, other) => {
     expect((await sendRequest(other, {}, method)).status).toBe(599);
   });
 });

@@ -220,7 +220,7 @@ describe("a turn on a connection with an earlier refusal", () => {
   });
 });
 
-describe("left to the parser:", () => {
+describe("the early refusal leaves to the parser", () => {
   test.each([
     ["another path", request("POST /api/v1/guardrails", [], "{}"), 200],
     ["a path that only looks like it", request("POST /API/V1/responses", [], "{}"), 200],

@@ -96,7 +96,7 @@ describe("a good request", () => {
     "application/json;",
     'application/json; odata.metadata=minimal;charset="utf-8"; profile="https://a/b, c"',
     "application/json",
-  ])("of type %s", async (type) => {
+  ])("is accepted with the type %s", async (type) => {
     expect((await exchange(port, head([host, bearer, close, `Content-Type: ${type}`]))).status).toBe(200);
   });
 
@@ -106,7 +106,7 @@ describe("a good request", () => {
     ["a".repeat(65), undefined],
     ["a b", undefined],
     ['"><script>', undefined],
-  ])("with the request id %s", async (id, kept) => {
+  ])("keeps its request id %s only in a short plain form", async (id, kept) => {
     const answer = await exchange(port, head([...good, `X-Request-Id: ${id}`]));
     expect((JSON.parse(answer.body) as { clientRequestId?: string }).clientRequestId).toBe(kept);
     expect(answer.headers["x-request-id"]).not.toBe(id);
@@ -119,13 +119,13 @@ describe("a good request", () => {
     ["an expectation that nobody knows", [...good, "Expect: miracles"]],
     ["identity encoding", [...good, "Content-Encoding: identity"]],
     ["a lower-case scheme", [host, `authorization: bearer ${key}`, json, close]],
-  ])("with %s", async (_, lines) => {
+  ])("is accepted with %s", async (_, lines) => {
     const answer = await exchange(port, head(lines));
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toMatchObject({ path: "/x" });
   });
 
-  test("with an absolute URL of this host", async () => {
+  test("may have an absolute URL of this host", async () => {
     const answer = await exchange(port, head([...good], "POST http://a/y?z=1 HTTP/1.1"));
     expect(JSON.parse(answer.body)).toMatchObject({ path: "/y" });
   });
@@ -148,7 +148,7 @@ describe("a good request", () => {
   });
 });
 
-describe("refused with 400:", () => {
+describe("the parser of requests", () => {
   const chunked = "Transfer-Encoding: chunked";
   test.each<[string, string | Buffer]>([
     ["length and chunks", `${head([...good, "Content-Length: 2", chunked])}0\r\n\r\n`],
@@ -171,16 +171,19 @@ describe("refused with 400:", () => {
     ["two keys", head([...good, bearer])],
     ["two types", head([...good, json])],
     ["a URL of another host", head(good, "POST http://evil/x HTTP/1.1")],
-  ])("a request with %s", async (_, bytes) => {
+  ])("refuses %s with 400", async (_, bytes) => {
     await refused(bytes, 400);
   });
 
-  test.each(["HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/2", "HTTP/3.0", "HTTP/9.9"])("%s, with 505", async (version) => {
-    for (const line of [`GET /livez ${version}`, `POST /x ${version}`])
-      expect(await refused(head(["Connection: keep-alive", ...good], line), 505)).toContain("HTTP/1.1");
-  });
+  test.each(["HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/2", "HTTP/3.0", "HTTP/9.9"])(
+    "refuses %s with 505",
+    async (version) => {
+      for (const line of [`GET /livez ${version}`, `POST /x ${version}`])
+        expect(await refused(head(["Connection: keep-alive", ...good], line), 505)).toContain("HTTP/1.1");
+    },
+  );
 
-  test("but not 100 headers", async () => {
+  test("accepts 100 headers", async () => {
     const lines = [...good, ...Array.from({ length: 96 }, (_, i) => `X-${i}: a`)];
     expect((await exchange(port, head(lines))).status).toBe(200);
   });
@@ -197,7 +200,7 @@ describe("refused with 400:", () => {
     [[json, "Content-Encoding: compress"], "content-encoding not supported; take one of gzip, deflate, br"],
     [[json, "Content-Encoding: gzip, br"], "content-encoding not supported; take one of gzip, deflate, br"],
     [[json, "Content-Encoding: br"], "content-encoding: the body is not what content-encoding says, or not whole"],
-  ])("a request with the headers %j", async (lines, message) => {
+  ])("refuses the headers %j with 400", async (lines, message) => {
     const body = zlib.gzipSync(Buffer.alloc(1_000_000));
     const bytes = Buffer.concat([
       Buffer.from(head([host, bearer, close, ...lines, `Content-Length: ${body.length}`])),
@@ -229,7 +232,7 @@ describe("keys", () => {
   test.each([
     ["x-api-key", [`x-api-key: ${key}`]],
     ["both headers with one key", [bearer, `x-api-key: ${key}`]],
-  ])("in %s", async (_, lines) => {
+  ])("are accepted in %s", async (_, lines) => {
     const answer = await exchange(port, `${head([host, json, close, "Content-Length: 2", ...lines])}{}`);
     expect(parseAnswer(answer.text)).toMatchObject({ status: 200 });
     expect(answer.text).toContain(hashKey(key));
@@ -286,7 +289,7 @@ async function sendAll(lines: readonly string[], chunks: readonly Buffer[]): Pro
 }
 
 describe("bodies", () => {
-  test("too large, announced: 413 at once, without reading on", async () => {
+  test("with a too large announced length are refused with 413 at once, without reading on", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head([host, bearer, json, `Content-Length: ${limitBytes + 1}`])}{`);
     const [data] = (await once(socket, "data")) as [Buffer];
@@ -296,7 +299,7 @@ describe("bodies", () => {
     socket.destroy();
   });
 
-  test("too large, in chunks: 413 as soon as the limit is passed", async () => {
+  test("that are too large and come in chunks are refused with 413 as soon as the limit is passed", async () => {
     const chunk = Buffer.from(`10000\r\n${" ".repeat(0x1_0000)}\r\n`);
     const end = Buffer.from("0\r\n\r\n");
     const chunks = [...Array<Buffer>(20).fill(chunk), end];
@@ -369,7 +372,7 @@ describe("bodies", () => {
     expect(await sendAll([...good, line, `Content-Length: ${2 ** 22}`], chunks)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test("too slow: 408", async () => {
+  test("that arrive too slowly are refused with 408", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head([...good, "Content-Length: 10"])}{`);
     const [data] = (await once(socket, "data")) as [Buffer];
@@ -379,7 +382,7 @@ describe("bodies", () => {
     socket.destroy();
   });
 
-  test("20 kB of chunk extensions: 413", async () => {
+  test("with 20 kB of chunk extensions are refused with 413", async () => {
     await refused(`${head([...good, "Transfer-Encoding: chunked"])}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`, 413);
   });
 

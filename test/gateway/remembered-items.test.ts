@@ -138,7 +138,7 @@ describeWithRedis("two gateways with Redis", () => {
   });
   afterAll(() => stores.forEach((store) => store.stop()));
 
-  test("know each other's answers", async () => {
+  test("two gateways know each other's answers", async () => {
     const [one, other] = stores.map(
       (store) => new RememberedItems({ settings: () => ({ remember_items: "1m" }), token, openStore: () => store }),
     ) as [RememberedItems, RememberedItems];

@@ -103,29 +103,32 @@ const beginnings = {
   },
 };
 
-test.each(["chat", "messages"] as const)("%s: random conversations, step by step", (format) => {
-  const { messages: beginning, tools: longTools } = beginnings[format];
-  let accepted = 0;
-  const client = new Client(format);
-  for (let number = 0; number < 150; number++) {
-    const { messages, tools, ...others } = parsedOrEmpty(generateBody(29, number, formats[format]));
-    if (!Array.isArray(messages)) continue;
-    const conversation = [{ ...beginning[0], id: `${number}` }, ...beginning.slice(1), ...(messages as unknown[])];
-    const offered = Array.isArray(tools) ? [...longTools, ...(tools as unknown[])] : tools;
-    for (let length = beginning.length; length <= conversation.length; length++) {
-      const body = {
-        ...others,
-        messages: conversation.slice(0, length),
-        ...(tools !== undefined && { tools: offered }),
-      };
-      const said = client.send(body, { indent: number % 3 });
-      if (said.startsWith("[[")) accepted++;
-      client.send(body, { indent: number % 3 });
+test.each(["chat", "messages"] as const)(
+  "random conversations of %s are read alike with and without the memory, step by step",
+  (format) => {
+    const { messages: beginning, tools: longTools } = beginnings[format];
+    let accepted = 0;
+    const client = new Client(format);
+    for (let number = 0; number < 150; number++) {
+      const { messages, tools, ...others } = parsedOrEmpty(generateBody(29, number, formats[format]));
+      if (!Array.isArray(messages)) continue;
+      const conversation = [{ ...beginning[0], id: `${number}` }, ...beginning.slice(1), ...(messages as unknown[])];
+      const offered = Array.isArray(tools) ? [...longTools, ...(tools as unknown[])] : tools;
+      for (let length = beginning.length; length <= conversation.length; length++) {
+        const body = {
+          ...others,
+          messages: conversation.slice(0, length),
+          ...(tools !== undefined && { tools: offered }),
+        };
+        const said = client.send(body, { indent: number % 3 });
+        if (said.startsWith("[[")) accepted++;
+        client.send(body, { indent: number % 3 });
+      }
     }
-  }
-  expect(accepted).toBeGreaterThan(100);
-  expect(client.known).toBeGreaterThan(1_000);
-});
+    expect(accepted).toBeGreaterThan(100);
+    expect(client.known).toBeGreaterThan(1_000);
+  },
+);
 
 function parsedOrEmpty(body: Buffer): Body {
   try {
@@ -182,7 +185,7 @@ const conversation = (format: Format, count: number): object[] => [
   ...Array.from({ length: count }, (_, n) => steps[format](n)).flat(),
 ];
 
-test.each(["chat", "messages"] as const)("%s: an agent's steps are read once", (format) => {
+test.each(["chat", "messages"] as const)("an agent's steps are read once at the door of %s", (format) => {
   const client = new Client(format);
   for (let count = 0; count < 12; count++) {
     const messages = conversation(format, count);
@@ -195,7 +198,7 @@ test.each(["chat", "messages"] as const)("%s: an agent's steps are read once", (
 });
 
 test.each(["chat", "messages"] as const)(
-  "%s: a changed, a shortened and a foreign conversation are read correctly",
+  "a changed, a shortened and a foreign conversation are read correctly at the door of %s",
   (format) => {
     const client = new Client(format);
     const whole = conversation(format, 8);
@@ -245,7 +248,7 @@ const marked = (messages: readonly object[]): object[] =>
     };
   });
 
-test("messages: a cache mark moving to the last message of every turn", () => {
+test("messages: a cache mark may move to the last message of every turn", () => {
   const client = new Client("messages");
   const tools = beginnings.messages.tools.map((tool, index) => (index === 6 ? { ...tool, ...mark } : tool));
   const system = [{ type: "text", text: words("system"), ...mark }];
@@ -340,7 +343,7 @@ test("messages: unread or unsent fields of messages are reported again", () => {
   for (const field of ["unknown_field", "citations"]) expect(said).toContain(`messages.10.content.0.${field}`);
 });
 
-test("chat: calls of the deprecated form, with results without an id", () => {
+test("chat: calls of the deprecated form are remembered, with results without an id", () => {
   const client = new Client("chat");
   const call = (name: string) => ({
     role: "assistant",

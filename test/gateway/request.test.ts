@@ -204,7 +204,7 @@ describe("the session", () => {
     [{}, "h".repeat(256), "h".repeat(256)],
     [{}, Buffer.from("é").toString("latin1").repeat(256), "é".repeat(256)],
     [{}, "", undefined],
-  ])("body %j, header %s", (fields, sessionId, expected) => {
+  ])("is read from the body %j and the header %s", (fields, sessionId, expected) => {
     expect(parse({ ...bare, ...fields }, { sessionId }).request.sessionId).toBe(expected);
   });
 

@@ -226,7 +226,7 @@ describe("tools", () => {
       { type: "function", name: "f" },
       { type: "tool", tool: { type: "function", name: "f" } },
     ],
-  ])("choice %j", (tool_choice, choice) => {
+  ])("keep the choice %j", (tool_choice, choice) => {
     expect(turn({ tools: [tool], tool_choice }).toolChoice).toEqual(choice);
   });
 
@@ -400,7 +400,7 @@ describe("bytes of a gRPC caller, without a gateway", () => {
     expect(refused(input)).toBe(message);
   });
 
-  test("tools", () => {
+  test("are checked in tools", () => {
     expect(refused('"x"', "{}")).toBe("tools: must be an array");
     expect(refused('"x"', ` [ ${JSON.stringify(tool)} ] `)).toBe("accepted");
     expect(refused('"x"', "[1")).toBe("tools: unexpected end of JSON at byte 2");

@@ -56,7 +56,7 @@ test.each(["{}", "grüße 🙂 \ud800", "x".repeat(20_000), "x".repeat(100_000)]
 test.each([
   ["a connection that ends", request("connection: close\r\n"), () => {}],
   ["other fields", request(), (response: ServerResponse) => void response.setHeader("x-other", "1")],
-])("%s is left to Node", async (_, text, prepare) => {
+])("an answer with %s is written by Node itself", async (_, text, prepare) => {
   const written: boolean[] = [];
   await exchange((response) => {
     prepare(response);

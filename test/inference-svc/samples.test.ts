@@ -198,7 +198,7 @@ describe("a provider with the chat format", () => {
     );
   });
 
-  test("20", async () => {
+  test("answers the sample 20", async () => {
     const { fault, rejected } = await runRequest("chat", {
       chunks: [{ sse: [{ error: { message: "no", code: "server_error" } }] }],
     });

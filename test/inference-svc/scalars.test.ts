@@ -247,13 +247,16 @@ describe("limits", () => {
       { plugins: [{ plugin: alignment({ rules: ["r"] }) }, { plugin: alignment({ rules: ["r"] }) }] },
       /^plugins\.1: plugin alignment is given twice$/,
     ],
-  ])("%j is beyond them", (fields, message) => {
+  ])("refuse %j", (fields, message) => {
     expect(refusal(fields)).toMatch(message);
   });
 
-  test.each(["auto", "default", "fast", "flex", "priority", "scale", "ultrafast"])("tier %s", (serviceTier) => {
-    expect(refusal({ serviceTier })).toBe("accepted");
-  });
+  test.each(["auto", "default", "fast", "flex", "priority", "scale", "ultrafast"])(
+    "allow the service tier %s",
+    (serviceTier) => {
+      expect(refusal({ serviceTier })).toBe("accepted");
+    },
+  );
 
   /** The compiler holds the list to the type of the client. */
   const included: Record<ResponseIncludable, true> = {

@@ -202,7 +202,7 @@ describe("properties", () => {
     );
   });
 
-  test("conversion to a single line rounds no number", () => {
+  test("keep the digits of numbers when JSON is written in a single line", () => {
     expect(removeLineBreaks(Buffer.from('[\r\n 12345678901234567890 ,\n"a \\n b" ]'))).toBe(
       '[12345678901234567890,"a \\n b"]',
     );

@@ -22,13 +22,16 @@ describe("keys", () => {
   test.each([
     [KeyKind.INFERENCE, "sk-sl-"],
     [KeyKind.MANAGEMENT, "mk-sl-"],
-  ] as const)("kind %s: prefix, 43 random digits, checksum of everything before it", (kind, prefix) => {
-    const key = mintKey(kind);
-    expect(key).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`));
-    expect(key.slice(-6)).toBe(checksum(key.slice(0, -6)));
-    expect(kindOfKey(key)).toBe(kind);
-    expect(hashKey(key)).toBe(createHash("sha256").update(key).digest("hex"));
-  });
+  ] as const)(
+    "of the kind %s have a prefix, 43 random digits and a checksum of everything before it",
+    (kind, prefix) => {
+      const key = mintKey(kind);
+      expect(key).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`));
+      expect(key.slice(-6)).toBe(checksum(key.slice(0, -6)));
+      expect(kindOfKey(key)).toBe(kind);
+      expect(hashKey(key)).toBe(createHash("sha256").update(key).digest("hex"));
+    },
+  );
 
   test("every change of one character is detected before any lookup", () => {
     const key = mintKey(KeyKind.INFERENCE);

@@ -36,7 +36,7 @@ describe("an unsupported field of a reader", () => {
     ["a plugin that came later", "sluice.inference.v1.Plugin", 0, judged, "plugins.alignment"],
     ["a setting that came later", "sluice.inference.v1.AlignmentPlugin", 4, judged, "plugins.alignment.threshold"],
     ["a field of a field of a field", "sluice.inference.v1.MaxPrice", 4, priced, "provider.max_price.audio"],
-  ] as const)("%s", (_, message, highest, request, path) => {
+  ] as const)("is found: %s", (_, message, highest, request, path) => {
     const earlier = { ...own, [message]: highest };
     expect(lacksFieldsOf(earlier, own)).toBe(true);
     expect(unsupportedFieldIn(earlier, RunTurnRequestSchema, request)).toBe(path);

@@ -60,7 +60,7 @@ describe("tracing is off", () => {
     expect(await registry.metrics()).toBe("\n");
   });
 
-  test("and then loads none of its modules", async () => {
+  test("by default and then loads none of its modules", async () => {
     const loaded = async (endpoint: string) => {
       const script = `
         import { createRequire } from "node:module";

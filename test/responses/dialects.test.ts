@@ -92,7 +92,7 @@ describe("items of responses", () => {
     },
   );
 
-  test("any of them fold into the object of the whole answer", () => {
+  test("become the object of the whole answer, in any order", () => {
     fc.assert(
       fc.property(stories, cuts, (chosen, borders) => {
         const events = streamOf(chosen);

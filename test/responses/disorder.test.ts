@@ -152,7 +152,7 @@ describe("cohere", () => {
     );
   });
 
-  test("citations in any order among texts", () => {
+  test("citations arrive in any order among texts", () => {
     const said = fc.oneof(
       fc.tuple(index, content).map(([at, block]) => command.cohereDelta(at, block)),
       cited.map((citation) => command.cohereCitation(0, citation)[0] as object),
@@ -312,7 +312,7 @@ describe("responses", () => {
   test.each([
     ["one said twice", mistakes(["repeat"], 1), /^completed$/],
     ["left out, said twice and moved", mistakes(["drop", "repeat", "move"], 4), settled],
-  ] as const)("events, %s", (_, mistaken, statuses) => {
+  ] as const)("%s are put in order or fail the answer", (_, mistaken, statuses) => {
     fc.assert(
       fc.property(stories, mistaken, cuts, (chosen, made, borders) => {
         const [begin, events, end] = parted(streamOf(chosen));

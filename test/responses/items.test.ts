@@ -83,7 +83,7 @@ const calls: [string, (text: string) => OutputItem, string, string, object][] = 
 ];
 
 describe("the text of a call", () => {
-  test.each(calls)("%s: deltas, then done with all of it", (_, item, stem, member, more) => {
+  test.each(calls)("%s is sent in deltas, then in done with all of it", (_, item, stem, member, more) => {
     const at = { item_id: "i", output_index: 0 };
     expect(shown(newLadder().events(wire([start(item("")), delta("ab"), delta("c"), finish(item("abcd"))])))).toEqual([
       added(item("")),
@@ -201,7 +201,7 @@ describe("items of other kinds", () => {
     });
   });
 
-  test("the sample with a custom call and a patch, from the events of a turn", () => {
+  test("appear as in the sample with a custom call and a patch", () => {
     const wanted = ofItems(sampleStream("16-custom-and-patch.sse").events);
     const item = (type: string, index: number) =>
       wanted.find((event) => event.type === type && event["output_index"] === index)?.["item"] as OutputItem;

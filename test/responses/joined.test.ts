@@ -142,7 +142,7 @@ describe.each(formats)("$name", (format) => {
     layout.split(" ").every((word) => format.kinds.includes(word.replaceAll(/[+@]/g, "") as Kind)),
   );
 
-  test.each(possible)("%s: every cut", async (layout, kind) => {
+  test.each(possible)("no cut of a secret gets through in the layout %s", async (layout, kind) => {
     const count = layout.split("@").length - 1;
     for (const secrets of cutsOf(secret, count)) {
       const pieces = piecesOf(layout, secrets);

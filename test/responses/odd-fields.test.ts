@@ -62,7 +62,7 @@ async function complaintOf(type: string, field: string, shape: unknown): Promise
   }
 }
 
-test.each(types)("%s with a field of any shape is delivered, with and without a guardrail", async (type) => {
+test.each(types)("an item %s with a field of any shape is delivered, with and without a guardrail", async (type) => {
   const complaints: unknown[] = [];
   for (const field of fields) for (const shape of shapes) complaints.push(await complaintOf(type, field, shape));
   expect(complaints.filter((complaint) => complaint !== undefined)).toEqual([]);

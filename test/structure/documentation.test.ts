@@ -46,7 +46,7 @@ describe("pages for users", () => {
   });
 });
 
-test.each(Object.entries(partMakers))("%s has what `npm run docs` writes", (path, make) => {
+test.each(Object.entries(partMakers))("the page %s has what `npm run docs` writes", (path, make) => {
   expect(withGeneratedPart(path, make) === readPage(path) ? "" : `run \`npm run docs\` and commit ${path}`).toBe("");
 });
 

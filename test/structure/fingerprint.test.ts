@@ -6,6 +6,7 @@ import {
   type Mark,
   type TextKind,
   countMark,
+  findTitleFault,
   markNames,
   pageRooms,
   readProse,
@@ -13,8 +14,8 @@ import {
   readTitles,
   textKinds,
 } from "./fingerprint.ts";
-import { drawSample, readCountsOptions, readNames } from "./sample.ts";
-import { rooms } from "./sources.ts";
+import { drawSample, readCountsOptions, readNames, readTestTitles } from "./sample.ts";
+import { readSources, rooms } from "./sources.ts";
 
 /** Marked words per 1,000. Well-kept projects of the field have 11 to 18, at most 0.7 and none. */
 const goals: Readonly<Record<Mark, number>> = {
@@ -123,6 +124,43 @@ describe("marked words are found", () => {
   });
 });
 
+describe("the title of a test", () => {
+  const plant = (text: string) => readTitles({ path: "test/planted.test.ts", room: "test", text });
+
+  test("is a sentence about the product", () => {
+    const titles = readSources(root)
+      .filter(({ room }) => room === "test")
+      .flatMap(readTitles);
+    const faulty = titles.flatMap((title) => {
+      const fault = findTitleFault(title);
+      return fault ? [`${title.path}:${title.line}: "${title.text}" ${fault}`] : [];
+    });
+    expect(titles.length).toBeGreaterThan(1_000);
+    expect(faulty).toEqual([]);
+  });
+
+  test.each([
+    ['test("a whole answer", () => {});', "has no verb"],
+    ['describe("settings", () => {\n  test.each(rows)("%s: the tier", () => {});\n});', "has no verb"],
+    ['test("and no others stay", () => {});', "begins like the rest of another sentence"],
+    [
+      'describe("a file", () => {\n  it("which fails is left out", () => {});\n});',
+      "begins like the rest of another sentence",
+    ],
+    ['test.each(rows)("%j is refused", () => {});', "begins with a value, without a noun for it"],
+  ])("is refused when it is none: %s", (text, fault) => {
+    expect(plant(text).flatMap((title) => findTitleFault(title) ?? [])).toEqual([fault]);
+  });
+
+  test.each([
+    'describe("an address", () => {\n  test.each(rows)("%s is public", () => {});\n});',
+    'describe("a key is refused", () => {\n  test("with a wrong checksum", () => {});\n});',
+    'test.each(rows)("the setting %j is refused", () => {});',
+  ])("may continue the title of its suite: %s", (text) => {
+    expect(plant(text).flatMap((title) => findTitleFault(title) ?? [])).toEqual([]);
+  });
+});
+
 describe("a sample of texts", () => {
   const values = Array.from({ length: 100 }, (_, index) => index);
 
@@ -141,6 +179,12 @@ describe("a sample of texts", () => {
       [3, "Limit"],
       [4, "read"],
     ]);
+  });
+
+  test("has the titles of tests, each with its suites, and no suite by itself", () => {
+    const code = 'describe("a key", () => {\n  test("expires", () => {});\n});';
+    const file = { path: "test/planted.test.ts", room: "test", text: code };
+    expect(readTestTitles(file).map(({ line, text }) => [line, text])).toEqual([[2, "a key > expires"]]);
   });
 
   test("is chosen by kind, seed and count on the command line", () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Remark, readComments } from "./comments.ts";
 import { type SourceFile, groupBy, isProto, parseSource, readSources } from "./sources.ts";
 import { type SyntaxNode, visitNodes } from "./syntax.ts";
+import { hasVerb } from "./verbs.ts";
 
 export const textKinds = ["comments", "titles", "pages"] as const;
 export type TextKind = (typeof textKinds)[number];
@@ -45,6 +46,7 @@ function readPages(checkout: string): SourceFile[] {
 }
 
 export interface Title extends Remark {
+  readonly isSuite: boolean;
   /** Titles of the enclosing `describe` calls, outermost first. */
   readonly suites: readonly string[];
 }
@@ -62,10 +64,22 @@ export function readTitles(file: SourceFile): Title[] {
     found.push({ call: spanOf(node), text, line: title.loc?.start.line ?? 0, isSuite: name === "describe" });
   });
   const suites = found.filter(({ isSuite }) => isSuite);
-  return found.map(({ call, text, line }) => {
+  return found.map(({ call, text, line, isSuite }) => {
     const outer = suites.filter((suite) => suite.call.start < call.start && call.end < suite.call.end);
-    return { path: file.path, line, text, suites: outer.map((suite) => suite.text) };
+    return { path: file.path, line, text, isSuite, suites: outer.map((suite) => suite.text) };
   });
+}
+
+/** First words that continue another sentence. A title that begins with a value lacks the noun for it, unless a suite gives the noun. */
+const continuing = /^(?:and|but|then|which|so|nor)\b/i;
+const bareValue = /^(?:%[sjdp]|\$[a-z])/;
+
+/** @returns the reason for which a test's title is no sentence about the product; suites are headings */
+export function findTitleFault({ text, suites, isSuite }: Title): string | undefined {
+  if (isSuite) return undefined;
+  if (continuing.test(text)) return "begins like the rest of another sentence";
+  if (suites.length === 0 && bareValue.test(text)) return "begins with a value, without a noun for it";
+  return [...suites, text].some(hasVerb) ? undefined : "has no verb";
 }
 
 interface Span {

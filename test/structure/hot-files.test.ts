@@ -6,7 +6,7 @@ import { readSources } from "./sources.ts";
 
 const sources = readSources(root);
 
-test.each(hotFiles)("%s uses no slow form", (path) => {
+test.each(hotFiles)("the hot file %s has no slow form", (path) => {
   const file = sources.find((source) => source.path === path);
   expect(file && findSlowForms(file)).toEqual([]);
 });

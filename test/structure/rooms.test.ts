@@ -111,7 +111,7 @@ function violation(room: string, { file, specifier }: Import): string | undefine
 }
 
 describe("imports", () => {
-  test.each(Object.keys(foreign))("%s keeps the directions", (room) => {
+  test.each(Object.keys(foreign))("of the room %s keep to the permitted directions", (room) => {
     const imports = importsOf(room);
     expect(imports.length).toBeGreaterThan(0);
     expect(imports.flatMap((found) => violation(room, found) ?? [])).toEqual([]);
@@ -136,7 +136,7 @@ describe("imports", () => {
     expect(imports.filter(({ file, specifier }) => isCampaign(join(dirname(file), specifier)))).toEqual([]);
   });
 
-  test("a wrong direction, another room and an import out of a room are found", () => {
+  test("in a wrong direction, into another room and out of a room are found", () => {
     expect(violation("gateway", { file: "edge/http/body.ts", specifier: "../../app.ts" })).toBeDefined();
     expect(violation("gateway", { file: "edge/http/body.ts", specifier: "../sse/writer.ts" })).toBeDefined();
     expect(violation("gateway", { file: "app.ts", specifier: "@sluice/admin-svc/cli.js" })).toBeDefined();

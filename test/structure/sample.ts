@@ -54,11 +54,16 @@ export function sampleCheckout(checkout: string, kind: SampleKind, seed: number,
 function readKind(checkout: string, kind: SampleKind): readonly Remark[] {
   if (kind === "comments") return readTextKinds(checkout).comments;
   if (kind === "names") return readSources(checkout).flatMap(readNames);
-  const tests = readSources(checkout).filter(({ room }) => room === "test");
-  return tests
-    .flatMap(readTitles)
-    .map(({ text, suites, ...place }) => ({ ...place, text: [...suites, text].join(" > ") }));
+  return readSources(checkout)
+    .filter(({ room }) => room === "test")
+    .flatMap(readTestTitles);
 }
+
+/** @returns the titles of a file's tests, each behind those of its suites; a suite is a heading, and shown only with its tests */
+export const readTestTitles = (file: SourceFile): Remark[] =>
+  readTitles(file)
+    .filter(({ isSuite }) => !isSuite)
+    .map(({ text, suites, path, line }) => ({ path, line, text: [...suites, text].join(" > ") }));
 
 /** @returns the exported names of a module, each with the line of its declaration */
 export function readNames(file: SourceFile): Remark[] {

@@ -36,7 +36,7 @@ function findExceeded({ promises, bytes, survivors, units }: LoadCounts, limits:
 }
 
 test.each(limitedLoads)(
-  "promises, bytes and survivors of a warm $load.title",
+  "a warm $load.title keeps its number of promises, bytes and survivors",
   async ({ load, limits }) => {
     let exceeded: string[] = [];
     // What follows the clock adds to the count of a delayed machine, and nothing makes a count too small.

@@ -27,7 +27,7 @@ test.each([
   ["llhttp__internal_execute", "/usr/bin/node", "Node in C++"],
   ["_int_malloc", "/usr/lib/libc.so.6", "malloc and free"],
   ["do_syscall_64", "[kernel.kallsyms]", "kernel"],
-])("%s has the right kind", (symbol, file, kind) => {
+])("the function %s has the right kind", (symbol, file, kind) => {
   expect(kindOf({ symbol, file })).toBe(kind);
 });
 

@@ -13,7 +13,7 @@ import { type Column, peerReport } from "./peers/table.ts";
 import type { LoadSubject } from "./subject.ts";
 
 test.each(Object.entries(peers))(
-  "%s is described in full, at one version, and configured with loopback addresses only",
+  "the peer %s is described in full, at one version, and configured with loopback addresses only",
   (id, peer) => {
     expect(peer.version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(Object.keys(peer.features)).toEqual(Object.keys(featureNames));
@@ -103,7 +103,7 @@ test.each([
   [{ comments: 3, endedMs: 60_400, last: "event: error" }, 'after 60 s: "event: error", 3 comments before'],
   [{ comments: 0, endedMs: 900, last: 'data: {"error":{"message":"Too late."}}' }, 'after 1 s: "Too late."'],
   [{ comments: 0, endedMs: 5_000, last: "" }, "after 5 s: the connection ends without a word"],
-])("a client's view of a silent provider: %j", (stalled, text) => {
+])("a stalled stream is described by its end and its last event: %j", (stalled, text) => {
   expect(describeStalledStream(stalled)).toBe(text);
 });
 

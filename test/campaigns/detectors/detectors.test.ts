@@ -64,7 +64,7 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
   });
 });
 
-test.each(Object.entries(baselines))("%s is better than a bare pattern of its kind", (slug, pattern) => {
+test.each(Object.entries(baselines))("the detector %s is better than a bare pattern of its kind", (slug, pattern) => {
   const finder = finderOf(slug);
   const bare = measureDetector(slug, bareFind(pattern));
   const ours = measureDetector(slug, (text) => findSpans(finder, [text]));

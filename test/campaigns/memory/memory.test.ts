@@ -84,7 +84,7 @@ onLinux("more connections than there are descriptors", () => {
     ["inference-svc", 512],
     ["admin-svc", 512],
   ])(
-    "%s with %i of them survives, and serves others after their end",
+    "the service %s with %i descriptors survives more connections than that, and serves others after their end",
     async (room, descriptors) => {
       const limited = await startLimited(installation, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
       const isReady = () =>

@@ -11,7 +11,7 @@ import { testRequest } from "../../inference-svc/asking.ts";
 const { all, code, switchyard, weak } = simulate();
 
 test.each([...all, ...code, ...switchyard, ...weak].map((point) => [point.name, point] as const))(
-  "%s solves as much as a coin between the ends for the same money, or more",
+  "the router %s solves as much as a random choice of the same cost, or more",
   (_, { solved, line }) => {
     expect(solved).toBeGreaterThanOrEqual(line - 1e-9);
   },

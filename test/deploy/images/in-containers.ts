@@ -97,7 +97,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     });
   });
 
-  test("the page's commands for running them answer", async () => {
+  test("the page's commands run containers that can be reached", async () => {
     const answers: string[] = [];
     const ours = commandsOf("docker run ").filter((command) => command.includes(" sluice/"));
     for (const command of ours) answers.push(await asOnPage(command, folder));
@@ -141,7 +141,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     for (const target of targets) await eventually(() => ready(target), startLimitMs);
   });
 
-  test.each(targets)("%s is healthy, has no rights and can write only in its spool", async (target) => {
+  test.each(targets)("the container %s is healthy, has no rights and can write only in its spool", async (target) => {
     await podman.do("exec", container(target), ...imageOf(target).healthCheck);
     const seen = await podman.do("exec", container(target), "node", "-e", look);
     expect(JSON.parse(seen)).toEqual([10_001, 0, "EROFS", "EROFS", "EROFS"]);

@@ -126,7 +126,7 @@ const campaigns = Object.entries(scripts).flatMap(([script, command]) => {
   return folder === undefined ? [] : [[script, folder] as const];
 });
 
-test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
+test.each(campaigns)("the campaign %s runs in short among the tests", (_, campaign) => {
   const isOfIt = (file: string) =>
     file.startsWith(`campaigns/${campaign}/`) ||
     readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);

@@ -95,7 +95,7 @@ test("52 no path is made shorter, and an absolute one names this host", async ()
   expect((await sendRaw(ports.gateway, lines("http://sluice/api/v1/end-users/a"))).status).toBe(200);
 });
 
-test("55 guardrail ids with paths, of extreme length, or in another case name no guardrail", async () => {
+test("55 guardrail ids with paths, of extreme length, or in another case identify no guardrail", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   const { data } = parseBody(made) as { data: { id: string } };
   for (const id of ["../keys", "%2e%2e%2fx", "x".repeat(10_000), data.id.toUpperCase().replace(/^\d+$/, "A")]) {

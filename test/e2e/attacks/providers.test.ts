@@ -81,7 +81,7 @@ test.each([
   ["twice", [...words, "[DONE]", "[DONE]"]],
   ["with more words behind it", [...words, "[DONE]", chatChunk({ content: "Boo" })]],
   ["with another end behind it", [...words, "[DONE]", chatChunk({}, "length"), "[DONE]"]],
-])("96 [DONE] %s: the first one counts", async (_, events) => {
+])("96 a stream with [DONE] %s ends at the first one", async (_, events) => {
   const { answer } = await streamed(saying(...events));
   expect([answer.status, textOf(answer)]).toEqual(["completed", "Hi"]);
 });

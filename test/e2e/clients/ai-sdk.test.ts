@@ -82,7 +82,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     model = provider(installation, "sluice/echo");
   });
 
-  test("generateText", async () => {
+  test("generateText has the text, the usage and the end reason", async () => {
     const { text, finishReason, usage, warnings } = await generateText({
       model,
       system: "Be brief.",
@@ -140,7 +140,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(none.toolCalls).toHaveLength(0);
   });
 
-  test("objects by a schema: generateObject, and output of generateText and streamText", async () => {
+  test("objects by a schema come from generateObject, generateText and streamText", async () => {
     const { object } = await generateObject({ model, prompt: "A moon?", schema: Moon });
     expect(object.planet).toBe("Mars");
     const request = { model, prompt: "A moon?", output: Output.object({ schema: Moon }) };
@@ -152,7 +152,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(await streamed.output).toEqual(object);
   });
 
-  test("reasoning, whole and streamed", async () => {
+  test("reasoning arrives, whole and streamed", async () => {
     const request = { model, prompt: "Is 91 prime?", providerOptions };
     const whole = await generateText(request);
     expect(whole.reasoningText).toMatch(/think/i);

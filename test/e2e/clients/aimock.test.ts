@@ -53,7 +53,7 @@ afterAll(async () => {
 describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock in the format %s", (dialect) => {
   const model = `${dialect}/model`;
 
-  test("a whole answer", async () => {
+  test("a whole answer arrives", async () => {
     const response = await client.responses.create({ model, input: "hello" });
     expect(response).toMatchObject({
       status: "completed",
@@ -62,7 +62,7 @@ describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock 
     });
   });
 
-  test("a streamed answer", async () => {
+  test("a streamed answer arrives", async () => {
     const stream = client.responses.stream({ model, input: "hello" });
     let text = "";
     stream.on("response.output_text.delta", (event) => {
@@ -72,7 +72,7 @@ describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock 
     expect([text, final.output_text]).toEqual(["Hi there, from far away!", "Hi there, from far away!"]);
   });
 
-  test.each([true, false])("a function call (stream: %s)", async (streamed) => {
+  test.each([true, false])("a function call arrives (stream: %s)", async (streamed) => {
     const request = { model, input: "weather", tools: [tool] };
     const response = streamed
       ? await client.responses.stream(request).finalResponse()
@@ -83,7 +83,7 @@ describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock 
     ]);
   });
 
-  test.each([true, false])("an answer after thought (stream: %s)", async (streamed) => {
+  test.each([true, false])("an answer after reasoning arrives (stream: %s)", async (streamed) => {
     const request = { model, input: "think", reasoning: { effort: "low", summary: "auto" } } as const;
     const response = streamed
       ? await client.responses.stream(request).finalResponse()

@@ -74,7 +74,7 @@ describe("the AI SDK", () => {
       apiKey: installation.apiKey,
     }).embeddingModel("near/embed");
 
-  test("embed and embedMany", async () => {
+  test("embed and embedMany return the vectors", async () => {
     const { embeddings, usage } = await embedMany({ model: model(), values: ["a b", "c d"], maxRetries: 0 });
     expect(embeddings).toEqual(vectorsOf);
     expect(usage.tokens).toBe(4);

@@ -110,7 +110,7 @@ compat: {fill_defaults: true}
         expect(output.some((item) => item.type === "function_call")).toBe(name === "tool-calling");
       });
 
-      test.each(Object.entries(requests))("streaming-response, as %s", async (name, body) => {
+      test.each(Object.entries(requests))("streaming-response is read as %s", async (name, body) => {
         const events = await streamOf(body);
         const terminal = events.at(-1);
         if (terminal?.type !== "response.completed") throw new Error(`ends with ${JSON.stringify(terminal)}`);

@@ -112,7 +112,7 @@ models:
     expect(finalOutput).toEqual({ name: "example", radius_km: 1 });
   });
 
-  test("a hand-over to another agent", async () => {
+  test("an agent hands over to another agent", async () => {
     const painter = new Agent({ name: "Painter", model: "sluice/echo", instructions: "Paint." });
     const greeter = new Agent({ name: "Greeter", model: "native/model", handoffs: [handoff(painter)] });
     upstream.script([responsesAnswer(call("transfer_to_Painter"))]);

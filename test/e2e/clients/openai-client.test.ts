@@ -120,7 +120,7 @@ describe("the openai client with only its base URL and key changed", () => {
     },
   );
 
-  test("parse() of a structured answer, whole and streamed", async () => {
+  test("parse() reads a structured answer, whole and streamed", async () => {
     const request = { model: "sluice/echo", input: "A moon?", text: { format: zodTextFormat(Moon, "moon") } };
     const whole = await client.responses.parse(request);
     expect(Moon.parse(whole.output_parsed)).toMatchObject({ planet: "Mars" });
@@ -128,7 +128,7 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(streamed.output_parsed).toEqual(whole.output_parsed);
   });
 
-  test("parse() of a function's arguments", async () => {
+  test("parse() reads a function's arguments", async () => {
     const landing = zodResponsesFunction({ name: "land", parameters: Moon });
     const response = await client.responses.parse({ model: "sluice/echo", input: "Land.", tools: [landing] });
     const [call] = response.output;

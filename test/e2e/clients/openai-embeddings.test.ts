@@ -165,7 +165,7 @@ describe("an unservable request", () => {
     await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining("POST /embeddings") });
   });
 
-  test("a management key: 403; no key: 401", async () => {
+  test("a management key is refused with 403, and a missing key with 401", async () => {
     const failure = (apiKey: string) =>
       new OpenAI({ baseURL: installation.baseUrl, apiKey, maxRetries: 0 }).embeddings
         .create({ model: "near/embed", input: "Hi" })

@@ -137,7 +137,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     };
 
     test.each(Object.entries(requests))(
-      "%s: nothing unknown, with a stream and without",
+      "%s has no field unknown to the client, with a stream and without",
       async (_, [request, items]) => {
         const { whole, streamed } = await bothAnswers(request);
         expect(whole.output.map((item) => item.type)).toEqual(items);
@@ -156,7 +156,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
         "16-custom-and-patch",
         { tools: [{ type: "custom", name: "run_sql", format: { type: "text" } }, { type: "apply_patch" }] },
       ],
-    ])("%s: nothing unknown, with a stream and without", async (name, request) => {
+    ])("%s has no field unknown to the client, with a stream and without", async (name, request) => {
       const terminal = sampleStream(`${name}.sse`).events.at(-1);
       const whole: Reply = { chunks: [{ json: terminal?.["response"] }] };
       upstream.script([whole, { chunks: [{ bytes: readSample(`${name}.sse`) }] }]);
@@ -215,7 +215,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     expect(await result.getText()).toContain("clear over example");
   });
 
-  test("the lists of the catalogue: nothing unknown", async () => {
+  test("the lists of the catalogue have no field unknown to the client", async () => {
     const listed = [];
     for await (const page of await client.models.list({ limit: 2 })) {
       expect(unknowns(page)).toEqual([]);
@@ -303,7 +303,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
-  test("spending and figures: credits with a budget and without, activity, a generation, the count of models", async () => {
+  test("credits, activity, a generation and the count of models are read by the client", async () => {
     const manager = clientOf(installation.managementKey);
     const unlimited = await manager.credits.getCredits();
     expect(unlimited.data.totalCredits).toBeGreaterThan(1e6);

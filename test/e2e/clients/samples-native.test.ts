@@ -81,11 +81,11 @@ models:
     expect(maskVolatile(await response.json())).toEqual(maskVolatile(sampleJson(name)));
   }
 
-  test("09: a search of the web", async () => {
+  test("09: a search of the web has the items of the sample", async () => {
     await expectStream("09-web-search-stream.sse", sampleJson("09-web-search-stream.request.json") as Json);
   });
 
-  test("10: tools of the service", async () => {
+  test("10: tools of the service give the items of the sample", async () => {
     const answer = sampleJson("10-service-tools.response.json");
     await expectObject("10-service-tools.response.json", sampleJson("10-service-tools.request.json") as Json, {
       chunks: [{ json: answer }],
@@ -96,7 +96,7 @@ models:
     });
   });
 
-  test("11: fusion", async () => {
+  test("11: fusion has the items of the sample", async () => {
     const request = sampleJson("11-fusion-stream.request.json") as Json;
     // The sample's response has auto for a request with required; ours repeats the request.
     const { tool_choice: _, ...unforced } = request;
@@ -117,7 +117,7 @@ models:
     expect(maskVolatile(answer)).toEqual(maskVolatile(rest));
   });
 
-  test("16: a custom tool and a patch", async () => {
+  test("16: a custom tool and a patch give the items of the sample", async () => {
     const tools = [
       { type: "custom", name: "run_sql", description: "Runs SQL", format: { type: "text" } },
       { type: "apply_patch" },
@@ -125,7 +125,7 @@ models:
     await expectStream("16-custom-and-patch.sse", { model: "acme/large-2", input: "x", tools, stream: true });
   });
 
-  test("17: an answer by a schema", async () => {
+  test("17: an answer by a schema has the form of the sample", async () => {
     // There is nothing to heal in this answer.
     const { plugins: _, ...request } = sampleJson("17-structured.request.json") as Json;
     await expectObject("17-structured.response.json", request, {

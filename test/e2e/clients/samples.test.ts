@@ -84,7 +84,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(maskVolatile(answer.events)).toEqual(maskVolatile(wanted.events));
   }
 
-  test("01: a whole text", async () => {
+  test("01: a whole text has the form of the sample", async () => {
     chat.script([
       {
         chunks: [
@@ -106,13 +106,13 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     });
   });
 
-  test("02: a streamed text", async () => {
+  test("02: a streamed text has the events of the sample", async () => {
     const words = ["One, ", "two, ", "three."].map((content) => chatChunk({ content }));
     chat.script([stream(chatChunk({ role: "assistant" }), ...words, chatChunk({}, "stop"), usage(12, 7))]);
     await expectStream("02-text-stream.sse", sampleJson("02-text-stream.request.json"));
   });
 
-  test("03: parallel function calls after a text", async () => {
+  test("03: parallel function calls after a text have the form of the sample", async () => {
     chat.script([
       stream(
         chatChunk({ role: "assistant", content: "Checking both towns." }),
@@ -125,7 +125,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     await expectStream("03-function-call-stream.sse", sampleJson("03-function-call-stream.request.json"));
   });
 
-  test("04: the answer after a function's output", async () => {
+  test("04: the answer after a function's output has the form of the sample", async () => {
     chat.script([
       {
         chunks: [
@@ -152,7 +152,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     ]);
   });
 
-  test("05: reasoning with summary, raw text and encrypted content", async () => {
+  test("05: reasoning has a summary, raw text and encrypted content as in the sample", async () => {
     const item = {
       type: "reasoning",
       id: "rs_x",
@@ -210,7 +210,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(responses.requests.at(-1)?.json).toMatchObject({ model: "thinker", store: false, stream: true });
   });
 
-  test("06: a refusal", async () => {
+  test("06: a refusal has the form of the sample", async () => {
     chat.script([
       stream(
         chatChunk({ role: "assistant", refusal: "I cannot help " }),
@@ -286,7 +286,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect([served.status, parseSse(await served.text()).done]).toEqual([200, true]);
   });
 
-  test("16: a call of a custom tool at a provider limited to functions", async () => {
+  test("16: a call of a custom tool has the form of the sample when the provider knows only functions", async () => {
     const piece = (fields: object) => chatChunk({ tool_calls: [{ index: 0, ...fields }] });
     chat.script([
       stream(
@@ -306,7 +306,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(chat.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "function", function: { name: "run_sql" } }]);
   });
 
-  test("17: an answer by a schema", async () => {
+  test("17: an answer by a schema has the form of the sample", async () => {
     const { plugins: _, ...sendRequest } = sampleJson("17-structured.request.json") as {
       plugins: unknown;
       text: object;

@@ -113,7 +113,7 @@ models:
     await page.getByText("502 failed").nth(1).waitFor();
   });
 
-  test("which providers a request has tried, and its prompt as a conversation that the playground takes", async () => {
+  test("the console shows the providers a request has tried, and its prompt as a conversation for the playground", async () => {
     const page = await follow(link("Sessions"), link("run of hr-bot"), (at) =>
       at.getByRole("listitem").filter({ hasText: "acme/safe" }).getByRole("link"),
     );

@@ -209,7 +209,7 @@ describe("tokens", () => {
 describe("errors", () => {
   const asked = (body: object) => client.messages.create({ ...words, model: "t/claude", ...body } as never);
 
-  test("name the field", async () => {
+  test("have the name of the field", async () => {
     await expect(
       asked({ messages: [{ role: "user", content: [{ type: "image", source: { type: "base64" } }] }] }),
     ).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describe("errors", () => {
     });
   });
 
-  test("a wrong key", async () => {
+  test("report a wrong key as an authentication error", async () => {
     const stranger = new Anthropic({
       baseURL: installation.baseUrl.replace(/\/v1$/, ""),
       apiKey: "sk-none",
@@ -241,7 +241,7 @@ describe("errors", () => {
     });
   });
 
-  test("an unknown model", async () => {
+  test("report an unknown model as not found", async () => {
     await expect(asked({ model: "t/none" })).rejects.toMatchObject({ status: 404, type: "not_found_error" });
   });
 });

@@ -80,7 +80,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
   });
 
   test.each([null, { include_usage: true }])(
-    "a stream loop: role, text, finish reason, and usage in a separate chunk (%j)",
+    "a stream has the role, the text, the finish reason, and usage in a separate chunk (%j)",
     async (options) => {
       const stream = await client.chat.completions.create({
         model: "sluice/echo",
@@ -120,7 +120,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect((await sendRequest({ include_usage: true })).at(-1)).toMatchObject({ choices: [], usage: {} });
   });
 
-  test.each([false, true])("a tool loop (stream: %s)", async (streamed) => {
+  test.each([false, true])("a tool loop runs to its answer (stream: %s)", async (streamed) => {
     const messages = question("Weather in Oslo?");
     const request = { model: "sluice/echo", messages, tools: [weather] };
     const first = streamed
@@ -156,7 +156,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(await runner.finalContent()).toContain("clear sky");
   });
 
-  test("the old functions: one function_call, answered by its name", async () => {
+  test("the deprecated functions give one function_call, answered by its name", async () => {
     const messages = question("Weather in Oslo?");
     const functions = [weather.type === "function" ? weather.function : { name: "" }];
     const request = { model: "sluice/echo", messages, functions };
@@ -176,7 +176,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(chunks.find((call) => call?.name)).toEqual({ name: "get_weather", arguments: "" });
   });
 
-  test("parse() of a structured answer, whole and streamed", async () => {
+  test("parse() reads a structured answer, whole and streamed", async () => {
     const request = {
       model: "sluice/echo",
       messages: question("A moon?"),
@@ -188,7 +188,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(streamed.choices[0]?.message.parsed).toEqual(whole.choices[0]?.message.parsed);
   });
 
-  test("parse() of a function's arguments", async () => {
+  test("parse() reads a function's arguments", async () => {
     const tools = [zodFunction({ name: "land", parameters: Moon })];
     const { choices } = await client.chat.completions.parse({
       model: "sluice/echo",

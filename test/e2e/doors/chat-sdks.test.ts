@@ -53,7 +53,7 @@ models:
         maxRetries: 0,
       });
 
-    test("text, stream and usage", async () => {
+    test("reads the text, the stream and the usage", async () => {
       const model = modelOf("sluice/echo");
       const answer = await model.invoke("Name a moon.");
       expect(answer.text).toContain("Name a moon.");
@@ -69,7 +69,7 @@ models:
       expect(tokens).toBeGreaterThan(0);
     });
 
-    test("tools, structured output, errors", async () => {
+    test("calls tools, reads structured output, and throws its own errors", async () => {
       const weather = langTool(() => "clear sky", { name: "get_weather", description: "Weather", schema: town });
       const model = modelOf("sluice/echo").bindTools([weather]);
       const question = new HumanMessage("Weather in Oslo?");
@@ -83,7 +83,7 @@ models:
       await expect(modelOf("nobody/nothing").invoke("x")).rejects.toMatchObject({ status: 404 });
     });
 
-    test("a failure in the middle of a stream", async () => {
+    test("throws for a failure in the middle of a stream", async () => {
       const go = breakAfterWord();
       const reading = (async () => {
         for await (const chunk of await modelOf("far/torn").stream("x")) if (chunk.text === "One") go();
@@ -114,7 +114,7 @@ models:
         supportsStructuredOutputs: true,
       })(model);
 
-    test("text, stream, tools, structured output", async () => {
+    test("reads the text, the stream, tool calls and structured output", async () => {
       const model = modelOf("sluice/echo");
       expect((await ai.generateText({ model, prompt: "Name a moon." })).text).toContain("Name a moon.");
       const streamed = ai.streamText({ model, prompt: "Count to three." });
@@ -126,14 +126,14 @@ models:
       expect((await ai.generateText({ model, prompt: "A moon?", output })).output).toMatchObject({ planet: "Mars" });
     });
 
-    test("a failure in the middle of a stream", () => expectOneError(modelOf("far/torn")));
+    test("throws for a failure in the middle of a stream", () => expectOneError(modelOf("far/torn")));
   });
 
   describe("ai with @openrouter/ai-sdk-provider", () => {
     const modelOf = (model: string, options = {}) =>
       createOpenRouter({ baseURL: installation.baseUrl, apiKey: installation.apiKey })(model, options);
 
-    test("text, stream with usage, tools, reasoning", async () => {
+    test("reads the text, the stream with usage, tool calls and reasoning", async () => {
       const model = modelOf("sluice/echo");
       expect((await ai.generateText({ model, prompt: "Name a moon." })).text).toContain("Name a moon.");
       const streamed = ai.streamText({ model, prompt: "Count to three." });
@@ -146,6 +146,6 @@ models:
       expect(await thought.reasoningText).toMatch(/./);
     });
 
-    test("a failure in the middle of a stream", () => expectOneError(modelOf("far/torn")));
+    test("throws for a failure in the middle of a stream", () => expectOneError(modelOf("far/torn")));
   });
 });

@@ -145,7 +145,7 @@ models:
     });
   });
 
-  test("an answer with an image, whole and streamed, and back", async () => {
+  test("an image in an answer arrives, whole and streamed, and goes back in the next request", async () => {
     const request = { model: "far/open", messages: [{ role: "user", content: "Draw" }], modalities: ["text", "image"] };
     const { choices } = await sendRequest(request);
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` }, index: 0 };
@@ -160,7 +160,7 @@ models:
     await sendRequest({ ...request, messages: again });
   });
 
-  test("probabilities of tokens", async () => {
+  test("log probabilities of tokens reach the client", async () => {
     chat.script([
       {
         chunks: [
@@ -231,7 +231,7 @@ models:
       expect(await sentBack({ content: "No: 7 x 13.", reasoning_details: details })).toMatchObject(thoughts);
     });
 
-    test("and is hidden if the request excludes it", async () => {
+    test("is hidden if the request excludes it", async () => {
       const { choices } = await sendRequest({ ...request, reasoning: { max_tokens: 2_000, exclude: true } });
       expect(Object.keys(choices[0]!.message)).toEqual(["role", "content", "refusal"]);
     });

@@ -88,7 +88,7 @@ describe("a failure at the door of messages", () => {
       { tools, messages: [hi], tool_choice: { type: "tool", name: "z" } },
       "tool_choice.name",
     ],
-  ])("%s", async (_, body, path) => {
+  ])("caused by %s names the field as the client wrote it", async (_, body, path) => {
     const { status, message, metadata } = await sendRequest(body);
     expect([status, metadata.param, metadata.issues?.[0]?.path ?? path]).toEqual([400, path, path]);
     expect(message).toMatch(new RegExp(`^${path.replaceAll(".", "\\.")}[: ]`));
@@ -125,7 +125,7 @@ describe("a failure at the door of chat completions", () => {
   test.each([
     ["a file", { messages: [{ role: "user", content: [file] }], model: "t/text" }, "messages.0.content.0"],
     ["two tools of a name", { messages: [hi], tools: [tool, tool] }, "tools.1.function.name"],
-  ])("%s", async (_, body, path) => {
+  ])("caused by %s names the field as the client wrote it", async (_, body, path) => {
     const { status, message, metadata } = await sendRequest(body);
     expect(message).toMatch(new RegExp(`^${path.replaceAll(".", "\\.")}[: ]`));
     expect([status, metadata.param]).toEqual([400, path]);

@@ -40,7 +40,7 @@ test("a wrong request is refused like a response, and nothing is recorded", asyn
 test.each([
   ["/responses/input_tokens", { input: "Hello" }],
   ["/messages/count_tokens", { messages: [{ role: "user", content: "Hello" }] }],
-])("%s refuses an unknown model like a turn, and marks its count as an estimate", async (path, prompt) => {
+])("the path %s refuses an unknown model like a turn, and marks its count as an estimate", async (path, prompt) => {
   const count = async (model: string) => {
     const headers = { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ model, ...prompt });

@@ -78,12 +78,18 @@ const rows = [...settingFieldRows, ...toolFieldRows, ...blockFieldRows];
 
 beforeEach(() => upstream.script([claudeMessage([textBlock("Hello")])]));
 
-test.each(rows)("%s, at a provider of the format", (_, body, fate) => expectFate({ model: "t/claude", ...body }, fate));
+test.each(rows)(
+  "the field %s is sent, refused or reported as documented by a provider of the Messages format",
+  (_, body, fate) => expectFate({ model: "t/claude", ...body }, fate),
+);
 
-test.each(rows)("%s, elsewhere", async (_, body, fate, elsewhere = fate) => {
-  upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
-  await expectFate({ model: "t/chat", ...body }, elsewhere);
-});
+test.each(rows)(
+  "the field %s is sent, refused or reported as documented by a provider of another format",
+  async (_, body, fate, elsewhere = fate) => {
+    upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
+    await expectFate({ model: "t/chat", ...body }, elsewhere);
+  },
+);
 
 test("beta names reach a provider with support for them, and are noted elsewhere", async () => {
   const betas = "context-1m-2025-08-07,later-2027-01-01";

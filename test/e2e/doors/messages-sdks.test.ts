@@ -42,7 +42,7 @@ describe("@langchain/anthropic", () => {
       maxRetries: 0,
     });
 
-  test("images by data URL and by URL", async () => {
+  test("sends images by data URL and by URL", async () => {
     stage.answer("A dot.");
     const content = [url(pixelUrl), url(imageUrl), { type: "text" as const, text: "What is it?" }];
     expect((await model().invoke([new HumanMessage({ content })])).text).toBe("A dot.");
@@ -68,7 +68,7 @@ const sdks: readonly (readonly [name: string, ai: AiSdk, model: () => ai6.Langua
 ];
 
 describe.each(sdks)("%s with @ai-sdk/anthropic", (_, ai, modelOf) => {
-  test("images by bytes and by URL", async () => {
+  test("images are sent by bytes and by URL", async () => {
     stage.answer("A dot.");
     const content = [
       { type: "image" as const, image: Buffer.from(pixelUrl.split(",")[1] as string, "base64") },

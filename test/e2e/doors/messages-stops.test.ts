@@ -57,7 +57,7 @@ const reasons = [
   ["model_context_window_exceeded", {}],
 ] as const;
 
-test.each(reasons)("%s comes out as it came in", async (reason, more) => {
+test.each(reasons)("the stop reason %s of a provider reaches the client unchanged", async (reason, more) => {
   const asked = { model: "t/claude", stop_sequences: ["END"] };
   const end = { stop_reason: reason, stop_sequence: null, ...more };
   upstream.script([claudeMessage(said, reason, more)]);
@@ -107,13 +107,16 @@ const chatReasons: readonly (readonly [finish: string, reason: string])[] = [
   ["model_length", "model_context_window_exceeded"],
 ];
 
-test.each(chatReasons)("%s of chat completions is %s", async (finish, reason) => {
-  upstream.script([chatAnswer({ role: "assistant", content: "Hello" }, finish)]);
-  expect(await answerOf({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
-  const stream: Reply = { chunks: [{ sse: [chatChunk({ content: "Hello" }), chatChunk({}, finish), "[DONE]"] }] };
-  upstream.script([stream]);
-  expect(await lastDelta({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
-});
+test.each(chatReasons)(
+  "the finish reason %s of chat completions becomes the stop reason %s",
+  async (finish, reason) => {
+    upstream.script([chatAnswer({ role: "assistant", content: "Hello" }, finish)]);
+    expect(await answerOf({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
+    const stream: Reply = { chunks: [{ sse: [chatChunk({ content: "Hello" }), chatChunk({}, finish), "[DONE]"] }] };
+    upstream.script([stream]);
+    expect(await lastDelta({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
+  },
+);
 
 test("a stop text named by a server of chat completions is returned", async () => {
   const named = {

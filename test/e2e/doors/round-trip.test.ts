@@ -222,24 +222,27 @@ models:
     ),
   );
 
-  test.each(cases)("through %s at a provider of %s, %s", async (path, dialect, form, door) => {
-    const upstream = upstreams[dialect];
-    const from = upstream.requests.length;
-    const conversation: object[] = [door.said(0)];
-    for (let turn = 1; turn <= turns; turn++) {
-      upstream.script([answers[dialect][form](turn)]);
-      const stream = form === "streamed";
-      const answer = await post(path, { model: `far/${dialect}`, stream, ...door.request(conversation) });
-      const items = stream ? door.folded(answer) : door.answered(JSON.parse(answer));
-      conversation.push(...items, calls(turn) ? door.found(turn) : door.said(turn));
-    }
-    const bodies = upstream.requests.slice(from).map(({ body }) => body);
-    expect(bodies).toHaveLength(turns);
-    for (let turn = 1; turn < turns; turn++) {
-      expect(bodies[turn]).toContain(prefixOf(bodies[turn - 1] as string));
-      expect(bodies[turn]).toContain(JSON.stringify(thoughtOf(turn)));
-      expect(bodies[turn]).toContain(`"signature":"${signatureOf(turn)}"`);
-    }
-    expect(bodies.at(-1)).toContain(pixelUrl.split(",")[1]);
-  });
+  test.each(cases)(
+    "reaches the provider unchanged through %s in the format %s, %s",
+    async (path, dialect, form, door) => {
+      const upstream = upstreams[dialect];
+      const from = upstream.requests.length;
+      const conversation: object[] = [door.said(0)];
+      for (let turn = 1; turn <= turns; turn++) {
+        upstream.script([answers[dialect][form](turn)]);
+        const stream = form === "streamed";
+        const answer = await post(path, { model: `far/${dialect}`, stream, ...door.request(conversation) });
+        const items = stream ? door.folded(answer) : door.answered(JSON.parse(answer));
+        conversation.push(...items, calls(turn) ? door.found(turn) : door.said(turn));
+      }
+      const bodies = upstream.requests.slice(from).map(({ body }) => body);
+      expect(bodies).toHaveLength(turns);
+      for (let turn = 1; turn < turns; turn++) {
+        expect(bodies[turn]).toContain(prefixOf(bodies[turn - 1] as string));
+        expect(bodies[turn]).toContain(JSON.stringify(thoughtOf(turn)));
+        expect(bodies[turn]).toContain(`"signature":"${signatureOf(turn)}"`);
+      }
+      expect(bodies.at(-1)).toContain(pixelUrl.split(",")[1]);
+    },
+  );
 });

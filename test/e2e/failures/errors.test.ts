@@ -123,13 +123,13 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       ["request-id", "req_011CSHoEeqs5C35K2UUqR7Fy"],
       ["x-amzn-requestid", "b1a2c3d4-0000-4000-8000-000000000001"],
       ["apim-request-id", "00000000-0000-4000-8000-000000000002"],
-    ])("with the provider's request id from the header %s", async (header, id) => {
+    ])("have the provider's request id from the header %s", async (header, id) => {
       upstream.script([answering(500, { headers: { [header]: id } })]);
       const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
       expect(body.error.metadata).toMatchObject({ provider_status: 500, provider_request_id: id });
     });
 
-    test("without a request id of more than one word", async () => {
+    test("have no request id of more than one word", async () => {
       upstream.script([answering(500, { headers: { "x-request-id": "see http://10.0.0.1/secret" } })]);
       const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
       expect(body.error.metadata).not.toHaveProperty("provider_request_id");
@@ -153,7 +153,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expect([retryAfter >= 1, retryAfter <= 20]).toEqual([true, true]);
     });
 
-    test("of a provider silent beyond its limit: 524", async () => {
+    test("are 524 for a provider silent beyond its limit", async () => {
       upstream.script([{ hang: true }]);
       const response = await post({ model: "acme/hasty", stream });
       const body = await expectFault(response, 524);
@@ -174,7 +174,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     });
   });
 
-  test("400: an unsupported setting", async () => {
+  test("are 400 for an unsupported setting", async () => {
     const body = await expectFault(await post({ previous_response_id: "resp_1" }), 400);
     expect(body.error).toMatchObject({
       message: samples["400"]?.error.message,
@@ -182,7 +182,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     });
   });
 
-  test("400: a body of another type, or in another form", async () => {
+  test("are 400 for a body of another media type or with a wrong field", async () => {
     for (const type of ["text/plain", "multipart/form-data", "application/json; charset=latin1"]) {
       const headers = { authorization: `Bearer ${installation.apiKey}`, "content-type": type };
       const response = await fetch(`${installation.baseUrl}/responses`, { method: "POST", headers, body: "{}" });
@@ -190,7 +190,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     }
   });
 
-  test("401: none, and a wrong one", async () => {
+  test("are 401 without a key and for a wrong key", async () => {
     const none = await fetch(`${installation.baseUrl}/responses`, { method: "POST", body: "{}" });
     expect(await expectFault(none, 401)).toEqual(samples["401"]);
     const wrong = await expectFault(await post({}, mintKey(KeyKind.INFERENCE)), 401);
@@ -206,7 +206,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(response.headers.get("x-should-retry")).toBe("false");
   });
 
-  test("403: keys of the other kind", async () => {
+  test("are 403 for a key of the wrong kind", async () => {
     const response = await fetch(`${installation.baseUrl}/end-users/ada`, {
       method: "PATCH",
       headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -216,7 +216,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     await expectFault(await post({}, installation.managementKey), 403);
   });
 
-  test("413: a body over the limit", async () => {
+  test("are 413 for a body over the limit", async () => {
     const response = await post({ input: "x".repeat(10_000) });
     const body = await expectFault(response, 413);
     expectWords(body);
@@ -234,7 +234,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     ["DELETE", "/models", "HEAD, GET"],
     ["PUT", "/end-users/ada", "HEAD, GET, PATCH, DELETE"],
     ["PUT", "/guardrails/a/assignments/keys", "HEAD, GET, POST"],
-  ])("404: %s %s", async (method, path, allow) => {
+  ])("are 404 for %s %s", async (method, path, allow) => {
     const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${installation.apiKey}` },
@@ -261,7 +261,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(await response.text()).toContain('"type":"response.failed"');
   });
 
-  test("429 of the gateway: too many concurrent streams of a key", async () => {
+  test("are 429 for too many concurrent streams of a key", async () => {
     const word = { sse: [chatChunk({ role: "assistant", content: "One" })] };
     upstream.script([{ chunks: [word], hang: true }]);
     const open = await Promise.all([post({ stream: true }), post({ stream: true })]);
@@ -279,7 +279,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     for (const answer of open) await answer.body?.cancel();
   });
 
-  test("500 and 503: without a service for keys and guardrails", async () => {
+  test("are 500 and 503 without a service for keys and guardrails", async () => {
     const admin = installation.pids()["admin-svc"] ?? Number.NaN;
     process.kill(admin, "SIGSTOP");
     try {

@@ -148,7 +148,7 @@ describe.each(["redact", "block"])("%s", (action) => {
     await assign(await makeGuardrail(action, "output"), key);
   });
 
-  test.each(channels)("$dialect $channel, at every door", async ({ dialect, streamed, whole }) => {
+  test.each(channels)("applies to $dialect $channel at every door", async ({ dialect, streamed, whole }) => {
     const model = `${dialect}/model`;
     for (const stream of [true, false]) {
       // A server may stream unasked.

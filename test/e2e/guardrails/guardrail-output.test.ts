@@ -83,7 +83,7 @@ describe.each([true, false])("stream: %s", (stream) => {
     },
   );
 
-  test("the built-in model", async () => {
+  test("applies to the built-in model", async () => {
     const key = await guardedKey("--block", "built-in mod", "--label", "model", "--applies-to", "output");
     const answer = await sendRequest(key, "sluice/echo", stream);
     const text = await answer.text();

@@ -116,8 +116,8 @@ describe("a trial does the same as a turn", () => {
   });
 });
 
-describe("a trial shows", () => {
-  test("which rules matched where, in code points", async () => {
+describe("a trial", () => {
+  test("shows the matching rules and their places in code points", async () => {
     const text = "\u{1f600} anna@acme.test wants a refund";
     const trial = await attempt({ guardrail, text });
     expect(trial).toMatchObject({ decision: "redacted", text: "\u{1f600} [MAIL] wants a refund", error: null });
@@ -134,7 +134,7 @@ describe("a trial shows", () => {
     expect(trial.pipeline).toMatchObject([{ data: { action: "blocked", patterns: ["code"], applies_to: "output" } }]);
   });
 
-  test("the findings of detectors, and an unresponsive detector", async () => {
+  test("shows the findings of detectors, and an unresponsive detector", async () => {
     const detected = (detector: string) => ({ detectors: [{ detector, category: "person-name", action: "redact" }] });
     const found = await attempt({ guardrail: detected("names"), text: "I am Anna Berg" });
     expect(found).toMatchObject({ decision: "redacted", matches: [{ engine: "ner:names", start: 5, end: 14 }] });
@@ -142,7 +142,7 @@ describe("a trial shows", () => {
     expect(silent).toMatchObject({ decision: "error", text: null, error: { code: 503 }, matches: [] });
   });
 
-  test("the action of a stored guardrail, with its message", async () => {
+  test("shows the action of a stored guardrail, with its message", async () => {
     const made = await send("/guardrails", { name: "stored", ...guardrail, blocked_message: "Not here." });
     const { id } = made.body.data as unknown as { readonly id: string };
     expect(await attempt({ guardrail_id: id, text: "secret-1" })).toMatchObject({
@@ -151,7 +151,7 @@ describe("a trial shows", () => {
     });
   });
 
-  test("the documented fields", async () => {
+  test("shows the documented fields", async () => {
     for (const side of ["input", "output"]) {
       for (const text of ["Hello", "secret-42", "anna@acme.test"]) {
         const { body } = await send("/guardrails/try", { guardrail, side, text });
@@ -189,7 +189,7 @@ test.each<[object, number, string]>([
     "detectors.0.detector",
   ],
   [{ guardrail_id: crypto.randomUUID(), text: "x" }, 404, "Guardrail not found"],
-])("%j is refused", async (body, status, message) => {
+])("a trial with %j is refused", async (body, status, message) => {
   const answer = await send("/guardrails/try", body);
   expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringContaining(message)]);
 });

@@ -256,7 +256,7 @@ detectors:
   });
 
   test.each(["00000000-0000-4000-8000-0000000000ff", "x", "..%2fkeys", "550E8400-E29B-41D4-A716-446655440000"])(
-    "%s is no guardrail: 404",
+    "are not found by the id %s: 404",
     async (id) => {
       for (const method of ["GET", "DELETE", "PATCH"]) {
         const answer = await manage(method, `/guardrails/${id}`, method === "PATCH" ? { name: "x" } : undefined);

@@ -84,7 +84,7 @@ describe("sample 15", () => {
       body: JSON.stringify(sampleJson("15-alignment.request.json")),
     });
 
-  test("an answer requested again", async () => {
+  test("has the form of an answer requested again", async () => {
     acme.script([
       answer("Take half off.", 70, 12),
       answer("I can help with the order, though prices are fixed.", 98, 19),
@@ -96,7 +96,7 @@ describe("sample 15", () => {
     expect(maskVolatile(body)).toEqual(maskVolatile(sampleJson("15-alignment.response.json")));
   });
 
-  test("an answer withheld for good", async () => {
+  test("has the form of an answer that stays withheld", async () => {
     acme.script([answer("Take half off.", 70, 12), answer("Take twenty percent off.", 98, 19)]);
     judge.script([says(0.94), says(0.91)]);
     const response = await sent();

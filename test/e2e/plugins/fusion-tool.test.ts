@@ -185,7 +185,7 @@ test.each([
   [{ preset: "general-fast" }, ["acme/b"]],
   [{ analysis_models: ["acme/a"] }, ["acme/a"]],
   [{ analysis_models: ["acme/a"], enabled: false }, ["acme/a", "acme/b"]],
-])("the plugin %j", async (settings, models) => {
+])("the plugin %j decides the panel of the tool", async (settings, models) => {
   const body = (await (await post({ plugins: [{ id: "fusion", ...settings }] })).json()) as Told;
   const responses = body.output[0]?.["responses"] as { model: string }[];
   expect(responses.map(({ model }) => model)).toEqual(models);
@@ -197,7 +197,7 @@ test.each([
   [{ analysis_models: ["acme/none"] }, /tools\.0\.parameters\.analysis_models\.0: no model is called acme\/none/],
   [{ max_tool_calls: 17 }, /tools\.0\.parameters\.max_tool_calls.*16/],
   [{ tools: [{ type: "service:advisor" }] }, /service:advisor cannot be used within fusion/],
-])("parameters %j", async (parameters, refusal) => {
+])("parameters %j are accepted or refused by their limits", async (parameters, refusal) => {
   const response = await post({ tools: [{ ...fusion, parameters }] }, { path: "/dry-run" });
   const { error } = (await response.json()) as { error: { message: string } | null };
   expect([response.status, error?.message]).toEqual(

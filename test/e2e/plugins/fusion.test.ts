@@ -148,7 +148,7 @@ test.each([
   [{ tools: Array.from({ length: 9 }, () => ({ type: "service:datetime" })) }, /plugins\.0\.tools.*8/],
   [{ tools: [{ parameters: {} }] }, /plugins\.0\.tools\.0\.type/],
   [{ tools: [{ type: "service:fusion" }] }, /service:fusion cannot be used within fusion/],
-])("settings %j", async (settings, refusal) => {
+])("settings %j are accepted or refused by their limits", async (settings, refusal) => {
   const response = await post({ plugins: [{ id: "fusion", ...settings }] }, "/dry-run");
   const { error } = (await response.json()) as { error: { message: string } | null };
   expect([response.status, error?.message]).toEqual(

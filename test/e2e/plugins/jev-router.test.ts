@@ -78,7 +78,7 @@ test.each([
   [{ reasoning: { mode: "pro" } }, 400, "reasoning.mode"],
   [{ models: ["service/pareto-code"] }, 400, "service/pareto-code"],
   [plugin({ excluded_models: ["*"] }), 404, "excluded_models"],
-])("%j is %d", async (body, status, says) => {
+])("a request with the settings %j has the status %d", async (body, status, says) => {
   const response = await post(body);
   const error = (await response.json()) as { error: { message: string } };
   expect([response.status, validateError(status, error), error.error.message]).toEqual([

@@ -71,7 +71,7 @@ const called = [
 ];
 
 test.each(dialects.flatMap((dialect) => [[dialect, false] as const, [dialect, true] as const]))(
-  "%s, streamed: %s",
+  "a model of dialect %s calls a tool of an MCP server (stream: %s)",
   async (dialect, stream) => {
     const { call, say } = toolDialects[dialect];
     upstream.script([call("crm__echo", { text: "hi" }, stream), say("It said hi.", stream)]);

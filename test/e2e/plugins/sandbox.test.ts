@@ -59,7 +59,7 @@ const kinds: readonly (readonly [tool: { type: string }, name: string, args: obj
   ],
 ];
 
-test.each(kinds)("%j: one object", async (tool, name, args, items) => {
+test.each(kinds)("the tool %j runs code and answers with one object", async (tool, name, args, items) => {
   acme.script([callReply({ name, args }), textReply("Done.")]);
   const response = await sendRequest({ tools: [tool] });
   const body = (await response.json()) as { output: { type: string }[] };
@@ -70,7 +70,7 @@ test.each(kinds)("%j: one object", async (tool, name, args, items) => {
   });
 });
 
-test.each(kinds)("%j: a stream", async (tool, name, args, items) => {
+test.each(kinds)("the tool %j runs code and streams its events", async (tool, name, args, items) => {
   acme.script([callReplyStream("", { name, args }), chatStream("Done.")]);
   const answer = parseSse(await (await sendRequest({ tools: [tool], stream: true })).text());
   expect(validateEvents(answer.events)).toEqual([]);

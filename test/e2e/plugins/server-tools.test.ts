@@ -124,7 +124,7 @@ describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
     });
   });
 
-  test("a stream", async () => {
+  test("answers with a stream", async () => {
     upstream().script(stream);
     const response = await sendRequest({ model, stream: true });
     const answer = parseSse(await response.text());
@@ -210,7 +210,7 @@ test.each([
   [{ max_tool_calls: 1 }, "max_tool_calls"],
   [{ max_tool_calls: 31, stop_server_tools_when: { type: "step_count_is", step_count: 1 } }, "step_count_is"],
   [{ stop_server_tools_when: [{ type: "max_cost", max_cost_in_dollars: 0.00003 }] }, "max_cost"],
-])("%j stops the tools, and one more answer follows", async (body, reason) => {
+])("the stop condition %j stops the tools, and one more answer follows", async (body, reason) => {
   acme.script([callReply({}), textReply("It is Friday.")]);
   const response = await sendRequest(body);
   expect(await response.json()).toMatchObject({

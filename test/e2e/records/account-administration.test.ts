@@ -117,7 +117,7 @@ describe("workspaces", () => {
     ["POST", "/workspaces", { name: "x", budget: 1 }, 400, "budget: unknown field"],
     ["GET", "/workspaces/default", undefined, 404, "Workspace not found"],
     ["GET", `/workspaces/${crypto.randomUUID()}`, undefined, 404, "Workspace not found"],
-  ])("%s %s %j is %i", async (method, path, body, status, message) => {
+  ])("respond to the request %s %s %j with the status %i", async (method, path, body, status, message) => {
     const answer = await send(method, path, accountKey, body);
     expect([answer.status, answer.body.error?.message]).toEqual([status, message]);
   });
@@ -197,7 +197,7 @@ describe("the audit log", () => {
     ["?cursor=1", "cursor: must be the next_cursor of a page"],
     ["?from=yesterday", "from: must be an ISO 8601 time"],
     ["?user=x", "user: unknown"],
-  ])("%s is 400", async (query, message) => {
+  ])("refuses the query %s with 400", async (query, message) => {
     const answer = await list(query);
     expect([answer.status, answer.message]).toEqual([400, expect.stringContaining(message)]);
   });
@@ -257,7 +257,7 @@ describe("a management key of the account", () => {
     ],
     ["of a workspace names another", (id) => [id, foreign.manager], 404, "Workspace not found"],
     ["of the default workspace names another", (id) => [id, ordinary], 404, "Workspace not found"],
-  ])("a key %s", async (_whose, choose, status, message) => {
+  ])("is refused when a key %s", async (_whose, choose, status, message) => {
     const { data } = (await send("GET", "/workspaces")).body;
     const [id, key] = choose((data as WorkspaceJson[]).find(({ name }) => name === "first")?.id ?? "");
     for (const [method, path, body] of [

@@ -79,7 +79,7 @@ test.each<[unknown, string]>([
   [{ overlap_seconds: 2_592_001 }, "overlap_seconds: must be between 0 and 2592000"],
   [{ overlap_seconds: "5" }, "overlap_seconds: must be an integer"],
   [{ seconds: 5 }, "seconds: unknown field"],
-])("%j is 400", async (body, message) => {
+])("a rotation with %j is refused with 400", async (body, message) => {
   const old = await makeGuarded();
   const answer = await send("POST", `${old.path}/rotate`, body);
   expect([answer.status, answer.body.error.message]).toEqual([400, message]);

@@ -232,7 +232,7 @@ describe("keys", () => {
     }
   });
 
-  test.each(["0".repeat(64), "x", "a%2Fb", "A".repeat(64)])("%s is no key: 404", async (hash) => {
+  test.each(["0".repeat(64), "x", "a%2Fb", "A".repeat(64)])("are not found by the id %s: 404", async (hash) => {
     for (const method of ["GET", "DELETE", "PATCH"]) {
       const answer = await manage(method, `/keys/${hash}`, method === "PATCH" ? { name: "x" } : undefined);
       expect([answer.status, answer.body.error.message]).toEqual([404, "Key not found"]);

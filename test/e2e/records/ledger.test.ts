@@ -141,7 +141,7 @@ describe("a leaving client", () => {
     leaving = new AbortController();
   });
 
-  test.each([true, false])("stream: %s", async (stream) => {
+  test.each([true, false])("has its call recorded as cancelled (stream: %s)", async (stream) => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], hang: true }]);
     const sessionId = `left-${stream}`;
     const asked = first.nextRequest();

@@ -106,7 +106,7 @@ limits: {status_gate_ms: 20}
     },
   );
 
-  test("expired: at that moment, without any change", async () => {
+  test("loses them at the moment of its expiry, without any change", async () => {
     const endedMs = async () => {
       // Time enough for a slow machine to make the key and open the stream.
       const expiresAt = Date.now() + 5_000;

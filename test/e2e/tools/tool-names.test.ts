@@ -88,26 +88,29 @@ const rows = Object.keys(doors).flatMap((door) =>
   dialects.flatMap((dialect) => [false, true].map((stream) => [door, dialect, stream] as const)),
 );
 
-test.each(rows)("%s: a model behind %s gets an acceptable tool name, streamed: %s", async (door, dialect, stream) => {
-  const { path, body } = doors[door] as Door;
-  const { call } = toolDialects[dialect];
-  const sentName = sentNames[dialect];
-  upstream.script([call(sentName, { q: "cup" }, stream)]);
-  const response = await fetch(`${installation.baseUrl}${path}`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${installation.apiKey}`,
-      "content-type": "application/json",
-      "x-service-metadata": "enabled",
-    },
-    body: JSON.stringify({ model: `t/${dialect}`, stream, ...body }),
-  });
-  const answer = await response.text();
-  expect([response.status, answer]).toEqual([200, expect.stringContaining(`"name":"${own}"`)]);
-  const told = (upstream.requests.at(-1) as Received).body;
-  expect(told).not.toContain(own);
-  // In the tools, in the history, and in the choice if the format names the tool there.
-  expect(told.split(`"${sentName}"`).length - 1).toBeGreaterThanOrEqual(3);
-  expect(answer).not.toContain(`"${sentName}"`);
-  expect(answer).toContain(`repaired: sent as ${sentName}, because`);
-});
+test.each(rows)(
+  "through the door %s a model behind %s gets an acceptable tool name, streamed: %s",
+  async (door, dialect, stream) => {
+    const { path, body } = doors[door] as Door;
+    const { call } = toolDialects[dialect];
+    const sentName = sentNames[dialect];
+    upstream.script([call(sentName, { q: "cup" }, stream)]);
+    const response = await fetch(`${installation.baseUrl}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${installation.apiKey}`,
+        "content-type": "application/json",
+        "x-service-metadata": "enabled",
+      },
+      body: JSON.stringify({ model: `t/${dialect}`, stream, ...body }),
+    });
+    const answer = await response.text();
+    expect([response.status, answer]).toEqual([200, expect.stringContaining(`"name":"${own}"`)]);
+    const told = (upstream.requests.at(-1) as Received).body;
+    expect(told).not.toContain(own);
+    // In the tools, in the history, and in the choice if the format names the tool there.
+    expect(told.split(`"${sentName}"`).length - 1).toBeGreaterThanOrEqual(3);
+    expect(answer).not.toContain(`"${sentName}"`);
+    expect(answer).toContain(`repaired: sent as ${sentName}, because`);
+  },
+);

@@ -320,7 +320,7 @@ describe("service:tool_search", () => {
     });
   });
 
-  test("within a namespace, and by the other name of the search", async () => {
+  test("works within a namespace, and by the other name of the search", async () => {
     acme.script([callReply({ name: "service_tool_search", args: { query: "letter" } }), textReply("Found.")]);
     const { events } = await turn({ tools: [hosted("tool_search"), here, namespace] });
     expect(namesSent(-1)).toEqual(["service_tool_search", "weather", "mail__list", "mail__send"]);

@@ -165,7 +165,7 @@ describe("the end", () => {
       },
       2,
     ],
-  ] as const)("%s, then one last answer without tools", async (reason, fields, steps) => {
+  ] as const)("comes after %s, with one last answer without tools", async (reason, fields, steps) => {
     acme.script([...zones.slice(0, steps).map(endless), textReply("All I know.")]);
     const testScope = newScope();
     const { events, fault } = await turn(fields, testScope);

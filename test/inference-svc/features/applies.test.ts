@@ -104,7 +104,7 @@ test.each<[string, readonly string[], Partial<TurnRequest>]>([
   ["a picture", ["image-downloads", "file-parser"], message({ type: "input_image", image_url: "https://a.example" })],
   ["a hosted tool", ["client-tools"], { tools: [hosted] }],
   ["truncation", ["context-compression"], { truncation: "auto" }],
-])("%s in a request needs %j of each endpoint", (_, ids, fields) => {
+])("a request with %s needs %j of each endpoint", (_, ids, fields) => {
   const request = testRequest(fields);
   expect(endpointFeatures.filter(({ applies }) => applies(request, endpoint)).map(({ id }) => id)).toEqual(ids);
 });

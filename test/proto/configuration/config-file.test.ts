@@ -250,7 +250,7 @@ models: [{id: far/m, endpoints: [{provider: far}]}]
     ["is served together with it", far, ["far/m", "sluice/echo"]],
     ["is not served when it has echo: false", `echo: false\n${far}`, ["far/m"]],
     ["does not replace its provider of the same name", far.replaceAll("far", "sluice"), ["sluice/m"]],
-  ])("sluice/echo %s", (_, text, models) => {
+  ])("may name the model sluice/echo %s", (_, text, models) => {
     expect(load(text, { SLUICE_ECHO: "true" }).file.models.map(({ id }) => id)).toEqual(models);
   });
 

@@ -97,7 +97,7 @@ describeWithRedis("with Redis", () => {
     expect(headers).toMatchObject({ "x-ratelimit-limit-requests": "4", "x-ratelimit-remaining-requests": "0" });
   });
 
-  test("tokens counted by one process limit the other", async () => {
+  test("tokens counted by one process are limited at the other", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });
     // A minute gives 1,000 of them back.

@@ -81,7 +81,7 @@ describe("requests a minute", () => {
     expect([1, 2, 3].map(() => enter(limiter, own).refusal === undefined)).toEqual([true, true, false]);
   });
 
-  test("none: no header, nothing kept", () => {
+  test("are not counted without a limit, and no header shows them", () => {
     const limiter = limiterOf();
     const admission = enter(limiter, { keyHash: "a" });
     expect([admission.headers, admission.countsTokens]).toEqual([undefined, false]);
@@ -165,7 +165,7 @@ test.each([
   [1_250, "1.25s"],
   [60_000, "1m0s"],
   [3_599_001, "59m59.001s"],
-])("%d ms until a bucket is full are %s", (requestsMs, text) => {
+])("a wait of %d ms until a bucket is full is written as %s", (requestsMs, text) => {
   const headers = rateLimitHeaders(
     { requestsPerMinute: 60, tokensPerMinute: undefined, concurrentRequests: 1 },
     { requestsMs, tokensMs: 0 },

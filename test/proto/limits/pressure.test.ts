@@ -20,7 +20,7 @@ describe("a queue is overloaded", () => {
     expect(looks(500, 0, 51, 51, 51)).toEqual([false, false, true]);
   });
 
-  test("but not after one long stall, nor when it was short once", () => {
+  test("only after repeated long waits, not after a single one", () => {
     expect(looks(500, 0, 5_000, 0, 51, 51, 50, 51, 51)).not.toContain(true);
   });
 

@@ -45,7 +45,7 @@ const text = "cat concat cats CATS a 123-45 a@b \u{1f600}\u{1f601} cat! caaat 12
 describe("patterns in a row", () => {
   const finders = patterns.map((pattern) => compilePattern(pattern));
 
-  test.each([1, 2, 3, 7, 100])("over pieces of %i units", (length) => {
+  test.each([1, 2, 3, 7, 100])("find the matches of each single pattern in pieces of %i units", (length) => {
     const joint = new JointScan(jointOf(finders));
     const scans = finders.map((finder) => finder.open());
     for (let at = 0; at < text.length; at += length) {
@@ -60,7 +60,7 @@ describe("patterns in a row", () => {
     expect(["a", "b", "c", "e", "\ud83d"].map((piece) => joint.push(piece).decided)).toEqual([0, 1, 1, 4, 4]);
   });
 
-  test.each(["fork", "apart"] as const)("continue separately: %s", (way) => {
+  test.each(["fork", "split"] as const)("find the same after %s", (way) => {
     for (let at = 0; at <= text.length; at++) {
       const joint = new JointScan(jointOf(finders));
       const scans = finders.map((finder) => finder.open());
@@ -82,7 +82,7 @@ describe("patterns in a row", () => {
   test.each<[string, readonly string[]]>([
     ["more states than are remembered", ["[ab].{11}c", "b.{11}c", "(?:ab|b){3,9}c"]],
     ["states that are not remembered", ["[ab]{0,400}c", "a.{200,}b", "ba"]],
-  ])("over %s", (_, many) => {
+  ])("find the matches of each single pattern with %s", (_, many) => {
     const own = many.map((pattern) => compilePattern(pattern));
     const joint = new JointScan(jointOf(own));
     const scans = own.map((finder) => finder.open());

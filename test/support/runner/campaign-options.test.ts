@@ -19,7 +19,7 @@ test.each([
   [["--kills", "1.5"], "--kills must be a whole number from 1 to 5000"],
   [["--seed="], "--seed must be a whole number from 0 to 10"],
   [["--help"], "Unknown option '--help'"],
-])("%j is refused with the usage", (args, message) => {
+])("the options %j are refused with the usage", (args, message) => {
   expect(() => read(...args)).toThrow(message);
   expect(() => read(...args)).toThrow("usage: npm run chaos -- [--kills N] [--seed N]");
 });

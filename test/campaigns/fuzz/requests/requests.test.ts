@@ -71,7 +71,7 @@ describe("random requests", () => {
     ["chat", { ...said({ type: "text", text: "x" }), tool_choice: "any" }, "tool_choice"],
     ["chat", { ...said({ type: "text", text: "x" }), function_call: { name: "f" } }, "function_call.name"],
     ["chat", { ...body, messages: [call] }, undefined],
-  ] as const)("%s: %j is refused by the name of its field", (name, value, path) => {
+  ] as const)("the request with %s: %j is refused by the name of its field", (name, value, path) => {
     const format: FuzzedFormat = formats[name];
     const bytes = Buffer.from(JSON.stringify(value));
     const refusal = () => format.accept(bytes, scanObject(bytes, "body"), false);

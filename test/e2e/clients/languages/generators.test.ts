@@ -59,7 +59,7 @@ const environment = (more: Readonly<Record<string, string>>) => ({
 
 /** A test of a generator, or its omission with the reason where it cannot be installed. */
 function testGenerator(name: string, tool: InstalledToolchain, check: (folder: string) => Promise<void>): void {
-  if ("missing" in tool) return test.skip(`${name}: skipped, because ${tool.missing}`, () => {});
+  if ("missing" in tool) return test.skip(`${name} is skipped, because ${tool.missing}`, () => {});
   test(`${name} takes the whole document, and its client makes a key and a chat completion`, () => check(tool.folder));
 }
 

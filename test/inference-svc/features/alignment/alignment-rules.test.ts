@@ -179,7 +179,7 @@ test.each([
   'Never mention "\u200b"',
   'End with " "',
   "",
-])("%j goes to the judge", (rule) => {
+])("the rule %j goes to the judge", (rule) => {
   expect(compileRule(rule, tools)).toBeUndefined();
 });
 

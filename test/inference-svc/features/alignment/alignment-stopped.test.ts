@@ -74,7 +74,7 @@ describe("an answer stopped over sockets", () => {
     expect(testScope.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
   });
 
-  test("and too long for evaluation is 503 at once, for any rules", async () => {
+  test("that is too long for evaluation is refused with 503 at once, under any rules", async () => {
     installation.acme.script([words("a".repeat(10_000), "b")]);
     const closed = installation.acme.nextClose();
     const testScope = newScope();

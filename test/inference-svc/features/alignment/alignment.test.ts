@@ -84,7 +84,7 @@ describe("an answer", () => {
     ["as likely as the threshold breaks the rule", 0.7, {}, "blocked"],
     ["less likely does not", 0.6999, {}, "allowed"],
     ["more likely than another threshold does", 0.4, { threshold: 0.3 }, "blocked"],
-  ] as const)("%s", async (_, probability, alignment, outcome) => {
+  ] as const)("that is %s", async (_, probability, alignment, outcome) => {
     installation.acme.script([textAnswer("Hm.")]);
     installation.judge.script([judgeReply(probability)]);
     const ending = await runAlignedTurn(installation, [rule], { alignment: { maxRetries: 0, ...alignment } });

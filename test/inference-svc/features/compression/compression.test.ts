@@ -66,7 +66,7 @@ describe("a too long input", () => {
     ],
     ["duplicates", [user(doc), assistant("Read."), user(doc)], 1_600, user("[said again below]")],
     ["reasoning", [reasoning("rs_1")], 80, undefined],
-  ])("then %s", (step, items, target, expected) => {
+  ])("loses %s after the outputs of tools", (step, items, target, expected) => {
     const last = user(words(20));
     const input = [user("Go."), ...items, assistant("Done."), last];
     const { input: left, steps } = compressed(input, target)!;
@@ -90,7 +90,7 @@ describe("a too long input", () => {
     expect(left.length - marks.length + count).toBe(input.length);
   });
 
-  test("but never the last question, with any number of an agent's turns after it", () => {
+  test("never loses the last question, with any number of an agent's turns after it", () => {
     const asked = user("And now for something else.");
     const rounds = (mark: string) =>
       Array.from({ length: 12 }, (_, i) => [

@@ -97,7 +97,7 @@ describe("a text", () => {
     ["a PDF without a type", { file_data: textPdf(["a"]).toString("base64") }, "pdf"],
     ["bytes", { file_data: base64(Buffer.from([0, 1, 2, 3, 4, 5, 200])) }, undefined],
     ["an address", { file_url: "https://a.example/b.txt" }, undefined],
-  ])("%s is distinguished from a text", (_, fields, kind) => {
+  ])("is distinguished from %s", (_, fields, kind) => {
     expect(findFileKind(partOf(fields))).toBe(kind);
   });
 

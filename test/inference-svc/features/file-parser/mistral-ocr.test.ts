@@ -166,7 +166,7 @@ test.each([
   ],
   ["no file", { input: [{ type: "input_text", text: "Hi" }] }],
   ["a file by its id", { input: [{ type: "input_file", file_id: "file_1" }] }],
-])("%s cannot be sent", async (_, { input }) => {
+])("a request with %s is refused before the OCR service is called", async (_, { input }) => {
   const { fault } = await runRequest("reader/ocr", { input: [{ type: "message", role: "user", content: input }] });
   expect([fault?.status, reader.requests]).toEqual([400, []]);
 });

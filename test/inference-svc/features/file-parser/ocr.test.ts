@@ -128,12 +128,12 @@ test("a dry run calls no model", async () => {
 describe("an OCR model", () => {
   const refused = { status: 503, fault: "input.0.content.0: the OCR model did not read the PDF", content: undefined };
 
-  test("which fails leaves the scan unread", async () => {
+  test("leaves the scan unread when it fails", async () => {
     reader.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
     expect(await runRequest("acme/text", sending(scan))).toMatchObject(refused);
   });
 
-  test("which gives no answer in time leaves it unread", async () => {
+  test("leaves the scan unread when it gives no answer in time", async () => {
     await engine.upstreams.close();
     open({ timeout_ms: 50, total_ms: 50 });
     reader.script([{ hang: true }]);

@@ -278,7 +278,7 @@ describe("settings", () => {
       ["acme/b", "acme/b"],
       "outer",
     ],
-  ])("%s: these models form the panel", async (_, parameters, fields, panel, analyst) => {
+  ])("decide the models of the panel: %s", async (_, parameters, fields, panel, analyst) => {
     upstreams.outer.script([callReply(call()), ...(analyst === "outer" ? [compares] : []), textReply("Both.")]);
     const before = asked();
     const { events } = await turn({ tools: [tool(parameters)], ...plugin(fields) });

@@ -232,14 +232,14 @@ describe("tools of the panel", () => {
     [[{ type: "service:magic" }], /tools\.0\.type: service:magic is no tool of the service/],
     [[{ type: "service:datetime", parameters: { timezone: "Mars" } }], /tools\.0\.parameters\.timezone/],
     [[{ type: "service:bash" }], /service:bash/],
-  ])("%j is refused by name", async (list, says) => {
+  ])("refuse %j by name", async (list, says) => {
     const before = asked();
     const { fault } = await turn(plugin(tools(list)));
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
     expect(asked()).toEqual(before);
   });
 
-  test("an empty list turns them off", async () => {
+  test("are disabled by an empty list", async () => {
     await turn(plugin(tools([])));
     expect(upstreams.a.requests.at(-1)?.json).not.toHaveProperty("tools");
   });
@@ -258,7 +258,7 @@ describe("the panel's models", () => {
     [plugin({ analysisModels: ["acme/a", "acme/none"] }), /analysis_models\.1: no model is called acme\/none/],
     [plugin({ model: "service/fusion" }), /model: service\/fusion stands for models itself/],
     [{ models: ["acme/a", "service/fusion"] }, /service\/fusion can only be the first/],
-  ])("%j is refused", async (fields, says) => {
+  ])("may not be %j", async (fields, says) => {
     const { fault } = await turn(fields);
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
   });

@@ -203,7 +203,7 @@ test("a block ends the answer before any part of the match is delivered", async 
   expect(stages).toMatchObject([{ data: { action: "blocked", patterns: ["person-name"] } }]);
 });
 
-test("a reporting rule delays nothing", async () => {
+test("a text is not delayed by a reporting rule", async () => {
   const { events, stages } = await guarded(streamedMessage("I met An", "na Berg", "."), { action: FilterAction.FLAG });
   expect(deltasOf(events)).toEqual(["I met An", "na Berg", "."]);
   expect(stages).toMatchObject([{ data: { action: "flagged", counts: { "person-name": 1 } } }]);

@@ -34,7 +34,7 @@ test.each([
   ["escapes and snake case", ["p", "_", "%70", "&#112;", "\\u0070", "wo"], 5],
   ["invisible and foreign letters", ["p", "_", "\u200b", "\u0440", "\u{1d5c9}", "wo"], 5],
   ["encoded words on either side", ["p_l_u_t", " ", "aGVsbG8gd29ybGQ=", "= ", "1"], 5],
-])("%s are found wherever the stream is cut", (_, signs, length) => {
+])("matches in %s are found wherever the stream is cut", (_, signs, length) => {
   const differences = [...textsOf(signs, length)].flatMap(differing).slice(0, 10);
   expect(differences).toEqual([]);
 });

@@ -55,7 +55,7 @@ test.each([
   "p_a_s_s_w_o_r_d 3",
   "p_a_s_s_w_o_r_d now",
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg== p_a_s_s_w_o_r_d 3deba7a99f04c1",
-])("spelled with underscores, whole and in pieces: %j", async (text) => {
+])("the spelling with underscores %j is found, whole and in pieces", async (text) => {
   const filters = [redact("password", "<pw>")];
   const shown = [await answered([text], filters), await answered(text.split(""), filters), await asked(text, filters)];
   expect(shown).toEqual([expect.stringContaining("<pw>"), shown[0], shown[0]]);

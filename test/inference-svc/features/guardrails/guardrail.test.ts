@@ -163,7 +163,7 @@ describe("a filter finds its pattern in", () => {
     ["sealed text", { input: [{ type: "reasoning", id: "r", summary: [], encrypted_content: "plutonium" }] }],
     ["ids", { input: [{ type: "function_call_output", id: "plutonium", call_id: "plutonium", output: "" }] }],
     ["other case", message("PLUTONIUM")],
-  ])("but not in %s", async (_, request, pattern = "plutonium") => {
+  ])("its text, and no match in %s", async (_, request, pattern = "plutonium") => {
     expect((await verdict(request, { pattern })).passed).toBe(true);
   });
 });

@@ -335,7 +335,7 @@ describe("a block", () => {
     itemsOf(events);
   });
 
-  test("results from an overlong match", async () => {
+  test("follows from an overlong match", async () => {
     const { fault } = await runGuarded(streamedMessage("secret:", "x".repeat(5_000)), [block("secret:.*\n")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });

@@ -54,7 +54,7 @@ describe("the text of an answer", () => {
   test.each([
     ["is right", '{"a" :1.0}'],
     ["is empty", ""],
-  ])("which %s passes unchanged, and leaves no stage", async (_, text) => {
+  ])("passes unchanged when it %s, and leaves no stage", async (_, text) => {
     const said = whole(message(text));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
@@ -141,7 +141,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["a stream", { stream: true }],
   ["text", { textFormat: { type: "text" } }],
   ["nobody asked", { plugins: {} }],
-])("%s: the answer is not repaired", async (_, more) => {
+])("an answer is not repaired: %s", async (_, more) => {
   const said = whole(message(fenced));
   const { events, stages } = await healed(said, more);
   expect([events, stages]).toEqual([said, []]);

@@ -125,7 +125,7 @@ describe("earlier drafts", () => {
     [{ dependencies: { a: ["b"] } }, { a: 1 }, false],
     [{ $ref: "#/definitions/a~1b", definitions: { "a/b": { type: "null" } } }, null, true],
     [{ multipleOf: 0.1 }, 0.3, true],
-  ])("%j of %j", (made, each, expected) => {
+  ])("of JSON Schema are supported: %j of %j", (made, each, expected) => {
     expect(fits(made, each)).toBe(expected);
   });
 });

@@ -28,7 +28,7 @@ const tool = (server_url: string) => mcpTool({ server_url });
 const echo = echoCall;
 const said = { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text: "Fine." }] };
 
-describe.each(["sessions", "sessionless"] as const)("a server with %s", (kind) => {
+describe.each(["sessions", "sessionless"] as const)("an MCP server with or without sessions: %s", (kind) => {
   const server = () => (kind === "sessions" ? sessions : sessionless);
 
   test("its tools are listed and called, and the model reads the result as data", async () => {

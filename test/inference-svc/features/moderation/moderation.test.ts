@@ -140,7 +140,7 @@ describe("moderation by a service", () => {
     ["stays below it", { thresholds: { hate: 0.5 } }, looks({ hate: 0.499 }), undefined],
     ["flags and names no category", {}, flaggedOnly(), ["flagged"]],
     ["flags two", {}, looks({ hate: 0.9, violence: 0.9 }, ["hate", "violence"]), ["hate", "violence"]],
-  ])("which %s", async (_, role, reply, reasons) => {
+  ])("blocks by the categories beyond their thresholds when it %s", async (_, role, reply, reasons) => {
     guard.script([reply]);
     const { fault } = await runTestTurn(open({ ...service, ...role }).turn, request());
     expect((fault?.metadata as { reasons?: unknown } | undefined)?.reasons).toEqual(reasons);
@@ -204,7 +204,7 @@ describe("moderation by a service", () => {
     ["finds an image too large", { status: 413, chunks: [{ json: {} }] }],
     ["cannot read an image", { status: 400, chunks: [{ json: { error: { message: "no" } } }] }],
     ["never ends", { hang: true }],
-  ])("which %s passes nothing, and is called once", async (_, reply) => {
+  ])("passes nothing when it %s, and is called once", async (_, reply) => {
     guard.script([reply]);
     const long = `data:image/png;base64,${"A".repeat(4_000)}`;
     const input = [user([{ type: "input_image", image_url: long }])];
@@ -215,7 +215,7 @@ describe("moderation by a service", () => {
   test.each([
     ["reads texts only", "text-moderation-latest", {}],
     ["is said to read texts only", "omni-moderation-latest", { images: false }],
-  ])("which %s leaves images unread, with a note in the receipt", async (_, upstream_model, settings) => {
+  ])("leaves images unread when it %s, with a note in the receipt", async (_, upstream_model, settings) => {
     const testScope = newScope();
     await runTestTurn(open({ ...service, upstream_model, ...settings }).turn, showing, testScope);
     expect(askedOf(guard)).toEqual(["Look"]);
@@ -302,7 +302,7 @@ describe("moderation by a model", () => {
       { usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 } },
     );
 
-  test("has a question for each category, at the operator's expense", async () => {
+  test("puts a question for each category to the model, at the operator's expense", async () => {
     guard.script([says(0.1), says(0.5)]);
     const testScope = newScope();
     const engine = open({

@@ -32,7 +32,7 @@ describe("bands", () => {
     12: "abc,de,fg,hi,jkl",
   };
 
-  test.each(Object.entries(golden))("for %s models", (count, bands) => {
+  test.each(Object.entries(golden))("divide %s models by cost", (count, bands) => {
     const field = fieldOf(Number(count));
     const places = new CostRanks(field.map(({ cost }) => cost));
     const found = costTiers.map((tier) =>
@@ -52,18 +52,18 @@ describe("bands", () => {
     [0.799, "xhigh"],
     [0.8, "max"],
     [1, "max"],
-  ])("%d is %s", (place, tier) => {
+  ])("put the place %d into the tier %s", (place, tier) => {
     expect(findBandTier(place)).toBe(tier);
   });
 
-  test("models of equal cost share a place, inside and outside of the field", () => {
+  test("give models of equal cost the same place, whether they are candidates or not", () => {
     const places = new CostRanks([1, 2, 2, 3, Number.POSITIVE_INFINITY]);
     expect([1, 2, 3, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, true))).toEqual([0, 0.375, 0.75, 1]);
     expect([0, 1, 2.5, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, false))).toEqual([0, 0.1, 0.6, 0.9]);
     expect(new CostRanks([]).of(5, false)).toBe(0);
   });
 
-  test("ceilings: the cheapest tenth to nine of ten", () => {
+  test("have ceilings from the cheapest tenth to nine of ten", () => {
     expect([10, 9, 5, 0].map(maxCostRank)).toEqual([0.1, 0.18, 0.5, 0.9]);
   });
 });
@@ -83,7 +83,7 @@ describe("a choice", () => {
     [{ tier: "high", costQualityTradeoff: 10 }, "fe"],
     [{ tier: "low", difficulty: 4 }, "ba"],
     [{ costQualityTradeoff: 9, difficulty: 4 }, "ba"],
-  ])("for %j: the best within the price first", (wish, expected) => {
+  ])("for %j has the best model within the price first", (wish, expected) => {
     expect(order(eleven, wish)).toBe(expected);
   });
 
@@ -93,7 +93,7 @@ describe("a choice", () => {
     [1, "j"],
     [4, "k"],
   ])(
-    "for a difficulty of %d: the cheapest good enough model, then the dearer, then the weaker models",
+    "for a difficulty of %d has the cheapest good enough model first, then the dearer, then the weaker models",
     (difficulty, first) => {
       const models = order(eleven, { difficulty });
       const at = "abcdefghijk".indexOf(first);
@@ -120,7 +120,7 @@ describe("a choice", () => {
     [{ tier: "max" }, "a", "low", "a"],
     [{}, "cdk", undefined, "c"],
     [{ costQualityTradeoff: 0 }, "k", undefined, "k"],
-  ])("for %j, with only %s able to serve: the nearest, of two the cheaper", (wish, able, tier, expected) => {
+  ])("for %j, with only %s able to serve, is the nearest, and of two the cheaper", (wish, able, tier, expected) => {
     const choice = chooseByTask(
       eleven.filter((each) => able.includes(each.model)),
       eleven,

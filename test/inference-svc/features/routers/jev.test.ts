@@ -55,7 +55,7 @@ describe("a choice by abilities and costs", () => {
     ["medium", ["good", "best", "fair", "poor"]],
     [undefined, ["good", "best", "fair", "poor"]],
     ["low", ["fair", "good", "best", "poor"]],
-  ] as const)("of tier %s", (tier, expected) => {
+  ] as const)("ranks the models of tier %s", (tier, expected) => {
     expect(rankOptions(field, findSlack(tier)).map(({ model }) => model)).toEqual(expected);
   });
 
@@ -89,7 +89,7 @@ describe("a choice by abilities and costs", () => {
     [0.101, "low"],
     [0.2, "low"],
     [0.201, undefined],
-  ])("%d below the best is %s", (below, tier) => {
+  ])("with a chance %d below the best has the tier %s", (below, tier) => {
     expect(findCostTier({ ...option("a", 0, 1), chance: 1 - below + 1e-12 }, 1)).toBe(tier);
   });
 });
@@ -100,7 +100,7 @@ describe("difficulty", () => {
     ["Translate into German: good morning", 0, 0.9, "general"],
     ["Prove the theorem by induction, and derive the distribution without integrals.", 1.2, 4, "math"],
     ["Debug this race condition:\n```ts\nfunction f() { return g(); }\n```", 1.2, 4, "coding"],
-  ] as const)("of %j", (text, least, most, task) => {
+  ] as const)("is estimated for %j", (text, least, most, task) => {
     const found = estimateDifficulty(testRequest({ text }));
     expect(found.task).toBe(task);
     expect(found.difficulty).toBeGreaterThanOrEqual(least);
@@ -181,7 +181,7 @@ describe("the jev router over the whole stack", () => {
     [{ models: ["d/*"] }, "a/small", { list_fallback: "models_ignored" }],
     [{ excludedModels: ["a/small"] }, "a/large", {}],
     [{ models: ["a/small"], excludedModels: ["a/small"] }, "a/large", { list_fallback: "models_ignored" }],
-  ])("lists: %j", async (settings, expected, data) => {
+  ])("keeps to its lists of models: %j", async (settings, expected, data) => {
     const found = await chosen(request(settings));
     expect(found.model).toBe(expected);
     expect(found.data).toMatchObject(data);
@@ -239,7 +239,7 @@ describe("the jev router over the whole stack", () => {
     [{ reasoning: { maxTokens: 100 } }, "reasoning.max_tokens"],
     [{ reasoning: { mode: "pro" } }, "reasoning.mode"],
     [{ models: ["service/jev-router", "service/auto"] }, "cannot be combined with service/auto"],
-  ])("%j is 400", async (fields, says) => {
+  ])("refuses the settings %j with 400", async (fields, says) => {
     const { fault } = await chosen(request({}, fields));
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, expect.stringContaining(says)]);
     expect(acme.requests).toEqual([]);

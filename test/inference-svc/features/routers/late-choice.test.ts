@@ -99,22 +99,25 @@ test.each<[string, string, number, string]>([
   ["service/auto", "other", 4, "a/large"],
   ["service/jev-router", "code", 1, "a/small"],
   ["service/jev-router", "other", 2, "a/large"],
-])("%s: %s of difficulty %d goes to %s, and by the guess alone to a/mid", async (slug, task, difficulty, expected) => {
-  reader.script([reads(task, difficulty)]);
-  const word = slug === "service/auto" ? "classifier" : "decider";
-  const { model, data, stage, trace } = await served(testRequest({ models: [slug], text: unsure }));
-  expect([model, data]).toMatchObject([
-    expected,
-    { [word]: "model", [`${word}_model`]: "a/reader", [`${word}_ms`]: expect.any(Number) },
-  ]);
-  expect(stage?.cost_usd).toBe(0.00024);
-  expect(trace.candidates[0]?.model).toBe(expected);
-  expect(trace.stages.filter(({ name }) => name.endsWith("-router"))).toHaveLength(1);
-  expect(engine.opened[0]).toMatchObject({ operation: "classifier", payer: "operator", model: "a/reader" });
-  await open({});
-  const alone = await served(testRequest({ models: [slug], text: unsure }));
-  expect([alone.model, alone.data?.[word]]).toEqual(["a/mid", "local"]);
-});
+])(
+  "the router %s sends a request of kind %s and difficulty %d to %s, and by the guess alone to a/mid",
+  async (slug, task, difficulty, expected) => {
+    reader.script([reads(task, difficulty)]);
+    const word = slug === "service/auto" ? "classifier" : "decider";
+    const { model, data, stage, trace } = await served(testRequest({ models: [slug], text: unsure }));
+    expect([model, data]).toMatchObject([
+      expected,
+      { [word]: "model", [`${word}_model`]: "a/reader", [`${word}_ms`]: expect.any(Number) },
+    ]);
+    expect(stage?.cost_usd).toBe(0.00024);
+    expect(trace.candidates[0]?.model).toBe(expected);
+    expect(trace.stages.filter(({ name }) => name.endsWith("-router"))).toHaveLength(1);
+    expect(engine.opened[0]).toMatchObject({ operation: "classifier", payer: "operator", model: "a/reader" });
+    await open({});
+    const alone = await served(testRequest({ models: [slug], text: unsure }));
+    expect([alone.model, alone.data?.[word]]).toEqual(["a/mid", "local"]);
+  },
+);
 
 test("the effort is chosen again with the model, and the client's other settings stay", async () => {
   reader.script([reads("other", 2)]);
@@ -146,7 +149,7 @@ test("the model reads the text left by guardrails", async () => {
 test.each<[string, TurnRequest]>([
   ["a sure guess", auto(sure)],
   ["an estimate with cues", jev("Please debug this")],
-])("%s calls no model", async (_, request) => {
+])("a request with %s is routed without a call of the classifier", async (_, request) => {
   const { data } = await served(request);
   expect([reader.requests, data?.["classifier_ms"] ?? data?.["decider_ms"]]).toEqual([[], undefined]);
 });
@@ -181,7 +184,7 @@ describe("service/auto with an unsure guess", () => {
     ["one_model", auto(unsure, { plugins: plugin({ allowedModels: ["a/mid"] }) })],
     ["one_model", auto(unsure, { plugins: plugin({ costTier: "low" }) })],
     ["pin", auto(unsure, { input: [user, answered, user], plugins: plugin({ pinModel: true }) })],
-  ])("notes the missing call in the receipt: %s", async (skipped, request) => {
+  ])("reports the missing call in the receipt: %s", async (skipped, request) => {
     const { data } = await served(request);
     expect([reader.requests.length, data?.["classifier_skipped"]]).toEqual([0, skipped]);
   });
@@ -284,6 +287,6 @@ test.each<[string, object | undefined]>([
   ['{"task":"toString","difficulty":1}', undefined],
   ['{"task":"math","difficulty":"2"}', undefined],
   ["", undefined],
-])("%j reads as %j", (text, reading) => {
+])("the judge's answer %j is read as %j", (text, reading) => {
   expect(parseReading(text)).toEqual(reading);
 });

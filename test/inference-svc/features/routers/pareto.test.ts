@@ -64,7 +64,7 @@ describe("tiers", () => {
     [0.33, ["d", "c"]],
     [0.329, ["f", "e"]],
     [0, ["f", "e"]],
-  ])("min_coding_score %s", (minCodingScore, expected) => {
+  ])("are chosen by min_coding_score %s", (minCodingScore, expected) => {
     expect(order(eleven, minCodingScore === undefined ? {} : { minCodingScore })).toEqual(expected);
   });
 
@@ -79,13 +79,13 @@ describe("tiers", () => {
     expect(order(left, { minCodingScore }, eleven)).toEqual(expected);
   });
 
-  test("the cheapest of a tier first, of two at one price the better; unpriced models last", () => {
+  test("have the cheapest model first, of two at one price the better, and unpriced models last", () => {
     const field = [coder("dear", 3, 9), coder("free", 3, 0), coder("good", 5, 2), coder("poor", 3, 2), coder("?", 3)];
     const low = Array.from({ length: 40 }, (_, n) => coder(`low${n}`, 0, 1));
     expect(order(field, {}, [...field, ...low])).toEqual(["free", "good", "poor", "dear", "?"]);
   });
 
-  test("nitro: the fastest first, after unmeasured models", () => {
+  test("have the fastest model first with nitro, after unmeasured models", () => {
     const field = [coder("slow", 3, 1, 20), coder("new", 3, 9), coder("fast", 3, 9, 80)];
     const low = Array.from({ length: 40 }, (_, n) => coder(`low${n}`, 0, 1));
     expect(order(field, { fastest: true }, [...field, ...low])).toEqual(["new", "fast", "slow"]);

@@ -69,7 +69,7 @@ describe("a call", () => {
     [{ type: "web_search_call", id: "w" }, "read"],
     [output("x", "y"), undefined],
     [user("x"), undefined],
-  ])("%j is %s", (item, deed) => {
+  ])("with %j is recognized as %s", (item, deed) => {
     expect(toolActionOf(item)).toBe(deed);
   });
 });
@@ -149,7 +149,7 @@ describe("signals", () => {
     ["of writing long ago", [call("write"), ...many("run", 10)], { spinning: 1 }],
     ["of a compaction", [{ type: "compaction", encrypted_content: "x" }], { compacted: true }],
     ["of proof", [call("edit"), call("test"), output("test", "3 passed")], { production: 0.5, proven: true }],
-  ])("%s are these", (_, input, expected) => {
+  ])("%s come from the items of the request", (_, input, expected) => {
     expect(signalsOf(input)).toEqual({ ...quiet, ...expected });
   });
 
@@ -170,7 +170,7 @@ describe("signals", () => {
     [{ compacted: true, production: 1 }, -0.462, "capable", "compaction"],
     [{ proven: true, production: 0.1 }, -0.05, "efficient", "tests_pass"],
     [{ proven: true, compacted: true }, 0, "capable", "compaction"],
-  ])("%j come to %d: %s", (some, score, tier, by) => {
+  ])("with the values %j add up to %d: %s", (some, score, tier, by) => {
     const verdict = stageVerdict({ ...quiet, ...some });
     expect([Number(verdict.score.toFixed(3)), verdict.tier, verdict.by]).toEqual([score, tier, by]);
   });
@@ -304,7 +304,7 @@ describe("the switchyard router over the whole stack", () => {
     ["composite", stuck, "a/dear"],
     ["passthrough", [user("Hi!")], "a/dear"],
     ["passthrough", stuck, "a/dear"],
-  ])("%s without a judge", async (algorithm, input, model) => {
+  ])("the algorithm %s decides without a judge", async (algorithm, input, model) => {
     expect((await served(request(algorithm, { input }))).model).toBe(model);
   });
 
@@ -325,7 +325,7 @@ describe("the switchyard router over the whole stack", () => {
   test.each([
     [["a/cheap"], ["a/cheap"], "one_candidate"],
     [["a/same", "a/dear"], ["a/same", "a/dear"], "one_price"],
-  ])("%j are called in their order", async (candidates, models, degraded_reason) => {
+  ])("candidates without a choice are called in the order %j: %j", async (candidates, models, degraded_reason) => {
     const testScope = newScope();
     expect(await planned(request("capability", { input: [user("Hi!")] }, candidates), testScope)).toEqual(models);
     expect(testScope.scope.trace.stages).toMatchObject([{ data: { resolved_to: models[0], degraded_reason } }]);
@@ -454,7 +454,7 @@ describe("the switchyard router over the whole stack", () => {
     [["service/switchyard", "a/cheap", "~a/latest"], "cannot choose ~a/latest"],
     [["a/cheap", "service/switchyard"], "it is named in model"],
     [["service/switchyard:nitro", "a/cheap"], "has no variants"],
-  ])("%j is 400", async (models, says) => {
+  ])("refuses the settings %j with 400", async (models, says) => {
     const { fault } = await runTestTurn(engine.turn, testRequest({ models }));
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, expect.stringContaining(says)]);
     expect(acme.requests).toEqual([]);

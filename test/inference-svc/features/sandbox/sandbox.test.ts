@@ -354,7 +354,7 @@ describe("limits", () => {
     [{ timeout_ms: 50_000 }, 50_000],
     [{ timeout_ms: 50_001 }, 50_000],
     [{ timeout_ms: 0 }, 50_000],
-  ])("%j: a run may take %d ms", async (wish, timeout) => {
+  ])("of %j: a run may take %d ms", async (wish, timeout) => {
     calls({ commands, ...wish });
     await turn({ tools: [shell] });
     expect(sentRun()).toMatchObject({ timeout_ms: timeout, max_output_bytes: 262_144 });
@@ -373,7 +373,7 @@ describe("limits", () => {
     [{ max_output_length: 10 }, 50, "[40 characters omitted]"],
     [{}, 20_001, "[1 characters omitted]"],
     [{ max_output_length: 1_000_000 }, 100_001, "[1 characters omitted]"],
-  ])("%j: of %d characters the rest is left out", async (wish, length, note) => {
+  ])("of %j: an output is cut after %d characters", async (wish, length, note) => {
     calls({ commands: ["yes"], ...wish });
     adapter.script([ran({ stdout: "x".repeat(length) })]);
     const { events } = await turn({ tools: [shell] });

@@ -75,7 +75,7 @@ test.each([
   ["jpeg", Buffer.from("\xff\xd8\xff\xe0rest", "latin1")],
   ["gif", Buffer.from("GIF89arest")],
   ["webp", Buffer.from("RIFF\x01\x02\x03\x04WEBPrest", "latin1")],
-])("%s: the bytes are sent under their real type, with a note in the receipt", async (format, bytes) => {
+])("bytes of %s are sent under their real type, with a note in the receipt", async (format, bytes) => {
   site.script([image(bytes, "application/octet-stream")]);
   const { fault, stages } = await runRequest({ input: [showing(`${site.url}/a`)] });
   expect(fault).toBeUndefined();
@@ -114,7 +114,7 @@ test.each([
     "a host that is not on the public internet",
   ],
   ["11 MiB", image(Buffer.alloc(11_534_336)), "longer than 10 MiB"],
-])("%s is 400 with its path, before any call to a provider", async (_, reply, reason) => {
+])("an image at %s is refused with 400 and its path, before any call to a provider", async (_, reply, reason) => {
   site.script([reply]);
   expect(await runRequest({ input: [showing(`${site.url}/a`)] })).toMatchObject({
     status: 400,

@@ -149,7 +149,7 @@ describe("a URL never requested", () => {
     "http://0.0.0.0/",
     "http://169.254.169.254/latest/meta-data/",
     "http://[fd00:ec2::254]/",
-  ])("%s, an internal address in another spelling", async (url) => {
+  ])("is %s, an internal address in another spelling", async (url) => {
     expect([await refusal(get(url)), resolved]).toEqual([notPublic, []]);
   });
 
@@ -157,12 +157,12 @@ describe("a URL never requested", () => {
     ["one that is private", ["10.0.0.1"]],
     ["a public one and a private one", ["8.8.8.8", "127.0.0.1"]],
     ["none", []],
-  ])("of a host with %s", async (_, addresses) => {
+  ])("is one whose host has %s", async (_, addresses) => {
     const says = await refusal(get("http://site.test/", { resolve: () => Promise.resolve(addresses) }));
     expect(says).toBe(notPublic);
   });
 
-  test("of an unknown host, with the same message", async () => {
+  test("is one of an unknown host, refused with the same message", async () => {
     const says = await refusal(get("http://site.test/", { resolve: () => Promise.reject(new Error("ENOTFOUND")) }));
     expect(says).toBe(notPublic);
   });
@@ -279,7 +279,7 @@ describe("domains", () => {
     [["bücher.example"], "https://xn--bcher-kva.example/", true],
     [["not a domain", "b.test"], "https://b.test/", true],
     [["not a domain"], "https://b.test/", false],
-  ])("%j and %s: %s", (patterns, url, expected) => {
+  ])("%j decide whether the URL %s is permitted: %s", (patterns, url, expected) => {
     expect(isAllowed({ allowed: patterns, blocked: [] }, new URL(url))).toBe(expected);
     expect(isAllowed({ allowed: [], blocked: patterns }, new URL(url))).toBe(!expected);
     expect(isAllowed({ allowed: patterns, blocked: patterns }, new URL(url))).toBe(false);

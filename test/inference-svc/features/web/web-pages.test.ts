@@ -234,7 +234,7 @@ describe("a document", () => {
     ["damaged", Buffer.from("%PDF-1.7 nothing"), "application/pdf", "the PDF is damaged, or no PDF"],
     ["without text", pdfPages([""]), "application/pdf", "a page without text"],
     ["of no known kind", buildXlsx({}).subarray(0, 40), "application/zip", "of type application/zip"],
-  ])("%s is not", async (_, bytes, type, reason) => {
+  ])("that is %s is refused", async (_, bytes, type, reason) => {
     expect(await refusal(read(bytes, type))).toBe(reason);
   });
 

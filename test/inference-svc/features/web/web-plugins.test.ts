@@ -154,7 +154,7 @@ describe("web", () => {
     [{}, 5],
     [{ maxResults: 1 }, 1],
     [{ maxResults: 25 }, 25],
-  ])("%j: so many results, of two pages at most", async (settings, count) => {
+  ])("with %j adds at most so many results, of two pages at most", async (settings, count) => {
     const hits = Array.from({ length: 30 }, (_, n) => hit(n));
     searching.script([found(...hits.slice(0, 15)), found(...hits.slice(10))]);
     await turn({ plugins: web(settings) });
@@ -390,7 +390,7 @@ describe("web-fetch", () => {
     [{}, 5],
     [{ maxUses: 1 }, 1],
     [{ maxUses: 50 }, 7],
-  ])("%j: so many pages, those of the last message first", async (settings, count) => {
+  ])("with %j reads at most so many pages, those of the last message first", async (settings, count) => {
     site.script([page("Good", "text/plain")]);
     const input = [
       { type: "message", role: "user", content: [1, 2, 3].map((n) => at(`/${n}`)).join(" ") },
@@ -457,7 +457,7 @@ describe("web-fetch", () => {
     ],
     ["http://[::1] http://[0:0::1]:80/", ["http://[::1]"]],
     ["http://[fe80::1%25eth0]/", ["http://[fe80::1%25eth0]/"]],
-  ])("%j names %j", (text, expected) => expect(urlsIn([text])).toEqual(expected));
+  ])("finds in the text %j the addresses %j", (text, expected) => expect(urlsIn([text])).toEqual(expected));
 
   test("URLs are found in linear time", () => {
     const before = process.cpuUsage();

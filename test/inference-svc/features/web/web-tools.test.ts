@@ -155,7 +155,7 @@ describe("service:web_search", () => {
     [{ search_context_size: "low" }, 5_000],
     [{ search_context_size: "high" }, 30_000],
     [{ search_context_size: "high", max_characters: 100 }, 100],
-  ])("%j: %d characters of a result", async (parameters, count) => {
+  ])("with %j passes %d characters of a result", async (parameters, count) => {
     searching.script([found(hit(1, "x".repeat(40_000))), found()]);
     await turn([searchTool(parameters)], [search()]);
     expect(
@@ -171,7 +171,7 @@ describe("service:web_search", () => {
     expect(outputs()[0]?.match(/[\u{1f600}\ud83d]+/gu)).toEqual(["\u{1f600}".repeat(2)]);
   });
 
-  test("domains hold", async () => {
+  test("returns only results of the allowed domains", async () => {
     searching.script([found(hit(1), { ...hit(2), url: "https://b.test/2" }), found()]);
     await turn([searchTool({ allowed_domains: ["b.test"] })], [search()]);
     expect(outputs()[0]?.match(/^https:.*/gm)).toEqual(["https://b.test/2"]);
@@ -194,7 +194,7 @@ describe("service:web_search", () => {
     ["", false],
     ["x".repeat(400), true],
     ["x".repeat(401), false],
-  ])("a query of its length: %#", async (query, isRun) => {
+  ])("runs a query only within its length: %#", async (query, isRun) => {
     await turn([searchTool()], [search(query)]);
     expect(searching.requests.length > 0).toBe(isRun);
   });

@@ -100,7 +100,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     ]);
   });
 
-  test("events of as many JSON values together are read", async () => {
+  test("an answer of many JSON values is read when no single event has too many", async () => {
     const events = [objects(350_000), objects(350_000), objects(350_000)];
     const [, { turn }] = await open([{ chunks: [{ sse: [...events, ...end("stop")] }] }]);
     const { events: read } = await runTestTurn(turn, testRequest());

@@ -164,7 +164,7 @@ describe.each(wireFormats)("$name", (format) => {
     }
   });
 
-  test("no content", () => {
+  test("an answer without content is completed and empty", () => {
     const nothing: Scene = { pieces: [] };
     for (const { events, reason } of [
       read(format, nothing, format.stream(nothing)),
@@ -278,7 +278,7 @@ describe("ai-sdk", () => {
     else expect(give).toThrow(expect.objectContaining({ reason: meaning }));
   });
 
-  test("lost before its end", () => {
+  test("an answer lost before its end fails", () => {
     for (const row of possible) {
       const parts = sdkAnswers.parts(row);
       for (let count = 0; count < parts.length; count++) {

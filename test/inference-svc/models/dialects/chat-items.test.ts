@@ -394,7 +394,7 @@ describe("reasoning goes back", () => {
   const sealed = { ...otherChat, supportedParameters: ["reasoning_details.anthropic-claude-v1"] };
   const no = "the endpoint takes no reasoning of this kind back";
 
-  test("to servers with plain reasoning, in the assistant's next text or call", () => {
+  test("is sent to servers with plain reasoning, in the assistant's next text or call", () => {
     const input = [user, thought({}), call, thought({ format: "unknown" }), { ...call, call_id: "d" }];
     const { body, losses } = translateChat({ input }, open);
     expect(losses).toEqual([]);
@@ -493,7 +493,7 @@ describe("marks for the cache", () => {
     ]);
   });
 
-  test("breakpoints with the vendor of the format", () => {
+  test("are breakpoints at the vendor of the format", () => {
     const { body, losses } = translateChat({ input }, vendorChat);
     expect([body.messages, losses]).toEqual([
       [

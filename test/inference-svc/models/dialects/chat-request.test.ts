@@ -155,7 +155,7 @@ describe("chat settings", () => {
     reasoning_effort: "low",
   };
 
-  test("everything, elsewhere", () => {
+  test("of every kind are sent to other servers of the format", () => {
     const { body, losses } = translateChat(all, other);
     expect(body).toEqual({ ...buildChatBody({}), ...common, max_tokens: 16, top_k: 3 });
     expect(losses).toEqual([
@@ -169,7 +169,7 @@ describe("chat settings", () => {
     expect(translateChat({}, { ...other, tier: "priority" }).body).toMatchObject({ service_tier: "priority" });
   });
 
-  test("everything, with the vendor of the format", () => {
+  test("of every kind are sent to the vendor of the format", () => {
     const { body, losses } = translateChat(all, { ...vendor, tier: "flex" });
     expect(body).toEqual({
       ...buildChatBody({}, vendor),
@@ -273,7 +273,7 @@ describe("chat settings", () => {
     expect(losses).toEqual(lost);
   });
 
-  test("a required call turns off the reasoning of a thinking model", () => {
+  test("of a thinking model are sent without reasoning when a call is required", () => {
     const { body, losses } = translateChat({ tools: [functionTool()], toolChoice: "required" }, thinker);
     expect(body).toMatchObject({ tool_choice: "required", thinking: { type: "disabled" } });
     expect(losses).toEqual([["reasoning", "the model cannot reason when it must make a call"]]);
@@ -300,7 +300,7 @@ describe("chat settings", () => {
     expect(buildChatBody({ tools, toolChoice: "required" })).toMatchObject({ tool_choice: "required" });
   });
 
-  test("output formats", () => {
+  test("include the output formats", () => {
     expect(buildChatBody({ textFormat: { type: "text" } })).not.toHaveProperty("response_format");
     expect(buildChatBody({ textFormat: { type: "json_object" } })).toMatchObject({
       response_format: { type: "json_object" },

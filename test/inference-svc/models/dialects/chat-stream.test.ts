@@ -38,7 +38,7 @@ describe("text", () => {
     expect(outcome.status).toBe("completed");
   });
 
-  test("a content of parts", () => {
+  test("in a content of parts is read", () => {
     expect(maskIds(read([chatChunk({ content: [{ type: "text", text: "Hi" }] }), stop]).items)).toEqual([
       shownMessage(shownPart("Hi")),
     ]);
@@ -204,7 +204,7 @@ describe("tool calls", () => {
       ],
       ['{"x":1}'],
     ],
-  ])("numbered 0: %s", (_, pieces, expected) => {
+  ])("all numbered 0 are distinguished by their parts: %s", (_, pieces, expected) => {
     const { items } = read([...pieces.map((piece) => chatChunk(toolCall(0, ...piece))), chatChunk({}, "tool_calls")]);
     expect(items.map((item) => item.arguments)).toEqual(expected);
     expect(new Set(items.map((item) => item.call_id)).size).toBe(expected.length);
@@ -240,7 +240,7 @@ describe("tool calls", () => {
     expect(maskIds(items)).toEqual([shownCall("f", '{"x":1}')]);
   });
 
-  test("the old form", () => {
+  test("of the deprecated form are read", () => {
     const { items } = read([
       chatChunk({ function_call: { name: "f", arguments: "{" } }),
       chatChunk({ function_call: { arguments: "}" } }),

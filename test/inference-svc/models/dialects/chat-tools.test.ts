@@ -353,7 +353,7 @@ describe("calls", () => {
     ["no members", "{}", ""],
     ["an unknown escape", '{"input":"a\\qb"}', "aqb"],
     ["a raw line feed", '{"input":"a\nb"}', "a\nb"],
-  ])("of a model with malformed input: %s", (_, json, input) => {
+  ])("keep the text of a malformed input: %s", (_, json, input) => {
     expect(read([begun(0, "sql", json), stop], { tools }).items).toMatchObject([{ type: "custom_tool_call", input }]);
   });
 
@@ -362,7 +362,7 @@ describe("calls", () => {
     expect(items).toMatchObject([{ status: "incomplete", input: "ab" }]);
   });
 
-  test("any text in any pieces, and never half a character", () => {
+  test("of any text in any pieces arrive whole, and never with half a character", () => {
     const points = fc.oneof(fc.integer({ min: 0, max: 0x2fff }), fc.integer({ min: 0x1f300, max: 0x1f5ff }));
     const text = fc.array(points).map((list) => String.fromCodePoint(...list));
     const escaped = (value: string) =>

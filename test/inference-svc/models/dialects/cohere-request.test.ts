@@ -48,7 +48,7 @@ test("a plain question is the model, the stream and its message", () => {
 });
 
 describe("messages", () => {
-  test("images by URL and inline, with their detail", () => {
+  test("have images by URL and inline, with their detail", () => {
     const content = [
       text("What is this?"),
       image("https://a.example/a.png"),
@@ -166,7 +166,7 @@ describe("tools", () => {
 });
 
 describe("settings", () => {
-  test("limits and samplers by Cohere's names", () => {
+  test("have limits and samplers by Cohere's names", () => {
     const request = {
       maxOutputTokens: 99,
       temperature: 0.5,
@@ -195,7 +195,7 @@ describe("settings", () => {
     });
   });
 
-  test("formats of the answer", () => {
+  test("include the formats of the answer", () => {
     expect(buildCohereBody({ textFormat: { type: "text" } })).not.toHaveProperty("response_format");
     expect(buildCohereBody({ textFormat: { type: "json_object" } }).response_format).toEqual({ type: "json_object" });
     const textFormat = { type: "json_schema", name: "n", schemaJson: schema, description: "D", strict: true } as const;
@@ -234,7 +234,7 @@ describe("settings", () => {
       undefined,
       ["reasoning.summary", "reasoning.context", "reasoning.mode"],
     ],
-  ])("reasoning with %s", (_, request, thinking, losses) => {
+  ])("set reasoning as far as the format can: %s", (_, request, thinking, losses) => {
     expect([buildCohereBody(request).thinking, findCohereDropped(request)]).toEqual([thinking, losses]);
   });
 

@@ -103,7 +103,7 @@ describe("calls", () => {
     ["nothing", []],
     ["null", ["null"]],
     ["null in pieces", ["nu", "ll"]],
-  ])("the arguments of a tool without parameters: %s", (_, pieces) => {
+  ])("of a tool without parameters have the arguments: %s", (_, pieces) => {
     expect(itemsOf(streamOf(...cohereCall(0, "f", ...pieces)))).toEqual([shownCall("f", "{}")]);
     expect(itemsOf([wholeCohere({ tool_calls: [wholeCohereCall(0, "f", pieces.join(""))] })])).toEqual([
       shownCall("f", "{}"),
@@ -137,7 +137,7 @@ describe("calls", () => {
     ["no name", [cohereCallStart(0, "")]],
     ["no call", [{ type: "tool-call-start", index: 0, delta: { message: {} } }]],
     ["a call as a list", [{ type: "tool-call-start", delta: { message: { tool_calls: [] } } }]],
-  ])("%s fails the answer", (_, events) => {
+  ])("with %s fail the answer", (_, events) => {
     expect(reasonOf(streamOf(...events))).toBe(FaultReason.PROVIDER_FAILED);
   });
 });

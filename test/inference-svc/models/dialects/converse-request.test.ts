@@ -222,7 +222,7 @@ describe("images, videos and files", () => {
     [{ type: "input_video", video_url: "https://a.example/v.mp4" }, "videos that are not data URLs"],
     [{ type: "input_video", video_url: "data:video/ogg;base64,AA" }, "videos of type ogg"],
     [{ type: "encrypted_content", encrypted_content: "x" }, "encrypted content"],
-  ])("%j is refused", (part, what) => {
+  ])("of the form %j are refused", (part, what) => {
     const message = `no provider of this model takes ${what}`;
     expect(refuseConverseRequest({ input: [say("user", [text("a"), part])] })).toEqual({
       path: "input.0.content.1",
@@ -314,7 +314,7 @@ describe("settings", () => {
     expect(buildConverseBody({})).toEqual({ messages: [user(block("Hi"))] });
   });
 
-  test("samplers of Claude: at most one of two, at most 1", () => {
+  test("have at most one of two samplers for Claude, at most 1", () => {
     expect(translateToConverse({ temperature: 1.5, topP: 0.5, topK: 5, maxOutputTokens: 10 })).toMatchObject({
       body: { inferenceConfig: { temperature: 1, maxTokens: 10 }, additionalModelRequestFields: { top_k: 5 } },
       losses: [["temperature"], ["top_p"]].map(([path]) => [path, expect.any(String)]),
@@ -324,7 +324,7 @@ describe("settings", () => {
     expect(thinking.losses.map(([path]) => path)).toEqual(["temperature"]);
   });
 
-  test("samplers of others", () => {
+  test("have all samplers for models of other vendors", () => {
     const request = { temperature: 0.5, topP: 0.5, topK: 5 };
     const inferenceConfig = { temperature: 0.5, topP: 0.5 };
     expect(translateToConverse(request, nova)).toMatchObject({
@@ -335,7 +335,7 @@ describe("settings", () => {
     expect(findConverseDropped({ ...request, temperature: 2 }, llama)).toEqual(["temperature", "top_k"]);
   });
 
-  test("structured outputs, with the schema as text", () => {
+  test("have structured outputs, with the schema as text", () => {
     const textFormat = { type: "json_schema" as const, name: "n", schemaJson: schema, description: "d" };
     expect(buildConverseBody({ textFormat }).outputConfig).toEqual({
       textFormat: { type: "json_schema", structure: { jsonSchema: { schema, name: "n", description: "d" } } },
@@ -346,7 +346,7 @@ describe("settings", () => {
     });
   });
 
-  test("the tier", () => {
+  test("include the tier", () => {
     expect(buildConverseBody({}, { ...claude, tier: "flex" }).serviceTier).toEqual({ type: "flex" });
     expect(findConverseDropped({}, { ...claude, tier: "scale" })).toEqual(["service_tier"]);
   });

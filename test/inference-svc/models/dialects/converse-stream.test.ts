@@ -137,7 +137,7 @@ describe("errors", () => {
     ["ServiceUnavailableException", 503, FaultReason.PROVIDER_FAILED],
     ["ThrottlingException", 429, FaultReason.RATE_LIMITED],
     ["ValidationException", 400, FaultReason.INVALID_REQUEST],
-  ])("%s, by its header or in its body", (type, status, reason) => {
+  ])("of the type %s are recognized by their header and in their body", (type, status, reason) => {
     const body = { message: "Why" };
     const named = [
       converseError(status, body, `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/`),

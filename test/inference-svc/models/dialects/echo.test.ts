@@ -111,7 +111,7 @@ describe("tools", () => {
       },
       ["function_call"],
     ],
-  ])("a choice of the echo model: %s", async (_, request, types) => {
+  ])("are called as the request allows: %s", async (_, request, types) => {
     const given = await items(request);
     expect(given.map((item) => item.type)).toEqual(types);
     if (types[0] === "function_call")

@@ -248,7 +248,7 @@ describe("media", () => {
       "no provider of this model takes videos that are neither data URLs nor http URLs",
     ],
     [{ type: "encrypted_content", encrypted_content: "x" }, "no provider of this model takes encrypted content"],
-  ])("%j is refused", (part, message) => {
+  ])("of the form %j are refused", (part, message) => {
     const path = "input.0.content.1";
     expect(refuseGeminiRequest({ input: [say("user", [text("x"), part])] })).toEqual({ path, message });
   });
@@ -280,7 +280,7 @@ describe("tools", () => {
 
   const tools = [weather, functionTool({ name: "now" })];
 
-  test("the choice of a namespace", () => {
+  test("are allowed by the choice of their namespace", () => {
     const crm = { type: "namespace" as const, name: "crm", description: "", tools: [weather], json: "{}" };
     const body = buildGeminiBody({
       tools: [crm, ...tools],
@@ -440,7 +440,7 @@ describe("thought", () => {
 });
 
 describe("settings", () => {
-  test("samplers and the limit", () => {
+  test("include the samplers and the limit", () => {
     const settings = { temperature: 1.5, topP: 0.9, topK: 40, maxOutputTokens: 100 };
     expect(translateToGemini(settings)).toMatchObject({ config: settings, losses: [] });
   });
@@ -467,7 +467,7 @@ describe("settings", () => {
   });
 
   // https://ai.google.dev/gemini-api/docs/structured-output
-  test("the form of the answer", () => {
+  test("include the form of the answer", () => {
     const format = { type: "json_schema" as const, name: "n", schemaJson: schema, strict: true };
     const { config, text: json } = translateToGemini({ textFormat: format });
     expect(config?.responseMimeType).toBe("application/json");
@@ -478,7 +478,7 @@ describe("settings", () => {
   });
 
   // https://ai.google.dev/gemini-api/docs/image-generation
-  test("images", () => {
+  test("ask for images", () => {
     const imageConfigJson = '{"aspect_ratio":"16:9","image_size":"2K","quality":"high"}';
     const { config, losses } = translateToGemini({ outputModalities: ["image", "text"], imageConfigJson });
     expect(config).toEqual({

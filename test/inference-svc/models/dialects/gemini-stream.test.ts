@@ -69,7 +69,7 @@ describe("text", () => {
 });
 
 describe("calls, thoughts and their order", () => {
-  test("thoughts, text and two calls of one chunk", () => {
+  test("arrive as items of one chunk: thoughts, text and two calls", () => {
     const { items } = readGemini([
       geminiStreamChunk([geminiThoughtPart("Let me ")]),
       geminiStreamChunk([geminiThoughtPart("think. ☕")]),
@@ -136,7 +136,7 @@ describe("signatures of text", () => {
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([shownMessage(shownPart("Hi")), encrypted]);
   });
 
-  test("after the reasoning, or on the reasoning itself: the reasoning's", () => {
+  test("that come after the reasoning, or on the reasoning itself, belong to the reasoning", () => {
     const after = [
       geminiStreamChunk([geminiThoughtPart("hm")]),
       lastGeminiChunk([geminiTextPart("Hi", { thoughtSignature: "S" })]),

@@ -203,7 +203,7 @@ describe("images and files", () => {
     [{ type: "input_video", video_url: "https://a.example/v.mp4" }, "video"],
     [{ type: "encrypted_content", encrypted_content: "x" }, "encrypted content"],
     [{ type: "input_image", image_url: "ftp://a.example/" }, "images that are neither data URLs nor http URLs"],
-  ])("%j is refused", (part, what) => {
+  ])("of the form %j are refused", (part, what) => {
     const message = `no provider of this model takes ${what}`;
     expect(refuseMessagesRequest({ input: [say("user", [text("a"), part])] })).toEqual({
       path: "input.0.content.1",
@@ -340,13 +340,13 @@ describe("settings", () => {
     });
   });
 
-  test("the largest answer: of the request, else of the model", () => {
+  test("have the largest answer of the request, else of the model", () => {
     const at = { ...messagesTarget, maxOutputTokens: 64_000 };
     expect(buildMessagesBody({}, at).max_tokens).toBe(64_000);
     expect(buildMessagesBody({ maxOutputTokens: 10 }, at).max_tokens).toBe(10);
   });
 
-  test("samplers", () => {
+  test("include the samplers", () => {
     expect(buildMessagesBody({ temperature: 0.5, topK: 5 })).toMatchObject({ temperature: 0.5, top_k: 5 });
     expect(buildMessagesBody({ topP: 0.5 })).toMatchObject({ top_p: 0.5 });
     const { body, losses } = translateToMessages({ temperature: 1.5, topP: 0.5 });
@@ -354,7 +354,7 @@ describe("settings", () => {
     expect(losses.map(([path]) => path)).toEqual(["temperature", "top_p"]);
   });
 
-  test("structured outputs, byte for byte", () => {
+  test("have structured outputs, byte for byte", () => {
     const textFormat = { type: "json_schema" as const, name: "n", schemaJson: schema, description: "d" };
     const { text: json, losses } = translateToMessages({ textFormat });
     expect(json).toContain(`"output_config":{"format":{"type":"json_schema","schema":${schema}}}`);
@@ -599,7 +599,7 @@ describe("cache marks", () => {
       },
       ["1", "2", "3", "now"],
     ],
-  ])("for a request as a whole: %s", (_, request, expected) => {
+  ])("may cover a request as a whole: %s", (_, request, expected) => {
     expect(marksOf({ ...control, ...request })).toEqual(expected);
   });
 

@@ -161,7 +161,7 @@ describe.each(Object.entries(formats))("%s", (name, format) => {
     // A format with a field for the first prompt would otherwise send no message, which providers answer with 400.
     const possible = Object.entries(scenes).filter(([, { items }]) => items.length > 1 || !fieldDoors.has(doorName));
 
-    test.each(possible)("%s", (_scene, { items, lines, changed }) => {
+    test.each(possible)("sends %s in a form accepted by other servers", (_scene, { items, lines, changed }) => {
       const prompts = lines.filter((line) => line.startsWith("system")).length;
       expect(send(format, door(items), server)).toEqual({
         lines,
@@ -171,7 +171,7 @@ describe.each(Object.entries(formats))("%s", (name, format) => {
     });
 
     if (joins) {
-      test.each(possible)("%s, unchanged at the vendor", (_scene, { items }) => {
+      test.each(possible)("sends %s unchanged to the vendor", (_scene, { items }) => {
         const lines = items.flatMap(({ role, content }) => linesOf(role, String(content)));
         expect(send(format, door(items), vendor)).toEqual({ lines, changed: [], joined: [] });
       });

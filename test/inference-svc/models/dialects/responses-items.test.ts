@@ -33,7 +33,7 @@ describe("every kind of item", () => {
     },
   );
 
-  test("all of them, in one stream and whole", () => {
+  test("arrives, all of them in one stream and whole", () => {
     const items = itemKinds.map(itemOf);
     expect(read(streamOf(itemKinds), wanted).items).toEqual(itemKinds.map(answerOf));
     expect(read([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(
@@ -168,7 +168,7 @@ describe("items of Sluice's tools", () => {
     ["service:datetime", "vendor:datetime", "service:memory", "service:memory"],
     ["web_search", "web_search", "vendor:web_search", "vendor:web_search"],
     ["web_search", "web_search", "web_search_call", "web_search_call"],
-  ])("%s, requested as %s, returned as %s", (kind, spelling, type, expected) => {
+  ])("are named as requested: %s, requested as %s, returned as %s", (kind, spelling, type, expected) => {
     expect(typesFor([tool(kind, spelling)], type)).toEqual([expected]);
   });
 });

@@ -224,7 +224,7 @@ describe("tools", () => {
     '{"type":"tool_search"}',
   ];
 
-  test.each(kinds)("of the format itself: %s", (json) => {
+  test.each(kinds)("of the format itself are sent as they came: %s", (json) => {
     for (const target of [other, vendor]) {
       const request = { tools: [hosted(json)] };
       expect(refuseResponses(testRequest(request), target)).toBeUndefined();
@@ -326,7 +326,7 @@ describe("tools", () => {
         tools: [{ type: "function", name: "f" }, { type: "vendor:datetime" }],
       },
     ],
-  ])("choice of %s", (_, toolChoice, expected) => {
+  ])("keep the choice of %s", (_, toolChoice, expected) => {
     expect(
       bodyOf({ tools: [functionTool(), datetime], toolChoice: toolChoice as NonNullable<typeof toolChoice> })
         .tool_choice,

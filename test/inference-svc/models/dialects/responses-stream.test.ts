@@ -146,7 +146,7 @@ describe("items", () => {
     ]);
   });
 
-  test("reasoning of Open Responses, with a format", () => {
+  test("include reasoning of Open Responses, with a format", () => {
     const item = {
       type: "reasoning",
       id: "r",

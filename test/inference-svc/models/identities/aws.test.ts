@@ -62,7 +62,7 @@ describe("sources of the default chain", () => {
     return identityOf(provider.requests[0] as Received);
   }
 
-  test("the web identity of a Kubernetes account", async () => {
+  test("include the web identity of a Kubernetes account", async () => {
     const sts = await webIdentity(roleAnswer(1));
     expect(await signedBy()).toEqual(["ASIAROLE1", "token-1"]);
     const asked = new URLSearchParams(sts.requests[0]?.body);
@@ -75,7 +75,7 @@ describe("sources of the default chain", () => {
 
   const keys = { AccessKeyId: "ASIABOX", SecretAccessKey: secret, Token: "box-token", Expiration: oneHourLater() };
 
-  test("the service of a container, as on ECS and with EKS Pod Identity", async () => {
+  test("include the service of a container, as on ECS and with EKS Pod Identity", async () => {
     const service = await tests.server([json(keys)]);
     tests.set({
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${service.url}/v1/credentials`,
@@ -85,7 +85,7 @@ describe("sources of the default chain", () => {
     expect(service.requests[0]).toMatchObject({ path: "/v1/credentials", headers: { authorization: "pod-token" } });
   });
 
-  test("instance metadata", async () => {
+  test("include instance metadata", async () => {
     const metadata = await tests.server([
       { headers: { "content-type": "text/plain" }, chunks: [{ bytes: "metadata-token" }] },
       { headers: { "content-type": "text/plain" }, chunks: [{ bytes: "the-role" }] },
@@ -97,7 +97,7 @@ describe("sources of the default chain", () => {
     expect(metadata.requests.at(-1)?.headers["x-aws-ec2-metadata-token"]).toBe("metadata-token");
   });
 
-  test("single sign-on of a profile", async () => {
+  test("include the single sign-on of a profile", async () => {
     const portal = await tests.server([
       json({
         roleCredentials: {
@@ -130,7 +130,7 @@ sso_start_url = https://sso.test/start
     expect(portal.requests[0]?.headers["x-amz-sso_bearer_token"]).toBe("sso-token");
   });
 
-  test("variables", async () => {
+  test("include environment variables", async () => {
     tests.set({ AWS_ACCESS_KEY_ID: "AKIAVARIABLE", AWS_SECRET_ACCESS_KEY: secret });
     expect(await signedBy()).toEqual(["AKIAVARIABLE", undefined]);
   });

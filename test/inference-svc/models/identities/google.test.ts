@@ -38,7 +38,7 @@ async function metadataServer(...replies: readonly Reply[]): Promise<Upstream> {
 }
 
 describe("sources of application default credentials", () => {
-  test("the metadata server", async () => {
+  test("include the metadata server", async () => {
     const metadata = await metadataServer(token(1));
     const provider = await tests.server([hi]);
     expect((await requestAnswer(tests.open(vertex(provider)))).fault).toBeUndefined();
@@ -78,7 +78,7 @@ describe("sources of application default credentials", () => {
     },
   );
 
-  test("the web identity of another cloud or cluster (workload identity federation)", async () => {
+  test("include the web identity of another cloud or cluster (workload identity federation)", async () => {
     const sts = await tests.server([
       json({
         access_token: "federated",
@@ -110,7 +110,7 @@ const byText = (one: object, other: object): number => JSON.stringify(one).local
 describe("formats on Vertex AI", () => {
   const place = "/v1/projects/acme/locations/eu";
 
-  test("Claude in its own format", async () => {
+  test("include Claude's own", async () => {
     await metadataServer(token(1));
     const message = { id: "msg_1", type: "message", role: "assistant", model: "claude", stop_reason: "end_turn" };
     const content = [{ type: "text", text: "Hi" }];
@@ -126,7 +126,7 @@ describe("formats on Vertex AI", () => {
     expect(request?.headers).not.toHaveProperty("anthropic-version");
   });
 
-  test("Claude as a stream", async () => {
+  test("include Claude's own as a stream", async () => {
     await metadataServer(token(1));
     const start = {
       message: { id: "msg_1", role: "assistant", model: "claude", content: [], usage: { input_tokens: 1 } },
@@ -148,7 +148,7 @@ describe("formats on Vertex AI", () => {
     expect(request?.json).toMatchObject({ anthropic_version: "vertex-2023-10-16", stream: true });
   });
 
-  test("embeddings, one text a call for Gemini", async () => {
+  test("include embeddings, with one text a call for Gemini", async () => {
     await metadataServer(token(1));
     const prediction = { embeddings: { values: [0.1, 0.2], statistics: { token_count: 3, truncated: false } } };
     const provider = await tests.server([json({ predictions: [prediction] })]);
@@ -180,7 +180,7 @@ describe("formats on Vertex AI", () => {
     expect(provider.requests[0]?.path).toMatch(/\/publishers\/google\/models\/gemini-embedding-001:predict$/);
   });
 
-  test("any model in the format of chat completions", async () => {
+  test("include chat completions for any model", async () => {
     await metadataServer(token(1));
     const provider = await tests.server([chatAnswer("Hi")]);
     const base_url = `${provider.url}${place}/endpoints/openapi`;

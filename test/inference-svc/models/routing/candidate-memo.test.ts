@@ -33,7 +33,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["calls of functions", { input: [call, { type: "function_call_output", call_id: "a", output: "1" }] }],
   ["samplers, a session and no stream", { temperature: 1, sessionId: "s", stream: false }],
   ["a plain text format", { textFormat: { type: "text" } }],
-])("%s needs nothing more than the request before", (_, fields) => {
+])("a repeated request with %s reuses the candidates", (_, fields) => {
   const { find } = counted();
   find(testRequest());
   expect(find(testRequest(fields))).toBe("known");
@@ -43,7 +43,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["another model", { models: ["acme/small"] }],
   ["tools", { tools: [functionTool()] }],
   ["a longest answer", { maxOutputTokens: 7 }],
-])("%s has separate candidates, remembered afterwards", (_, fields) => {
+])("a request with %s has separate candidates, remembered afterwards", (_, fields) => {
   const { find } = counted();
   find(testRequest());
   expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "known"]);
@@ -64,7 +64,7 @@ test.each<[string, Partial<TurnRequest>]>([
     "a picture as output",
     { input: [{ type: "function_call_output", call_id: "a", output: [{ type: "input_image" }] }] },
   ],
-])("%s is checked in each request", (_, fields) => {
+])("a request with %s is checked anew each time", (_, fields) => {
   const { find } = counted();
   expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "looked for"]);
 });

@@ -65,7 +65,7 @@ test.each([
   ["1000000", "1"],
   ["1234567.000000000001", "1.234567000000000001"],
   ["0.000000000001", "0.000000000000000001"],
-])("%s a million is %s a token", (price, expected) => {
+])("a price of %s a million tokens is %s a token", (price, expected) => {
   expect(toPricePerToken(price)).toBe(expected);
 });
 

@@ -560,7 +560,7 @@ describe("measurements of endpoints", () => {
 describe("the receipt", () => {
   const parts = { requested: "acme/large-2", region: "local" };
 
-  test("of a turn served by the second endpoint", async () => {
+  test("names both endpoints of a turn served by the second one", async () => {
     first.script([error(409)]);
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest(), testScope);
@@ -590,7 +590,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("of a variant: the model itself, directly", async () => {
+  test("of a variant names the model itself as the choice", async () => {
     const testScope = newScope();
     const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2:nitro"] }), testScope);
     expect(events[0]).toEqual({ type: "start", model: "acme/large-2" });
@@ -609,7 +609,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("of a failed turn, over two models", async () => {
+  test("of a failed turn lists the attempts on both models", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(529)]);
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), testScope);

@@ -19,7 +19,7 @@ test.each([
   ["a.c", "abc", false],
   ["a**c", "abc", true],
   ["", "a", false],
-])("%s over %s: %s", (pattern, slug, expected) => {
+])("the pattern %s matches %s: %s", (pattern, slug, expected) => {
   expect(new Globs([pattern]).matches(slug)).toBe(expected);
 });
 

@@ -215,7 +215,7 @@ describe("the retry budget", () => {
   test.each([
     [true, 10],
     [false, 3],
-  ])("in use %s: %i failed retries in ten seconds, or a fifth of the requests", (inUse, few) => {
+  ])("with the setting %s permits %i failed retries in ten seconds, or a fifth of the requests", (inUse, few) => {
     const budget = new RetryBudget();
     failures(budget, few - 1);
     expect(budget.allows(inUse, clock.now)).toBe(true);

@@ -115,7 +115,7 @@ describe("the remaining endpoints", () => {
     [{ models: ["w"], ...schema, tools: [functionTool()] }, []],
     [{ provider: { max_price: {} } }, all],
     [{ provider: { max_price: { prompt: null, image: null } } }, all],
-  ])("of %j", (request = {}, expected) => {
+  ])("meet the conditions of the request %j", (request = {}, expected) => {
     const asked = { models: ["m"], ...request };
     if (expected.length > 0) expect(decider.order(asked)).toEqual(expected);
     else expect(decider.fault(asked).status).toBe(404);

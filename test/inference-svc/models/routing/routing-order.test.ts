@@ -136,7 +136,7 @@ describe("tiers", () => {
 });
 
 describe("variants", () => {
-  test("nitro: the fastest first, priority endpoints among them", () => {
+  test("nitro has the fastest endpoint first, with priority endpoints among them", () => {
     expect(settledOrder({ models: ["m:nitro"] }).slice(0, 2)).toEqual(["a-priority", "b-priority"]);
     measure("m", {
       a: { rate: 20 },
@@ -148,7 +148,7 @@ describe("variants", () => {
     expect(settledOrder({ models: ["m:nitro"] })).toEqual(["b-priority", "b", "a", "c", "a-priority"]);
   });
 
-  test("floor: the cheapest first, flex endpoints among them", () => {
+  test("floor has the cheapest endpoint first, with flex endpoints among them", () => {
     expect(settledOrder({ models: ["m:floor"] })).toEqual(["b-flex", "a-flex", "b", "a", "c"]);
   });
 

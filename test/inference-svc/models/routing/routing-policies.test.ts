@@ -70,7 +70,7 @@ describe("the remaining endpoints", () => {
     [{ enableFreeModelTraining: false }, ["paid", "quiet", "n"]],
     [{ enableFreeModelPublication: false }, ["paid", "quiet", "n"]],
     [{ enablePaidModelTraining: true, enableFreeModelPublication: true }, all],
-  ])("under the policy %j", (policy, expected) => {
+  ])("are permitted by the policy %j", (policy, expected) => {
     expect(left(under(policy))).toEqual(expected.toSorted());
     expect(left({ guardrail: guardrail(policy) })).toEqual(expected.toSorted());
   });

@@ -146,7 +146,7 @@ describe("a conversation without a name", () => {
 test.each<[string, Asking, string]>([
   ["an order of the caller", { models: ["shared"], provider: preferencesOf({ order: ["a"] }) }, "a"],
   ["an order of the configuration", { models: ["ordered"] }, "a"],
-])("%s counts for more than a cache", async (_, request, first) => {
+])("a preference for %s counts for more than a cached prompt", async (_, request, first) => {
   upstreams[first]?.script([failing, answer()]);
   expect(await askedOf({ ...request, sessionId: "s" })).toBe("b");
   expect(await askedOf({ ...request, sessionId: "s" })).toBe(first);

@@ -39,7 +39,7 @@ describe("tokens", () => {
     expect(BigInt.asUintN(64, input)).toBe(100n * most.input);
   });
 
-  test("cached tokens without a separate price cost as much as others, and an hour as much as five minutes", () => {
+  test("read from a cache have the usual price without one of their own, and an hour in the cache the price of five minutes", () => {
     const usage = { inputTokens: 100, cachedTokens: 40, cacheWriteTokens: 60, cacheWriteHourTokens: 60 };
     const plain = { cache_read: undefined, cache_write: undefined, cache_write_1h: undefined };
     expect(whole(cost(plain, usage))).toBe(0.0003);
@@ -59,7 +59,7 @@ describe("tokens", () => {
 test.each([
   ["that were read", { pages: 3 }, 0.006],
   ["that may be read, until the provider has counted them", {}, 0.02],
-])("a fee for the pages %s", (_, usage, total) => {
+])("the pages %s are charged a fee", (_, usage, total) => {
   expect(whole(cost({ prompt: "0", page: "0.002" }, usage, { pages: 10 }))).toBe(total);
 });
 
@@ -118,6 +118,6 @@ test.each([
   [9_500_000n, 0.0000095],
   [300_000_000_000n, 0.3],
   [1_234_567_890_123_456n, 1234.567890123456],
-])("%s pico-dollars are shown as %d", (pico, shown) => {
+])("a cost of %s pico-dollars is shown as %d", (pico, shown) => {
   expect(toDollars(pico)).toBe(shown);
 });

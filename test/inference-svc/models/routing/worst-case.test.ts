@@ -14,7 +14,7 @@ test.each([
   ["WebP, lossy", "52494646 00000000 57454250 56503820 00000000 000000 9d012a 4001 f000"],
   ["WebP, lossless", "52494646 00000000 57454250 5650384c 00000000 2f 3fc13b00 0000000000"],
   ["WebP, extended", "52494646 00000000 57454250 56503858 0a000000 00000000 3f0100 ef0000"],
-])("a %s of 320 by 240 pixels", (_, hex) => {
+])("a %s of 320 by 240 pixels has its size read from its header", (_, hex) => {
   expect(readPixels(bytes(hex))).toEqual({ width: 320, height: 240 });
 });
 

@@ -102,7 +102,7 @@ describe("a head that contradicts its body", () => {
   });
 });
 
-test("Gemini without server-sent events: one array of all chunks", async () => {
+test("Gemini's answer is read without server-sent events, as one array of all chunks", async () => {
   const chunk = (text: string, more: object = {}) => ({ candidates: [{ content: { parts: [{ text }] }, ...more }] });
   const reply = (...chunks: readonly unknown[]): Reply => ({ chunks: [{ json: chunks }] });
   const call = {

@@ -89,7 +89,7 @@ describe("a chat server's answer", () => {
     expect([readItems(ending), outcomeOf(ending).reason]).toEqual([["Hi"], "content_filter"]);
   });
 
-  test("of Google numbers every call 0, without ids", async () => {
+  test("of Google is read with the number 0 for every call, without ids", async () => {
     const piece = (name: string, json: string) => ({
       index: 0,
       id: "",
@@ -235,7 +235,7 @@ describe("figures", () => {
       { prompt_tokens: 9, completion_tokens: 5, total_tokens: 5 },
       { inputTokens: 9, outputTokens: 5 },
     ],
-  ])("of %s", async (_, usage, expected) => {
+  ])("of %s are read", async (_, usage, expected) => {
     const ending = await runAgainstServer(stream(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
     expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
     expect(outcomeOf(ending).usage?.estimated).toBeUndefined();

@@ -28,7 +28,7 @@ test("a part of a call without a beginning is a failure", async () => {
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
 
-test("text and reasoning need no beginning", async () => {
+test("text and reasoning are read without a beginning", async () => {
   const ending = await asked(
     delta(0, { type: "thinking_delta", thinking: "Hm." }),
     delta(1, words("It is ")),
@@ -56,7 +56,7 @@ test.each([
   ]);
 });
 
-test("deltas without the number of their block", async () => {
+test("deltas are read without the number of their block", async () => {
   const ending = await asked(
     begin(0, { type: "text", text: "" }),
     delta(undefined, words("Noon.")),

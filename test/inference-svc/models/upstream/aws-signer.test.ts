@@ -20,7 +20,7 @@ const credentials = {
 
 const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = credentials;
 
-describe("the published vectors", () => {
+describe("the signature of a published vector", () => {
   async function sign(
     path: string,
     method: string,
@@ -36,21 +36,21 @@ describe("the published vectors", () => {
   const proof = (names: string, signature: string) =>
     `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${names}, Signature=${signature}`;
 
-  test("post-vanilla", async () => {
+  test("is equal for post-vanilla", async () => {
     expect(await sign("/", "POST")).toEqual({
       "x-amz-date": "20150830T123600Z",
       authorization: proof("host;x-amz-date", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
     });
   });
 
-  test("get-vanilla-query-order-key-case", async () => {
+  test("is equal for get-vanilla-query-order-key-case", async () => {
     const { authorization } = await sign("/?Param2=value2&Param1=value1", "GET");
     expect(authorization).toBe(
       proof("host;x-amz-date", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"),
     );
   });
 
-  test("post-x-www-form-urlencoded: with a body and its type", async () => {
+  test("is equal for post-x-www-form-urlencoded, with a body and its type", async () => {
     const { authorization } = await sign("/", "POST", "Param1=value1", {
       "content-type": "application/x-www-form-urlencoded",
     });
@@ -58,7 +58,7 @@ describe("the published vectors", () => {
     expect(authorization).toBe(proof("content-type;host;x-amz-date", signature));
   });
 
-  test("post-sts-header-before: with a token", async () => {
+  test("is equal for post-sts-header-before, with a token", async () => {
     const sessionToken =
       "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";
     const signed = await sign("/", "POST", "", {}, { sessionToken });

@@ -163,7 +163,7 @@ describe("answers in a coding", () => {
       },
       { chunks: [{ json: converseAnswer([{ text: "Hi" }]) }] },
     ],
-  ])("of the dialect %s", async (dialect, streamed, whole) => {
+  ])("of the dialect %s are decoded", async (dialect, streamed, whole) => {
     await begin([gzipped(streamed), gzipped(whole)], { dialect });
     for (const stream of [true, false]) {
       const ending = await runTestTurn(engine.turn, testRequest({ stream }));

@@ -93,7 +93,7 @@ describe("damage", () => {
     ["a type that nobody knows", { a: raw(10, [0]) }],
     ["a value that is longer than the headers", { a: raw(7, [0, 9, 1]) }],
     ["a length without its value", { a: raw(6, [0]) }],
-  ])("a header with %s", (_, headers) => {
+  ])("is found in a header with %s", (_, headers) => {
     expect(() => scan([frame(headers)])).toThrow(Fault);
   });
 });

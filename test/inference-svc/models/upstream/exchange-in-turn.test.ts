@@ -83,7 +83,7 @@ describe("in a busy process", () => {
   test.each([
     ["received bytes are read later", 10_000, false],
     ["a provider that sends much is paused meanwhile", 20_000, true],
-  ])("%s", async (_, length, stopped) => {
+  ])("an exchange keeps its turn: %s", async (_, length, stopped) => {
     const { flow, signal, answer, say, words } = openExchange();
     const said = ["a", "b", "c"].map((letter) => letter.repeat(length));
     occupy();

@@ -426,12 +426,12 @@ describe("failures before any output", () => {
     ["nonsense", { "retry-after": "soon" }, 0],
     ["negative", { "retry-after": "-3" }, 0],
     ["for ever", { "retry-after": "1e99" }, 86_400_000],
-  ])("Retry-After: %s", async (_, headers, retryAfterMs) => {
+  ])("pass on the Retry-After of %s", async (_, headers, retryAfterMs) => {
     await begin([error(429, {}, headers)]);
     expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
-  test("Retry-After: a date", async () => {
+  test("pass on a Retry-After with a date", async () => {
     await begin([error(429, {}, { "retry-after": new Date(Date.now() + 60_000).toUTCString() })]);
     const hintMs = (await runTestTurn(single(), testRequest())).fault?.retryAfterMs ?? 0;
     expect(hintMs).toBeGreaterThan(50_000);

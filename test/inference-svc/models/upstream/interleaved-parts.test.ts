@@ -183,7 +183,7 @@ describe("interleaved parts of the Responses format", () => {
   });
 });
 
-test("chat, in thoughts and their summaries", async () => {
+test("interleaved parts of the chat format are put in order in thoughts and their summaries", async () => {
   await fc.assert(
     fc.asyncProperty(words, words, turns, async (thought, summary, taken) => {
       const lists = [

@@ -75,7 +75,7 @@ async function runRequest(request: Partial<TurnRequest>) {
   };
 }
 
-describe("left out", () => {
+describe("an unavailable search is left out", () => {
   test.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"])(
     "%s, next to functions, which stay",
     async (kind) => {
@@ -158,7 +158,7 @@ test("an endpoint without the search serves if a preference leaves no other", as
   expect([fault, losses]).toEqual([undefined, [notSent("tools.0")]]);
 });
 
-describe("refused", () => {
+describe("an unavailable search is refused", () => {
   const message400 = (path: string, type: string) => [
     400,
     `${path}: no provider of this model runs tools of type ${type}`,

@@ -375,13 +375,16 @@ const reported = [
   '{"type":"object","properties":{"score":{"type":"integer","minimum":1,"maximum":10},"tags":{"type":"array","items":{"type":"string","maxLength":20},"maxItems":3}},"required":["score","tags"]}',
 ];
 
-test.each(reported)("%s is fit for Anthropic and Bedrock, as a tool and as the format of an answer", (json) => {
-  for (const strict of [false, true]) {
-    const asked = { ...toolOf(json, strict), ...formatOf(json, strict) };
-    expect(findMessagesViolations(translateToMessages(asked).body)).toEqual([]);
-    expect(findConverseViolations(translateToConverse(asked, enforcing).body)).toEqual([]);
-  }
-});
+test.each(reported)(
+  "the schema of %s is fit for Anthropic and Bedrock, as a tool and as the format of an answer",
+  (json) => {
+    for (const strict of [false, true]) {
+      const asked = { ...toolOf(json, strict), ...formatOf(json, strict) };
+      expect(findMessagesViolations(translateToMessages(asked).body)).toEqual([]);
+      expect(findConverseViolations(translateToConverse(asked, enforcing).body)).toEqual([]);
+    }
+  },
+);
 
 test("folded, moved and renamed parts are named", () => {
   const { body, losses } = translateToMessages({

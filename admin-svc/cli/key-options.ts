@@ -3,6 +3,7 @@ import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { checkKeySettings } from "../rules/key.ts";
+import { readPermissions } from "./permission-option.ts";
 import { throwAsUsageError, flagOption, jsonOption, textOption } from "./terminal.ts";
 
 interface SettingOption {
@@ -24,6 +25,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   external_user: { value: "USER", read: asText },
   limit_usd: { value: "USD", read: asText, option: "limit", clear: "no-limit" },
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
+  permissions: { value: "JSON", read: readPermissions },
 };
 
 /** Boolean settings, with a flag each. */

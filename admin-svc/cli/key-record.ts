@@ -81,6 +81,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `requests/min   ${row.requests_per_minute ?? "-"}`,
   `tokens/min     ${row.tokens_per_minute ?? "-"}`,
   `concurrent     ${row.concurrent_requests ?? "-"}`,
+  `permissions    ${row.permissions === null ? "-" : escapeUnprintable(JSON.stringify(row.permissions))}`,
   `content        ${row.capture_content ? "captured" : "-"}`,
 ];
 

@@ -12,6 +12,7 @@ import {
   updateWorkspace,
 } from "../store/workspaces.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
+import { permissionDetails, readPermissions } from "./permission-option.ts";
 import { putCommand } from "./put.ts";
 import {
   type Commands,
@@ -23,14 +24,22 @@ import {
   formatTime,
 } from "./terminal.ts";
 
-const options = { json: flagOption, name: textOption, limit: textOption, "limit-reset": textOption } as const;
+const options = {
+  json: flagOption,
+  name: textOption,
+  limit: textOption,
+  "limit-reset": textOption,
+  permissions: textOption,
+} as const;
+const newUsage = "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--permissions JSON] [--json]";
 
 export const workspaces: Commands = {
   create: {
-    usage: "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--json]",
+    usage: newUsage,
     summary: "Creates an empty workspace and prints its id.",
     details: [
       "Its keys share the limit; without --limit-reset it never starts again.",
+      ...permissionDetails,
       "Its first key: keys create --workspace NAME --management --name first",
     ],
     async run(args, { database, print }) {
@@ -40,7 +49,7 @@ export const workspaces: Commands = {
       print(asJson ? JSON.stringify(row) : row.id);
     },
   },
-  put: putCommand("workspace", "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--json]"),
+  put: putCommand("workspace", newUsage),
   list: {
     usage: "[--deleted] [--json]",
     summary: "Lists all workspaces with their budgets and the spending of the current period.",
@@ -67,8 +76,9 @@ export const workspaces: Commands = {
   },
   update: {
     usage:
-      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--json]",
+      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--permissions JSON | --no-permissions] [--json]",
     summary: "Changes the named settings of a workspace, given by id or name.",
+    details: permissionDetails,
     async run(args, { database, print }) {
       const { workspace: idOrName, change, asJson } = await readWorkspaceChange(args);
       const found = await findWorkspace(await database(), idOrName);
@@ -111,12 +121,18 @@ export async function readNewWorkspace(args: string[]) {
 
 /** @throws UsageError */
 export async function readWorkspaceChange(args: string[]) {
-  const all = { ...options, "no-limit": flagOption, "no-limit-reset": flagOption } as const;
+  const all = {
+    ...options,
+    "no-limit": flagOption,
+    "no-limit-reset": flagOption,
+    "no-permissions": flagOption,
+  } as const;
   const { values, named } = readArguments(args, all, "WORKSPACE");
   const change: WorkspaceSettings = {
     ...changeOf(values),
     ...(values["no-limit"] === true && { limitUsd: null }),
     ...(values["no-limit-reset"] === true && { limitReset: null }),
+    ...(values["no-permissions"] === true && { permissions: null }),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
   await throwAsUsageError(() => checkWorkspaceSettings(change));
@@ -127,13 +143,15 @@ interface Given {
   readonly name?: string | undefined;
   readonly limit?: string | undefined;
   readonly "limit-reset"?: string | undefined;
+  readonly permissions?: string | undefined;
 }
 
-const changeOf = ({ name, limit, "limit-reset": limitReset }: Given): WorkspaceSettings => ({
+const changeOf = ({ name, limit, "limit-reset": limitReset, permissions }: Given): WorkspaceSettings => ({
   ...(name !== undefined && { name }),
   ...(limit !== undefined && { limitUsd: limit }),
   // The check of all settings refuses an unknown word, together with the other problems.
   ...(limitReset !== undefined && { limitReset: limitReset as ResetInterval }),
+  ...(permissions !== undefined && { permissions: readPermissions(permissions, "--permissions") }),
 });
 
 const spentOf = ({ id }: WorkspaceRow, accounts: readonly WorkspaceAccount[]): string =>

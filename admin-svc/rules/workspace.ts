@@ -1,4 +1,5 @@
 /** Checks the settings of a workspace. */
+import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
@@ -14,6 +15,8 @@ export interface WorkspaceSettings {
   readonly limitUsd?: string | null;
   /** Period of the budget. Null: the budget never resets. */
   readonly limitReset?: ResetInterval | null;
+  /** What the keys of the workspace may use at most. Null: no list. */
+  readonly permissions?: PermissionsJson | null;
 }
 
 const shape = object(workspaceSettings);
@@ -24,7 +27,7 @@ export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
 }
 
 /** Settings in their HTTP form, as needed by the shape. */
-export function workspaceSettingsJson({ name, limitUsd, limitReset }: WorkspaceSettings): JsonObject {
+export function workspaceSettingsJson({ name, limitUsd, limitReset, permissions }: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? parseAmount(limitUsd) : limitUsd;
-  return { name, limit, limit_reset: limitReset };
+  return { name, limit, limit_reset: limitReset, permissions };
 }

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MessageInitShape, create, toBinary } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { permissionsMessage } from "@sluice/proto/contract/records/permissions.js";
 import {
   type AccessService,
   type Caller,
@@ -133,6 +134,7 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     externalUserInactive: key.externalUserInactive,
     capturesContent: key.capturesContent,
     rateLimits: toRateLimits(key.rateLimits),
+    permissions: key.permissions.map(permissionsMessage),
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),
     ...guardrails,
   });

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { permissionsJson, permissionsMessage } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import {
   CreateWorkspaceResponseSchema,
@@ -153,6 +154,7 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   name: ({ name }) => ({ name }),
   limit_usd: ({ limitUsd = null }) => ({ limitUsd }),
   limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
+  permissions: ({ permissions }) => ({ permissions: permissionsJson(permissions) }),
 };
 
 /** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
@@ -193,6 +195,7 @@ async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly 
       spentUsd: spent.get(row.id) ?? "0",
       createdAt: timestampFromDate(row.created_at),
       ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
+      ...(row.permissions && { permissions: permissionsMessage(row.permissions) }),
       ...(externalId !== undefined && { externalId }),
     });
   });

@@ -1,5 +1,6 @@
 /** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
 import { type Kysely, type QueryCreator, sql } from "kysely";
+import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Database } from "./database.ts";
 import type { EnforcedGuardrail } from "./guardrail-columns.ts";
@@ -17,6 +18,8 @@ export interface ResolvedKey {
   readonly capturesContent: boolean;
   /** Null means the limits of the configuration file. */
   readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
+  /** Lists of the key and of its workspace, those that exist. */
+  readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
   /** Guardrails of the account, then of the workspace, each oldest first; the key's own guardrail is not among them. */
   readonly workspaceGuardrails: readonly EnforcedGuardrail[];
@@ -39,6 +42,8 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly is_limited: boolean;
   readonly external_user_inactive: boolean;
   readonly guardrail_id: string | null;
+  readonly permissions: PermissionsJson | null;
+  readonly workspace_permissions: PermissionsJson | null;
 }
 
 const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => modes.of(mode).acts && limit !== null;
@@ -85,6 +90,8 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
+      "key.permissions",
+      "workspace.permissions as workspace_permissions",
       "assignment.guardrail_id",
       sql<boolean>`key.limit_usd is not null or workspace.limit_usd is not null`.as("is_limited"),
       sql<boolean>`exists (
@@ -112,6 +119,7 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     externalUserInactive: key.external_user_inactive,
     capturesContent: key.capture_content,
     rateLimits: key,
+    permissions: [key.permissions, key.workspace_permissions].filter((lists) => lists !== null),
     ...(held && { guardrail: held }),
     workspaceGuardrails: guardrails.filter((guardrail) => guardrail !== held),
   };

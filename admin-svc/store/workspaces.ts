@@ -9,7 +9,7 @@ import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-const columns = ["id", "name", "limit_usd", "limit_reset", "created_at"] as const;
+const columns = ["id", "name", "limit_usd", "limit_reset", "permissions", "created_at"] as const;
 
 export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
@@ -78,9 +78,10 @@ export const pageOfWorkspaces = (
     page,
   );
 
-const columnsOf = ({ limitUsd, limitReset }: WorkspaceSettings) => ({
+const columnsOf = ({ limitUsd, limitReset, permissions }: WorkspaceSettings) => ({
   ...(limitUsd !== undefined && { limit_usd: limitUsd }),
   ...(limitReset !== undefined && { limit_reset: limitReset }),
+  ...(permissions !== undefined && { permissions }),
 });
 
 /** Undefined when the name is taken. The creation is the first entry of the workspace's own audit log. */
@@ -133,7 +134,8 @@ export function updateWorkspace(
     if (isSame(differing)) return { row, ...(await recordNoChange(transaction)) };
     const entry = { action: "workspaces.update", target: row.id, ...differing };
     // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
-    const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);
+    const isOtherPolicy =
+      (before.limit_usd === null) !== (row.limit_usd === null) || Object.hasOwn(differing.after, "permissions");
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
 }

@@ -248,6 +248,7 @@ function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOp
   const shared = {
     access,
     enforcesEndUsers: () => config.file.end_users.enforce,
+    permissionDefault: () => config.file.permissions.default,
     budget,
     region: settings.SLUICE_REGION,
     hindrances: lifecycle.hindrances,

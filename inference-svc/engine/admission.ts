@@ -5,6 +5,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import { type PermissionDefault, permissionsOf } from "../turn/permissions.ts";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
@@ -16,13 +17,17 @@ import { StageEvents, Trace } from "../turn/trace.ts";
 import type { Requester } from "../turn/requester.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 
-/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+/** The door of calls without a gateway; whatever format their requests name. */
+export const directDoor = "grpc";
+
+/** @param byDefault decides about what no list of the caller covers @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
 export function admit(
   { caller, generation }: ResolvedPolicy,
-  { requestId, generationId, deadline }: Requester,
+  { requestId, generationId, deadline, scanned }: Requester,
   { user, door }: RunTurnRequest,
   signal: TurnSignal,
   held: Account,
+  byDefault: PermissionDefault,
   span?: Span,
 ): Scope {
   if (!caller) throw invalidKey();
@@ -31,10 +36,13 @@ export function admit(
       origin: FaultOrigin.CLIENT,
     });
   }
+  const permissions = permissionsOf(caller, byDefault);
+  permissions?.require("doors", scanned ? doorWord(door) : directDoor);
   return new Scope({
     signal,
     held,
     caller,
+    permissions,
     requestId,
     turnId: newUuid(),
     generationId,

@@ -11,6 +11,7 @@ import type { Requester } from "../turn/requester.ts";
 import type { PlanDryRun } from "./dry-run-plan.ts";
 import { checkEndUser } from "./end-users.ts";
 import type { EngineDeps, Pipeline } from "./engine.ts";
+import { requirePermitted } from "./permitted.ts";
 import { measureRequest } from "../models/estimate/memory.ts";
 import type { PlannedAttempt } from "../models/routing/choose/plan.ts";
 import { type AppliedGuardrail, guardrailsFor } from "../turn/applied-guardrails.ts";
@@ -19,7 +20,10 @@ import type { Scope } from "../turn/scope.ts";
 import { type Stage, isAuditStage } from "../turn/trace.ts";
 import { TurnAbort } from "../turn/signal.ts";
 
-export type DryRunParts = Pick<EngineDeps, "access" | "budget" | "enforcesEndUsers" | "region"> & {
+export type DryRunParts = Pick<
+  EngineDeps,
+  "access" | "budget" | "enforcesEndUsers" | "permissionDefault" | "region"
+> & {
   readonly log: Logger;
 };
 
@@ -50,8 +54,9 @@ export class DryRun {
       await room.grow(measureRequest(request));
       const { access } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
-      const scope = admit(resolved, requester, request, abort, held);
+      const scope = admit(resolved, requester, request, abort, held, this.#parts.permissionDefault());
       const turnRequest = pipeline.parse(request, requester, scope.caller);
+      if (scope.permissions) requirePermitted(turnRequest, scope.permissions);
       admitted = scope;
       if (turnRequest.ignoredFields) scope.trace.ignoredFields = turnRequest.ignoredFields;
       if (this.#parts.enforcesEndUsers())

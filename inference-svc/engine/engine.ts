@@ -4,6 +4,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { PermissionDefault } from "../turn/permissions.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
@@ -19,6 +20,7 @@ import { OpenTurn, type OpenTurns } from "./open-turns.ts";
 import { isGatewayUnavailable } from "../models/routing/attempt/fault-owner.ts";
 import { requestedSlug, serviceMetadata } from "../models/routing/records/service-metadata.ts";
 import { OpenKeys } from "./open-keys.ts";
+import { requirePermitted } from "./permitted.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Trace } from "../turn/trace.ts";
@@ -34,6 +36,8 @@ export interface EngineDeps extends EndUserDeps {
   readonly openTurns: OpenTurns;
   readonly observer: TurnObserver;
   readonly registry: Registry;
+  /** The current `permissions.default` of the configuration file. */
+  readonly permissionDefault: () => PermissionDefault;
   readonly region: string;
   readonly hindrances: Pick<Hindrances, "whole">;
 }
@@ -92,9 +96,10 @@ export class Engine {
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
-      const scope = admit(known, requester, request, signal, held, observation.span);
+      const scope = admit(known, requester, request, signal, held, this.#parts.permissionDefault(), observation.span);
       caller = scope.caller;
       let turnRequest: TurnRequest | undefined = pipeline.parse(request, requester, caller);
+      if (scope.permissions) requirePermitted(turnRequest, scope.permissions);
       dropContent(request);
       trace = scope.trace;
       if (turnRequest.ignoredFields) trace.ignoredFields = turnRequest.ignoredFields;

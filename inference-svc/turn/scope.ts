@@ -2,6 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import type { Permissions } from "./permissions.ts";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -23,7 +24,7 @@ type ScopeFields = Pick<
   Scope,
   "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
 > &
-  Partial<Pick<Scope, "operation" | "payer" | "again" | "attempt" | "user" | "door" | "span">>;
+  Partial<Pick<Scope, "permissions" | "operation" | "payer" | "again" | "attempt" | "user" | "door" | "span">>;
 
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
@@ -32,6 +33,8 @@ export class Scope {
   readonly held: Account;
   /** The API key with its policy. */
   readonly caller: Caller;
+  /** What the turn may use; undefined means everything. */
+  readonly permissions: Permissions | undefined;
   readonly requestId: string;
   /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
   readonly deadline: number;
@@ -65,6 +68,7 @@ export class Scope {
     this.signal = fields.signal;
     this.held = fields.held;
     this.caller = fields.caller;
+    this.permissions = fields.permissions;
     this.requestId = fields.requestId;
     this.deadline = fields.deadline;
     this.operation = fields.operation ?? "turn";

@@ -12,6 +12,7 @@ import { limits } from "./limits.ts";
 import { mcp } from "./mcp.ts";
 import { model } from "./model.ts";
 import { modelAliases } from "./model-aliases.ts";
+import { permissions } from "./permissions.ts";
 import { provider } from "./provider.ts";
 import { autoRouter, fusion } from "./routers.ts";
 import { sandbox } from "./sandbox.ts";
@@ -42,6 +43,7 @@ export const configSchema = z.strictObject({
   mcp: mcp.prefault({}),
   limits: limits.prefault({}),
   end_users: endUsers.prefault({}),
+  permissions: permissions.prefault({}),
   compat: compat.prefault({}),
   responses: responses.prefault({}),
   cors: cors.prefault({}),

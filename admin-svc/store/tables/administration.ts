@@ -1,6 +1,7 @@
 /** Tables changed by administrators: workspaces, keys, guardrails, end users, and the logs of these changes. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
+import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
@@ -20,6 +21,8 @@ export interface WorkspacesTable {
   /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
+  /** What its keys may use at most; null: no list. */
+  permissions: PermissionsJson | null;
   deleted_at: Date | null;
 }
 

@@ -22,16 +22,19 @@ export const guardrailForm = formOf("Guardrail", {
 });
 
 export const keyForm = formOf("Key", {
-  closed: /^(?:capture_content|external)$|_per_minute$|^concurrent_/,
+  closed: /^(?:capture_content|external|permissions)$|_per_minute$|^concurrent_/,
   labels: { limit: "Budget in USD", limit_reset: "Resets", expires_at: "Expires", external: "End user" },
-  kinds: { expires_at: "time" },
+  // A list that is empty is another one than a list that is absent: JSON shows both.
+  kinds: { expires_at: "time", permissions: "json" },
   needs: { limit_reset: "limit" },
   from: { external: ({ external_user: user }: Values) => (user === null ? null : { user }) },
   leftOut: ["disabled"],
 });
 
 export const workspaceForm = formOf("Workspace", {
+  closed: /^permissions$/,
   labels: { limit: "Budget in USD", limit_reset: "Resets" },
+  kinds: { permissions: "json" },
   needs: { limit_reset: "limit" },
 });
 

@@ -15,7 +15,8 @@ import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
-import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { isServiceToken, keyHashHeader, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { type Permissions, permissionsOf } from "../../turn/permissions.ts";
 import { requireManager } from "./administrator.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { EndpointRecords } from "../../models/routing/records/endpoint-record.ts";
@@ -25,7 +26,7 @@ import type { CurrentConfig } from "../../engine/current-config.ts";
 export interface CatalogueDeps {
   readonly access: Access;
   readonly limiter: Limiter;
-  readonly config: Pick<CurrentConfig, "catalog">;
+  readonly config: Pick<CurrentConfig, "catalog" | "file">;
   readonly records: EndpointRecords;
   readonly token: ServiceToken;
   /** Providers currently unusable. */
@@ -39,18 +40,19 @@ type CatalogueHandlers = Pick<
 
 export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
   async listModels(_, context) {
-    await requireCaller(deps, context);
-    return create(ListModelsResponseSchema, { models: listModels(deps.config.catalog) });
+    const permissions = await requireReader(deps, context);
+    return create(ListModelsResponseSchema, { models: listModels(deps.config.catalog, permissions) });
   },
   async listEndpoints({ model }, context) {
-    await requireCaller(deps, context);
-    const found = listEndpoints(deps.config.catalog, deps.records, model);
+    const permissions = await requireReader(deps, context);
+    const found = listEndpoints(deps.config.catalog, deps.records, model, permissions);
     if (!found) throw modelNotFound(model);
     return create(ListEndpointsResponseSchema, found);
   },
   async listProviders(_, context) {
-    await requireCaller(deps, context);
-    return create(ListProvidersResponseSchema, { providers: listProviders(deps.config.catalog, deps.records) });
+    const permissions = await requireReader(deps, context);
+    const providers = listProviders(deps.config.catalog, deps.records, permissions);
+    return create(ListProvidersResponseSchema, { providers });
   },
   async listLeftOutProviders(_, { requestHeader }) {
     await requireManager(deps, requestHeader);
@@ -72,11 +74,21 @@ const modelNotFound = (slug: string): Fault =>
   });
 
 /**
- * Lets Sluice's gateways pass, because they have already counted the request; requests of other clients count towards their key's limits.
+ * The permissions of the key that reads a list; undefined for everything. Sluice's gateways have already counted the request; requests of other clients
+ * count towards their key's limits.
  * @throws Fault UNAUTHENTICATED, RATE_LIMITED
  */
-async function requireCaller(deps: CatalogueDeps, { requestHeader, responseHeader }: HandlerContext): Promise<void> {
-  if (isServiceToken(requestHeader.get(serviceTokenHeader), deps.token)) return;
+async function requireReader(
+  deps: CatalogueDeps,
+  { requestHeader, responseHeader }: HandlerContext,
+): Promise<Permissions | undefined> {
+  const byDefault = deps.config.file.permissions.default;
+  if (isServiceToken(requestHeader.get(serviceTokenHeader), deps.token)) {
+    const keyHash = requestHeader.get(keyHashHeader);
+    const caller = keyHash === null ? undefined : (await deps.access.resolve(keyHash)).caller;
+    return caller && permissionsOf(caller, byDefault);
+  }
   const { keyHash } = parseBearer(requestHeader.get("authorization"));
-  await admitDirectly(deps, keyHash, responseHeader, readOnlyUse);
+  const { caller } = await admitDirectly(deps, keyHash, responseHeader, readOnlyUse);
+  return permissionsOf(caller, byDefault);
 }

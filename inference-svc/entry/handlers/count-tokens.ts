@@ -12,10 +12,14 @@ import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { callerKeyHash, invalidKey, isServiceToken, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
+import { type Permissions, permissionsOf } from "../../turn/permissions.ts";
+import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { measureRequest } from "../../models/estimate/memory.ts";
 import { estimateInputTokens, measureInput } from "../../models/estimate/tokens.ts";
 import type { Catalog } from "../../models/routing/catalog.ts";
+import type { CurrentConfig } from "../../engine/current-config.ts";
+import { directDoor } from "../../engine/admission.ts";
 import { findModels } from "../../models/routing/choose/candidates.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestParser } from "../../turn/parse/request-parser.ts";
@@ -29,7 +33,7 @@ export interface CountTokensDeps {
   readonly budget: ByteBudget;
   readonly parse: RequestParser["parse"];
   /** Replaced by a reload. */
-  readonly config: { readonly catalog: Catalog };
+  readonly config: Pick<CurrentConfig, "catalog" | "file">;
 }
 
 type Handler = ServiceImpl<typeof InferenceService>["countTokens"];
@@ -51,8 +55,10 @@ export const countTokensHandler =
       await room.grow(measureRequest(turn));
       const caller = admitted?.caller ?? (await deps.access.resolve(keyHash)).caller;
       if (!caller) throw invalidKey();
+      const permissions = permissionsOf(caller, deps.config.file.permissions.default);
+      permissions?.require("doors", isGateway ? doorWord(turn.door) : directDoor);
       const parsed = parse(turn, { keyHash, scanned: isGateway }, caller);
-      checkModels(deps.config.catalog, parsed);
+      checkModels(deps.config.catalog, parsed, permissions);
       const inputTokens = estimateInputTokens(measureInput(parsed), parsed.models[0] ?? "");
       return create(CountTokensResponseSchema, { inputTokens });
     } finally {
@@ -62,7 +68,10 @@ export const countTokensHandler =
   };
 
 /** Slugs of routers are not in the catalogue. @throws Fault as a turn does for a model that cannot answer it */
-function checkModels(catalog: Catalog, { models }: TurnRequest): void {
+function checkModels(catalog: Catalog, { models }: TurnRequest, permissions: Permissions | undefined): void {
   const slugs = models.filter((slug) => !isModelChoiceSlug(slug));
-  findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });
+  const found = findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });
+  if (permissions === undefined || slugs.length < models.length) return;
+  const ids = found.map(({ model }) => model.settings.id);
+  if (!ids.some((id) => permissions.allows("models", id))) permissions.require("models", ids[0] ?? "");
 }

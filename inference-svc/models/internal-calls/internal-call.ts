@@ -116,6 +116,7 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
     signal,
     held: scope.held,
     caller: internalCaller(scope.caller),
+    permissions: scope.permissions?.ofProviders(),
     requestId: scope.requestId,
     deadline: Math.min(scope.deadline, deadline),
     operation: purpose,

@@ -3,7 +3,7 @@
  * vendor's spelling, or a version with its date.
  */
 import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
-import { Globs } from "./choose/globs.ts";
+import { Globs } from "../../turn/globs.ts";
 
 /** An entry of `model_aliases`. */
 export interface NamedAlias {

@@ -132,6 +132,11 @@ export const errorMetadata = object(
       "OpenAI's word for the failure where it differs from `error_type`, such as `model_not_found`.",
     ),
     unknown_model: described(string(), "The name that was asked for and that no model has."),
+    permission: described(
+      string(),
+      "The list of the key's or the workspace's permissions that the request needs, such as `permissions.models`.",
+    ),
+    value: described(string(), "The name that this list does not allow."),
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     reasons: described(array(string()), "Categories that moderation has flagged."),
     flagged_input: described(

@@ -14,6 +14,7 @@ import { instant } from "../../lib/time/instant.ts";
 import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
 import { invalid } from "../../lib/validation/problems.ts";
 import { type CodecRules, jsonCodec } from "../codec/codec.ts";
+import { type PermissionsJson, permissionsJson, permissionsMessage } from "./permissions.ts";
 import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
 /** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new key. */
@@ -28,6 +29,7 @@ export interface KeySettings {
   readonly requests_per_minute?: number | null;
   readonly tokens_per_minute?: number | null;
   readonly concurrent_requests?: number | null;
+  readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
 }
 
@@ -38,7 +40,13 @@ const rateLimitNames: ReadonlySet<string> = new Set(
 
 const times = { toMessage: timestampFromDate, toJson: timestampDate };
 const rules: CodecRules = {
-  conversions: { expires_at: times, created_at: times, updated_at: times, last_used_at: times },
+  conversions: {
+    expires_at: times,
+    created_at: times,
+    updated_at: times,
+    last_used_at: times,
+    permissions: { toMessage: permissionsMessage, toJson: permissionsJson },
+  },
   nullable: [...rateLimitNames],
 };
 const creation = jsonCodec(CreateKeyRequestSchema, rules);

@@ -15,6 +15,7 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 import { endUserName } from "./end-users.ts";
+import { permissionsField, shownPermissions, storedPermissions } from "./permissions.ts";
 import { requestTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
 
 export const externalEndUser = object(
@@ -110,6 +111,12 @@ const settings = {
     givenAs: "external",
     shown: described(nullable(string()), "The end user that it was made for."),
     toStored: ({ user }: { readonly user: string }) => user,
+    unset: null,
+  },
+  permissions: {
+    given: permissionsField("What the key may use; the permissions of its workspace hold as well."),
+    shown: shownPermissions,
+    toStored: storedPermissions,
     unset: null,
   },
   capture_content: {

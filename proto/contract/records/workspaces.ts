@@ -5,6 +5,14 @@ import { formatDollars, toDollars, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { boolean, described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import {
+  type PermissionsJson,
+  permissionsField,
+  permissionsJson,
+  permissionsMessage,
+  shownPermissions,
+  storedPermissions,
+} from "./permissions.ts";
+import {
   changeShape,
   deleted,
   putOutcome,
@@ -27,6 +35,7 @@ export const workspaceSettings = {
     nullable(word(...resetIntervals)),
     "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
   ),
+  permissions: permissionsField("What its keys may use at most; those of a key narrow it further."),
 };
 
 export const newWorkspace = named("NewWorkspace", object(workspaceSettings, { required: ["name"], strict: true }));
@@ -48,6 +57,7 @@ const fields = {
   limit: described(nullable(spendable), "Budget of all its keys together in USD; null: none."),
   limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
+  permissions: shownPermissions,
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
   external_id: externalIdField,
   created_at: described(time, "When it was made."),
@@ -73,15 +83,19 @@ export function workspaceFields(body: JsonObject) {
     name,
     limit,
     limit_reset: reset,
+    permissions,
   } = body as {
     readonly name?: string;
     readonly limit?: number | null;
     readonly limit_reset?: string | null;
+    readonly permissions?: PermissionsJson | null;
   };
+  const lists = storedPermissions(permissions);
   return {
     ...(name !== undefined && { name }),
     ...(typeof limit === "number" && { limitUsd: formatDollars(limit) }),
     ...(typeof reset === "string" && { limitReset: reset }),
+    ...(lists && { permissions: permissionsMessage(lists) }),
   };
 }
 
@@ -96,6 +110,7 @@ export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   name: message.name,
   limit: message.limitUsd === undefined ? null : Number(message.limitUsd),
   limit_reset: message.limitReset === "" ? null : message.limitReset,
+  permissions: permissionsJson(message.permissions),
   limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
   usage: Number(message.spentUsd),
   external_id: message.externalId ?? null,

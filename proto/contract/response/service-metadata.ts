@@ -30,7 +30,7 @@ const attempt = object(
 /** Reasons for leaving out endpoints, in receipts and in the error of a request without an endpoint. */
 export const exclusions = described(
   map(integer({ min: 0 })),
-  "How many endpoints were left out, by the first reason: allowed_models, allowed_providers, data_region, data_policy:zdr, data_policy:training, data_policy:publication, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
+  "How many endpoints were left out, by the first reason: permissions.models, permissions.providers, allowed_models, allowed_providers, data_region, data_policy:zdr, data_policy:training, data_policy:publication, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
 );
 
 const endpoint = object(

@@ -111,6 +111,7 @@ class Process {
       registry,
       region: "",
       enforcesEndUsers: () => false,
+      permissionDefault: () => "allow",
     });
     const pipeline = {
       parse: new RequestParser(config, new Identities(stackSecret)).parse,

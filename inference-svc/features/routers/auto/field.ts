@@ -2,7 +2,7 @@
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import { type Catalog, type CatalogModel, type Variant, isEmbeddingModel } from "../../../models/routing/catalog.ts";
 import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
-import { Globs } from "../../../models/routing/choose/globs.ts";
+import { Globs } from "../../../turn/globs.ts";
 import { groupsWithRoom } from "../../../models/routing/choose/window-fit.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { noEndpoints } from "../../../models/routing/choose/model-aliases.ts";

@@ -5,7 +5,7 @@ import type { Catalog, CatalogModel } from "../../../models/routing/catalog.ts";
 import { findAbilities } from "../../../models/routing/choose/abilities.ts";
 import type { BenchmarkTask } from "../../../models/routing/choose/difficulty.ts";
 import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
-import { Globs } from "../../../models/routing/choose/globs.ts";
+import { Globs } from "../../../turn/globs.ts";
 import { groupsWithRoom } from "../../../models/routing/choose/window-fit.ts";
 import type { Router } from "../../../models/routing/choose/router.ts";
 import { noEndpoints } from "../../../models/routing/choose/model-aliases.ts";

@@ -1,5 +1,6 @@
 /** Finds the endpoints of the models that may serve a request, or the reason why none may. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { notPermitted } from "../../../turn/permissions.ts";
 import { type Problem, Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import {
@@ -41,13 +42,13 @@ export type Exclusions = Map<string, number>;
 export interface CandidateOptions {
   /** Receives the exclusions, also when the request is refused. */
   readonly excluded?: Exclusions;
-  /** Filters of guardrails, applied before those of the request. */
+  /** Filters of permissions and guardrails, applied before those of the request. */
   readonly policies?: readonly Filter[];
 }
 
 /**
- * @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST when no endpoint can express the request; PERMISSION_DENIED when guardrails forbid
- *   every endpoint; NO_ENDPOINTS when no model can serve for another reason. The last two carry the reasons with their numbers.
+ * @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST when no endpoint can express the request; PERMISSION_DENIED when a permission
+ *   alone leaves none, or guardrails forbid every endpoint; NO_ENDPOINTS when no model can serve for another reason. The last two carry the reasons with their numbers.
  */
 export function findCandidates(
   catalog: Catalog,
@@ -131,6 +132,10 @@ function passing(
     if (first === undefined) return true;
     failed.add(first);
     report.count(first.reason, first.forbids);
+    // Whether the permission alone is the reason decides between 403 and 404.
+    if (first.refused && chain.every((filter) => filter.refused || filter.admits(endpoint, settings))) {
+      report.deny(first.refused(endpoint));
+    }
     return false;
   });
   if (able.length === 0) report.refuse(settings.id, [...failed]);
@@ -143,16 +148,24 @@ const inPool = (pool: readonly ServiceTier[]): Filter => ({
   admits: ({ tier }) => pool.includes(tier),
 });
 
+type RefusedName = ReturnType<NonNullable<Filter["refused"]>>;
+
 /** Collects why endpoints were excluded. */
 class ExclusionReport {
   readonly #refusals: string[] = [];
   readonly #unsayable: Problem[] = [];
   readonly #excluded: Exclusions;
+  #denied: RefusedName | undefined;
   /** True once an endpoint was excluded for another reason than a guardrail's. */
   #isUnable = false;
 
   constructor(excluded: Exclusions) {
     this.#excluded = excluded;
+  }
+
+  /** Notes a permission that alone excluded an endpoint; the first is shown. */
+  deny(refused: RefusedName): void {
+    this.#denied ??= refused;
   }
 
   count(reason: ExclusionReason, forbidden = false): void {
@@ -178,6 +191,13 @@ class ExclusionReport {
   }
 
   throw(models: readonly string[]): never {
+    const availability = {
+      code: "no_endpoints",
+      retryable: false,
+      requested_models: models,
+      excluded_by: Object.fromEntries(this.#excluded),
+    };
+    if (this.#denied) throw notPermitted(this.#denied.kind, this.#denied.value, { availability });
     this.#throwIfUnsayable();
     const [reason, type, says] = this.#isUnable
       ? ([FaultReason.NO_ENDPOINTS, "not_found", "can"] as const)
@@ -186,12 +206,7 @@ class ExclusionReport {
       origin: FaultOrigin.CLIENT,
       metadata: {
         error_type: type,
-        availability: {
-          code: "no_endpoints",
-          retryable: false,
-          requested_models: models,
-          excluded_by: Object.fromEntries(this.#excluded),
-        },
+        availability,
       },
     });
   }

@@ -1,9 +1,12 @@
 /** A condition on endpoints for serving a request. */
 import type { ModelSettings } from "@sluice/proto/config/config-file.js";
+import type { PermissionKind } from "../../../turn/permissions.ts";
 import type { Endpoint } from "../catalog.ts";
 
 /** Reasons as `excluded_by` names them. */
 export type ExclusionReason =
+  | "permissions.models"
+  | "permissions.providers"
   | "allowed_models"
   | "allowed_providers"
   | "data_region"
@@ -25,6 +28,8 @@ export interface Filter {
   admits(endpoint: Endpoint, model: ModelSettings): boolean;
   /** Present when the key may not use what the filter excludes; the error is then a 403 instead of a 404. */
   readonly forbids?: true;
+  /** For permissions of the key: the name that was refused. An endpoint excluded by nothing else makes the error a 403 with this name. */
+  readonly refused?: (endpoint: Endpoint) => { readonly kind: PermissionKind; readonly value: string };
   /** Present when an endpoint that fails may serve while no other can: the request is then changed for it. */
   readonly yields?: true;
 }

@@ -13,6 +13,7 @@ import { CandidateMemo } from "./candidate-memo.ts";
 import { type CandidateGroup, type DialectSupport, findCandidates } from "./candidates.ts";
 import type { Catalog, Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
+import { permissionFilters } from "./permitted-endpoints.ts";
 import { auditStages, policyFilters } from "./policies.ts";
 import { sortByRoom } from "./window-fit.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
@@ -86,11 +87,13 @@ export class Router {
    * Finds the possible endpoints of each model, in no particular order. Only the exclusions are noted in the receipt.
    * @throws Fault as candidates.ts does
    */
-  findCandidates(request: TurnRequest, { trace, caller }: Scope): readonly CandidateGroup[] {
+  findCandidates(request: TurnRequest, { trace, caller, permissions }: Scope): readonly CandidateGroup[] {
     const found = this.#memo.find(request, caller, () => {
       // Noted before the search, because the receipt also has them if no endpoint may serve the request.
       const excluded = (trace.excluded = new Map<string, number>());
-      const options = { excluded, policies: policyFilters(guardrailsFor(caller)) };
+      const guardrails = policyFilters(guardrailsFor(caller));
+      const policies = permissions ? [...permissionFilters(permissions), ...guardrails] : guardrails;
+      const options = { excluded, policies };
       return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
     });
     trace.excluded = found.excluded;

@@ -9,7 +9,9 @@ import type {
 import type { ModelSchema } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { EndpointSettings, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { dialectTraits } from "@sluice/proto/config/provider.js";
+import type { Permissions } from "../../../turn/permissions.ts";
 import type { Catalog, CatalogModel, Endpoint } from "../catalog.ts";
+import { isPermitted } from "../choose/permitted-endpoints.ts";
 import type { Ejection } from "../attempt/ejection.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 import type { RecentPercentiles } from "./percentiles.ts";
@@ -19,16 +21,36 @@ type ModelEntry = MessageInitShape<typeof ModelSchema>;
 type EndpointEntry = MessageInitShape<typeof EndpointSchema>;
 type ProviderEntry = MessageInitShape<typeof ProviderSchema>;
 
-/** Models in the order of the configuration. */
-export const listModels = (catalog: Catalog): ModelEntry[] => catalog.models.map((model) => modelEntry(model, catalog));
+/** Models in the order of the configuration. @param permissions of the key that reads the list; undefined for everything */
+export const listModels = (catalog: Catalog, permissions?: Permissions): ModelEntry[] =>
+  catalog.models.flatMap((model) => {
+    const permitted = permittedPart(model, permissions);
+    return permitted ? modelEntry(permitted, catalog) : [];
+  });
 
-/** Endpoints of the slug's model, ignoring the variant; undefined for an unknown slug. */
+/** The model with the endpoints that the key may use; undefined when none is left. */
+function permittedPart(model: CatalogModel, permissions: Permissions | undefined): CatalogModel | undefined {
+  if (permissions === undefined) return model;
+  const { settings, endpoints } = model;
+  const permitted = endpoints.map((endpoint) => isPermitted(permissions, endpoint));
+  if (permitted.every(Boolean)) return model;
+  if (!permitted.some(Boolean)) return undefined;
+  const isLeft = (_: unknown, index: number) => permitted[index] === true;
+  return {
+    settings: { ...settings, endpoints: settings.endpoints.filter(isLeft) },
+    endpoints: endpoints.filter(isLeft),
+  };
+}
+
+/** Endpoints of the slug's model, ignoring the variant; undefined for a slug that is unknown or that the key may not use. */
 export function listEndpoints(
   catalog: Catalog,
   records: EndpointRecords,
   slug: string,
+  permissions?: Permissions,
 ): { model: ModelEntry; endpoints: EndpointEntry[] } | undefined {
-  const model = catalog.find(slug)?.model;
+  const found = catalog.find(slug)?.model;
+  const model = found && permittedPart(found, permissions);
   return (
     model && {
       model: modelEntry(model, catalog),
@@ -39,10 +61,12 @@ export function listEndpoints(
   );
 }
 
-/** Providers in the order of the configuration. */
-export function listProviders(catalog: Catalog, records: EndpointRecords): ProviderEntry[] {
-  return [...catalog.providers.values()].map((provider) => {
-    const serving = catalog.models.filter(({ endpoints }) => endpoints.some(({ provider: id }) => id === provider.id));
+/** Providers in the order of the configuration; for a key with permissions those that may serve it. */
+export function listProviders(catalog: Catalog, records: EndpointRecords, permissions?: Permissions): ProviderEntry[] {
+  const models = catalog.models.flatMap((model) => permittedPart(model, permissions) ?? []);
+  return [...catalog.providers.values()].flatMap((provider) => {
+    const serving = models.filter(({ endpoints }) => endpoints.some(({ provider: id }) => id === provider.id));
+    if (permissions && serving.length === 0) return [];
     const endpoints = serving.flatMap((model) => model.endpoints.filter(({ provider: id }) => id === provider.id));
     return {
       id: provider.id,

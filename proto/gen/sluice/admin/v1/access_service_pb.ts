@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/access_service.proto.
  */
 export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKWAQoMRGV0ZWN0b3JSdWxlEhAKCGRldGVjdG9yGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEi0KBmFjdGlvbhgDIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb24SFgoJdGhyZXNob2xkGAQgASgBSACIAQESDQoFbGFiZWwYBSABKAlCDAoKX3RocmVzaG9sZCKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKTBAoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSMAoJZGV0ZWN0b3JzGAogAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYCyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGAwgASgJSACIAQFCEgoQX2Jsb2NrZWRfbWVzc2FnZSK2AQoKUmF0ZUxpbWl0cxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAiABKA1IAYgBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAMgASgNSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhYKFF9jb25jdXJyZW50X3JlcXVlc3RzIqgDCgZDYWxsZXISEAoIa2V5X2hhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEiYKBGtpbmQYAyABKA4yGC5zbHVpY2UuYWRtaW4udjEuS2V5S2luZBIaCg1leHBpcmVzX2F0X21zGAQgASgDSACIAQESMgoJZ3VhcmRyYWlsGAUgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbEgBiAEBEhIKCmhhc19idWRnZXQYBiABKAgSOAoUd29ya3NwYWNlX2d1YXJkcmFpbHMYByADKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEjUKC3JhdGVfbGltaXRzGAggASgLMhsuc2x1aWNlLmFkbWluLnYxLlJhdGVMaW1pdHNIAogBARIeChZleHRlcm5hbF91c2VyX2luYWN0aXZlGAkgASgIEg8KB2FjY291bnQYCiABKAgSGAoQY2FwdHVyZXNfY29udGVudBgLIAEoCEIQCg5fZXhwaXJlc19hdF9tc0IMCgpfZ3VhcmRyYWlsQg4KDF9yYXRlX2xpbWl0cyJaChFSZXNvbHZlS2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCRIXCg9yZWZ1c2VzX3Vua25vd24YAiABKAgSGgoSZnVydGhlcl9rZXlfaGFzaGVzGAMgAygJInwKCkZ1cnRoZXJLZXkSLAoGY2FsbGVyGAEgASgLMhcuc2x1aWNlLmFkbWluLnYxLkNhbGxlckgAiAEBEhQKDGd1YXJkcmFpbF9pZBgCIAEoCRIfChd3b3Jrc3BhY2VfZ3VhcmRyYWlsX2lkcxgDIAMoCUIJCgdfY2FsbGVyIr8BChJSZXNvbHZlS2V5UmVzcG9uc2USLAoGY2FsbGVyGAEgASgLMhcuc2x1aWNlLmFkbWluLnYxLkNhbGxlckgAiAEBEhIKCmdlbmVyYXRpb24YAiABKAQSLAoHZnVydGhlchgDIAMoCzIbLnNsdWljZS5hZG1pbi52MS5GdXJ0aGVyS2V5Ei4KCmd1YXJkcmFpbHMYBCADKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsQgkKB19jYWxsZXIiQgobTGlzdEluYWN0aXZlRW5kVXNlcnNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVhZnRlchgCIAEoCSJPChxMaXN0SW5hY3RpdmVFbmRVc2Vyc1Jlc3BvbnNlEg0KBXVzZXJzGAEgAygJEhIKCmdlbmVyYXRpb24YAiABKAQSDAoEbmV4dBgDIAEoCSIxCgxFbmRwb2ludE5ld3MSEAoIZW5kcG9pbnQYASABKAkSDwoHZmFpbGluZxgCIAEoCCKMAQoSV2F0Y2hQb2xpY3lSZXF1ZXN0Eg8KB3Byb2Nlc3MYASABKAkSGgoSYXBwbGllZF9nZW5lcmF0aW9uGAIgASgEEhcKD2hlYXJzX2VuZHBvaW50cxgDIAEoCBIwCgllbmRwb2ludHMYBCADKAsyHS5zbHVpY2UuYWRtaW4udjEuRW5kcG9pbnROZXdzIuoBChNXYXRjaFBvbGljeVJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQSEgoKa2V5X2hhc2hlcxgCIAMoCRILCgNhbGwYAyABKAgSPgoFa25vd3MYBCADKAsyLy5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXNwb25zZS5Lbm93c0VudHJ5EjAKCWVuZHBvaW50cxgFIAMoCzIdLnNsdWljZS5hZG1pbi52MS5FbmRwb2ludE5ld3MaLAoKS25vd3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKA06AjgBKlQKB0tleUtpbmQSGAoUS0VZX0tJTkRfVU5TUEVDSUZJRUQQABIWChJLRVlfS0lORF9JTkZFUkVOQ0UQARIXChNLRVlfS0lORF9NQU5BR0VNRU5UEAIqeAoMRmlsdGVyQWN0aW9uEh0KGUZJTFRFUl9BQ1RJT05fVU5TUEVDSUZJRUQQABIXChNGSUxURVJfQUNUSU9OX0JMT0NLEAESGAoURklMVEVSX0FDVElPTl9SRURBQ1QQAhIWChJGSUxURVJfQUNUSU9OX0ZMQUcQAyppCglBcHBsaWVzVG8SGgoWQVBQTElFU19UT19VTlNQRUNJRklFRBAAEhQKEEFQUExJRVNfVE9fSU5QVVQQARIVChFBUFBMSUVTX1RPX09VVFBVVBACEhMKD0FQUExJRVNfVE9fQk9USBADKmUKDUd1YXJkcmFpbE1vZGUSHgoaR1VBUkRSQUlMX01PREVfVU5TUEVDSUZJRUQQABIaChZHVUFSRFJBSUxfTU9ERV9FTkZPUkNFEAESGAoUR1VBUkRSQUlMX01PREVfQVVESVQQAipbCgtFcnJvclBvbGljeRIcChhFUlJPUl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIXChNFUlJPUl9QT0xJQ1lfQ0xPU0VEEAESFQoRRVJST1JfUE9MSUNZX09QRU4QAipeCglTY2FuU2NvcGUSGgoWU0NBTl9TQ09QRV9VTlNQRUNJRklFRBAAEhsKF1NDQU5fU0NPUEVfQUxMX01FU1NBR0VTEAESGAoUU0NBTl9TQ09QRV9VU0VSX09OTFkQAjK5AgoNQWNjZXNzU2VydmljZRJVCgpSZXNvbHZlS2V5EiIuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVLZXlSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVLZXlSZXNwb25zZRJzChRMaXN0SW5hY3RpdmVFbmRVc2VycxIsLnNsdWljZS5hZG1pbi52MS5MaXN0SW5hY3RpdmVFbmRVc2Vyc1JlcXVlc3QaLS5zbHVpY2UuYWRtaW4udjEuTGlzdEluYWN0aXZlRW5kVXNlcnNSZXNwb25zZRJcCgtXYXRjaFBvbGljeRIjLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXNwb25zZSgBMAFiBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKWAQoMRGV0ZWN0b3JSdWxlEhAKCGRldGVjdG9yGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEi0KBmFjdGlvbhgDIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb24SFgoJdGhyZXNob2xkGAQgASgBSACIAQESDQoFbGFiZWwYBSABKAlCDAoKX3RocmVzaG9sZCKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKTBAoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSMAoJZGV0ZWN0b3JzGAogAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYCyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGAwgASgJSACIAQFCEgoQX2Jsb2NrZWRfbWVzc2FnZSK2AQoKUmF0ZUxpbWl0cxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAiABKA1IAYgBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAMgASgNSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhYKFF9jb25jdXJyZW50X3JlcXVlc3RzIh0KDEFsbG93ZWROYW1lcxINCgVuYW1lcxgBIAMoCSLSAwoLUGVybWlzc2lvbnMSLQoGbW9kZWxzGAEgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIwCglwcm92aWRlcnMYAiABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEjIKC21jcF9zZXJ2ZXJzGAMgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxI0Cg12ZWN0b3Jfc3RvcmVzGAQgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIuCgdzYW5kYm94GAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxI1Cg5zZWFyY2hfZW5naW5lcxgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMSLgoHcGx1Z2lucxgHIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMSMwoMc2VydmVyX3Rvb2xzGAggASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIsCgVkb29ycxgJIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMi2wMKBkNhbGxlchIQCghrZXlfaGFzaBgBIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSJgoEa2luZBgDIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhoKDWV4cGlyZXNfYXRfbXMYBCABKANIAIgBARIyCglndWFyZHJhaWwYBSABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsSAGIAQESEgoKaGFzX2J1ZGdldBgGIAEoCBI4ChR3b3Jrc3BhY2VfZ3VhcmRyYWlscxgHIAMoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWwSNQoLcmF0ZV9saW1pdHMYCCABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0c0gCiAEBEh4KFmV4dGVybmFsX3VzZXJfaW5hY3RpdmUYCSABKAgSDwoHYWNjb3VudBgKIAEoCBIYChBjYXB0dXJlc19jb250ZW50GAsgASgIEjEKC3Blcm1pc3Npb25zGAwgAygLMhwuc2x1aWNlLmFkbWluLnYxLlBlcm1pc3Npb25zQhAKDl9leHBpcmVzX2F0X21zQgwKCl9ndWFyZHJhaWxCDgoMX3JhdGVfbGltaXRzIloKEVJlc29sdmVLZXlSZXF1ZXN0EhAKCGtleV9oYXNoGAEgASgJEhcKD3JlZnVzZXNfdW5rbm93bhgCIAEoCBIaChJmdXJ0aGVyX2tleV9oYXNoZXMYAyADKAkifAoKRnVydGhlcktleRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESFAoMZ3VhcmRyYWlsX2lkGAIgASgJEh8KF3dvcmtzcGFjZV9ndWFyZHJhaWxfaWRzGAMgAygJQgkKB19jYWxsZXIivwEKElJlc29sdmVLZXlSZXNwb25zZRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESEgoKZ2VuZXJhdGlvbhgCIAEoBBIsCgdmdXJ0aGVyGAMgAygLMhsuc2x1aWNlLmFkbWluLnYxLkZ1cnRoZXJLZXkSLgoKZ3VhcmRyYWlscxgEIAMoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxCCQoHX2NhbGxlciJCChtMaXN0SW5hY3RpdmVFbmRVc2Vyc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBWFmdGVyGAIgASgJIk8KHExpc3RJbmFjdGl2ZUVuZFVzZXJzUmVzcG9uc2USDQoFdXNlcnMYASADKAkSEgoKZ2VuZXJhdGlvbhgCIAEoBBIMCgRuZXh0GAMgASgJIjEKDEVuZHBvaW50TmV3cxIQCghlbmRwb2ludBgBIAEoCRIPCgdmYWlsaW5nGAIgASgIIowBChJXYXRjaFBvbGljeVJlcXVlc3QSDwoHcHJvY2VzcxgBIAEoCRIaChJhcHBsaWVkX2dlbmVyYXRpb24YAiABKAQSFwoPaGVhcnNfZW5kcG9pbnRzGAMgASgIEjAKCWVuZHBvaW50cxgEIAMoCzIdLnNsdWljZS5hZG1pbi52MS5FbmRwb2ludE5ld3Mi6gEKE1dhdGNoUG9saWN5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBBISCgprZXlfaGFzaGVzGAIgAygJEgsKA2FsbBgDIAEoCBI+CgVrbm93cxgEIAMoCzIvLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlLktub3dzRW50cnkSMAoJZW5kcG9pbnRzGAUgAygLMh0uc2x1aWNlLmFkbWluLnYxLkVuZHBvaW50TmV3cxosCgpLbm93c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAEqVAoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhYKEktFWV9LSU5EX0lORkVSRU5DRRABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAip4CgxGaWx0ZXJBY3Rpb24SHQoZRklMVEVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhcKE0ZJTFRFUl9BQ1RJT05fQkxPQ0sQARIYChRGSUxURVJfQUNUSU9OX1JFREFDVBACEhYKEkZJTFRFUl9BQ1RJT05fRkxBRxADKmkKCUFwcGxpZXNUbxIaChZBUFBMSUVTX1RPX1VOU1BFQ0lGSUVEEAASFAoQQVBQTElFU19UT19JTlBVVBABEhUKEUFQUExJRVNfVE9fT1VUUFVUEAISEwoPQVBQTElFU19UT19CT1RIEAMqZQoNR3VhcmRyYWlsTW9kZRIeChpHVUFSRFJBSUxfTU9ERV9VTlNQRUNJRklFRBAAEhoKFkdVQVJEUkFJTF9NT0RFX0VORk9SQ0UQARIYChRHVUFSRFJBSUxfTU9ERV9BVURJVBACKlsKC0Vycm9yUG9saWN5EhwKGEVSUk9SX1BPTElDWV9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX1BPTElDWV9DTE9TRUQQARIVChFFUlJPUl9QT0xJQ1lfT1BFThACKl4KCVNjYW5TY29wZRIaChZTQ0FOX1NDT1BFX1VOU1BFQ0lGSUVEEAASGwoXU0NBTl9TQ09QRV9BTExfTUVTU0FHRVMQARIYChRTQ0FOX1NDT1BFX1VTRVJfT05MWRACMrkCCg1BY2Nlc3NTZXJ2aWNlElUKClJlc29sdmVLZXkSIi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlc3BvbnNlEnMKFExpc3RJbmFjdGl2ZUVuZFVzZXJzEiwuc2x1aWNlLmFkbWluLnYxLkxpc3RJbmFjdGl2ZUVuZFVzZXJzUmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5MaXN0SW5hY3RpdmVFbmRVc2Vyc1Jlc3BvbnNlElwKC1dhdGNoUG9saWN5EiMuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlKAEwAWIGcHJvdG8z");
 
 /**
  * Rule of a guardrail.
@@ -421,6 +421,105 @@ export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
+ * One list of permissions.
+ *
+ * @generated from message sluice.admin.v1.AllowedNames
+ */
+export type AllowedNames = Message<"sluice.admin.v1.AllowedNames"> & {
+  /**
+   * Names, in which * stands for any characters; an empty list allows nothing.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message sluice.admin.v1.AllowedNames.
+ * Use `create(AllowedNamesSchema)` to create a new message.
+ */
+export const AllowedNamesSchema: GenMessage<AllowedNames> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 7);
+
+/**
+ * Names that a key or a workspace may use, each 1 to 256 code points. An absent list narrows nothing: the other's list decides, or the configuration
+ * file's `permissions.default` when neither has one.
+ *
+ * @generated from message sluice.admin.v1.Permissions
+ */
+export type Permissions = Message<"sluice.admin.v1.Permissions"> & {
+  /**
+   * Slugs of models.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames models = 1;
+   */
+  models?: AllowedNames | undefined;
+
+  /**
+   * Ids of providers, or `provider/tier` and `provider/quantization`.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames providers = 2;
+   */
+  providers?: AllowedNames | undefined;
+
+  /**
+   * Names of MCP servers in the configuration file, or origins of others; `server/tool` allows one tool.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames mcp_servers = 3;
+   */
+  mcpServers?: AllowedNames | undefined;
+
+  /**
+   * Ids of vector stores.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames vector_stores = 4;
+   */
+  vectorStores?: AllowedNames | undefined;
+
+  /**
+   * Tools that run in the sandbox: bash, shell, code_interpreter.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames sandbox = 5;
+   */
+  sandbox?: AllowedNames | undefined;
+
+  /**
+   * Names of search engines; native is the search of a provider.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames search_engines = 6;
+   */
+  searchEngines?: AllowedNames | undefined;
+
+  /**
+   * Ids of plugins; routers have the ids of their plugins.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames plugins = 7;
+   */
+  plugins?: AllowedNames | undefined;
+
+  /**
+   * Types of tools that Sluice runs, without their prefix.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames server_tools = 8;
+   */
+  serverTools?: AllowedNames | undefined;
+
+  /**
+   * Doors: responses, chat, messages, embeddings, grpc.
+   *
+   * @generated from field: sluice.admin.v1.AllowedNames doors = 9;
+   */
+  doors?: AllowedNames | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.Permissions.
+ * Use `create(PermissionsSchema)` to create a new message.
+ */
+export const PermissionsSchema: GenMessage<Permissions> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 8);
+
+/**
  * A key with everything that determines its permissions.
  *
  * @generated from message sluice.admin.v1.Caller
@@ -502,6 +601,13 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
    * @generated from field: bool captures_content = 11;
    */
   capturesContent: boolean;
+
+  /**
+   * Permissions of the key and of its workspace, those that exist. All of them hold.
+   *
+   * @generated from field: repeated sluice.admin.v1.Permissions permissions = 12;
+   */
+  permissions: Permissions[];
 };
 
 /**
@@ -509,7 +615,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 7);
+  messageDesc(file_sluice_admin_v1_access_service, 9);
 
 /**
  * Requests one key, or several needed by a process at the same time.
@@ -544,7 +650,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
  * Use `create(ResolveKeyRequestSchema)` to create a new message.
  */
 export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 8);
+  messageDesc(file_sluice_admin_v1_access_service, 10);
 
 /**
  * A further key of a request.
@@ -579,7 +685,7 @@ export type FurtherKey = Message<"sluice.admin.v1.FurtherKey"> & {
  * Use `create(FurtherKeySchema)` to create a new message.
  */
 export const FurtherKeySchema: GenMessage<FurtherKey> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 9);
+  messageDesc(file_sluice_admin_v1_access_service, 11);
 
 /**
  * Policy of the key at a generation.
@@ -622,7 +728,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 10);
+  messageDesc(file_sluice_admin_v1_access_service, 12);
 
 /**
  * Requests the inactive end users of a workspace.
@@ -650,7 +756,7 @@ export type ListInactiveEndUsersRequest = Message<"sluice.admin.v1.ListInactiveE
  * Use `create(ListInactiveEndUsersRequestSchema)` to create a new message.
  */
 export const ListInactiveEndUsersRequestSchema: GenMessage<ListInactiveEndUsersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 11);
+  messageDesc(file_sluice_admin_v1_access_service, 13);
 
 /**
  * Page of end users at a generation.
@@ -685,7 +791,7 @@ export type ListInactiveEndUsersResponse = Message<"sluice.admin.v1.ListInactive
  * Use `create(ListInactiveEndUsersResponseSchema)` to create a new message.
  */
 export const ListInactiveEndUsersResponseSchema: GenMessage<ListInactiveEndUsersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 12);
+  messageDesc(file_sluice_admin_v1_access_service, 14);
 
 /**
  * A change in the state of an endpoint, detected by a process through its own calls.
@@ -713,7 +819,7 @@ export type EndpointNews = Message<"sluice.admin.v1.EndpointNews"> & {
  * Use `create(EndpointNewsSchema)` to create a new message.
  */
 export const EndpointNewsSchema: GenMessage<EndpointNews> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 13);
+  messageDesc(file_sluice_admin_v1_access_service, 15);
 
 /**
  * The first message has `process`; later messages are acknowledgements or news.
@@ -755,7 +861,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
  * Use `create(WatchPolicyRequestSchema)` to create a new message.
  */
 export const WatchPolicyRequestSchema: GenMessage<WatchPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 14);
+  messageDesc(file_sluice_admin_v1_access_service, 16);
 
 /**
  * Step of policy, or a heartbeat when nothing is invalidated.
@@ -805,7 +911,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
  * Use `create(WatchPolicyResponseSchema)` to create a new message.
  */
 export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 15);
+  messageDesc(file_sluice_admin_v1_access_service, 17);
 
 /**
  * Kind of a key: the operations it may use.

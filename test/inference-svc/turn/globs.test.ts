@@ -1,7 +1,7 @@
 /** Patterns over slugs: their matches, in linear time. */
 import { expect, test } from "@jest/globals";
-import { Globs } from "@sluice/inference-svc/models/routing/choose/globs.js";
-import fc from "../../../support/properties.js";
+import { Globs } from "@sluice/inference-svc/turn/globs.js";
+import fc from "../../support/properties.js";
 
 test.each([
   ["a/b", "a/b", true],

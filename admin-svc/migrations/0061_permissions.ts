@@ -1,0 +1,8 @@
+/** What keys and workspaces may use: lists of names. */
+import { type Kysely, sql } from "kysely";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  for (const table of ["api_keys", "workspaces"]) {
+    await sql`alter table ${sql.table(table)} add column permissions jsonb`.execute(database);
+  }
+}

@@ -1,0 +1,61 @@
+/** Permissions: the names that a key or a workspace may use, one list for each kind of thing. */
+import { type JsonObject as ProtoJson, fromJson, toJson } from "@bufbuild/protobuf";
+import { type Permissions, PermissionsSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
+import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
+import { array, described, nullable, object, string } from "../../lib/validation/shape.ts";
+
+/** Lists by their names, without absent ones; null when no list is present. */
+export type PermissionsJson = Readonly<Record<string, readonly string[]>>;
+
+const names = (message: string) =>
+  described(nullable(array(string({ min: 1, max: 256, identifier: true }), { max: 1_000, entry: "name" })), message);
+
+/** Every list, in the shown order. */
+const lists = {
+  models: names(
+    "Slugs of models that may serve, also as fallbacks, behind aliases and routers, and for tools that call models.",
+  ),
+  providers: names("Ids of providers that may serve, or `provider/tier` and `provider/quantization`."),
+  plugins: names("Ids of plugins; `service/auto` and the other slugs of routers need the id of their plugin."),
+  doors: names(
+    "Doors: `responses`, `chat`, `messages`, `embeddings`, and `grpc` for calls of inference-svc without a gateway.",
+  ),
+};
+
+const listNames = Object.keys(lists);
+
+/** Settings of a key or a workspace; null clears them. */
+export const permissionsField = (whose: string) =>
+  described(
+    nullable(object(lists, { strict: true })),
+    `${whose} Each list has names, in which \`*\` stands for any characters. An absent list or null narrows nothing, an empty list allows nothing. Given as a whole. Null: no list.`,
+  );
+
+export const shownPermissions = described(
+  nullable(object(lists)),
+  "Lists of what may be used; null where there is none.",
+);
+
+/** The present lists in a fixed order; null without any. @param given accepted by its shape */
+export function storedPermissions(given: unknown): PermissionsJson | null {
+  if (!isObject(given)) return null;
+  const present = listNames.flatMap((name) =>
+    Array.isArray(given[name]) ? [[name, given[name] as string[]] as const] : [],
+  );
+  return present.length === 0 ? null : Object.fromEntries(present);
+}
+
+/** The present lists as a message. */
+export function permissionsMessage(given: PermissionsJson): Permissions {
+  const json = Object.entries(given).map(([name, list]) => [name, { names: [...list] }]);
+  return fromJson(PermissionsSchema, Object.fromEntries(json) as ProtoJson);
+}
+
+/** A message as its lists; null without any. */
+export function permissionsJson(message: Permissions | undefined): PermissionsJson | null {
+  if (message === undefined) return null;
+  const json = toJson(PermissionsSchema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;
+  return storedPermissions(
+    Object.fromEntries(Object.entries(json).map(([name, list]) => [name, (list as JsonObject)["names"]])),
+  );
+}

@@ -6,6 +6,7 @@ import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_servi
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { ProviderService } from "@sluice/proto/gen/sluice/admin/v1/provider_service_pb.js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
@@ -36,6 +37,7 @@ import { UsageFolder } from "./service/usage-folder.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
+import { providerService } from "./service/provider.ts";
 import { Reports } from "./service/reports/reports.ts";
 import { RetentionWorker } from "./service/retention-worker.ts";
 import { sessionService } from "./service/session.ts";
@@ -212,7 +214,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
     registry,
     tracing,
     readMaxBytes,
-    services: [AccessService, LedgerService, SessionService, ...administrationServices],
+    services: [AccessService, LedgerService, ProviderService, SessionService, ...administrationServices],
     strict: administrationServices.map(({ typeName }) => typeName),
     routes: (router) => {
       router.service(AccessService, accessService(deps));
@@ -220,6 +222,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
       router.service(EndUserService, endUserService(deps));
       router.service(KeyService, keyService(deps));
       router.service(LedgerService, ledgerService(deps));
+      router.service(ProviderService, providerService(deps));
       router.service(SessionService, sessionService(deps));
       router.service(UsageService, usageService(deps));
       router.service(WorkspaceService, workspaceService(deps));

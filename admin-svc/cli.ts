@@ -23,6 +23,7 @@ import { guardrails } from "./cli/guardrails.ts";
 import { imports } from "./cli/import.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
+import { providers } from "./cli/providers.ts";
 import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
@@ -48,6 +49,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   usage,
   sessions,
   workspaces,
+  providers,
   ledger,
   audit,
   alerts,

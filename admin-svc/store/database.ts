@@ -8,6 +8,7 @@ import type {
   GuardrailsTable,
   PolicyGenerationTable,
   PolicyLogTable,
+  StoredProvidersTable,
   WorkspacesTable,
 } from "./tables/administration.ts";
 import type {
@@ -75,6 +76,7 @@ export interface Database {
   alerts: AlertsTable;
   export_positions: ExportCursorsTable;
   captured_contents: CapturedContentsTable;
+  stored_providers: StoredProvidersTable;
 }
 
 /** Id of the workspace created by the first migration. */

@@ -12,6 +12,7 @@ import type { Edge, EdgeContext, HandlerParts, OperationCall } from "../edge/htt
 import { writeJson, writeNothing } from "../edge/http/errors.ts";
 import { type Route, buildOperationRoutes } from "./operation.ts";
 import { countReadRequest } from "../edge/limits/admission.ts";
+import { configuredProviderHandlers } from "./catalogue/configured-providers.ts";
 import { catalogueHandlers } from "./catalogue/handlers.ts";
 import { readWorkspace } from "./workspace.ts";
 
@@ -21,7 +22,7 @@ const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, WithDete
 /** Routes of the operations about records and the catalogue. */
 export const recordRoutes = buildOperationRoutes(
   recordOperations,
-  { ...catalogueHandlers, tryGuardrail },
+  { ...catalogueHandlers, ...configuredProviderHandlers, tryGuardrail },
   {
     createGuardrail: checkGuardrail,
     updateGuardrail: checkGuardrail,

@@ -2,7 +2,7 @@
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
-import type { ConfigFile, LeftOut } from "@sluice/proto/config/config-file.js";
+import type { ConfigFile, LeftOut, ReadConfig } from "@sluice/proto/config/config-file.js";
 import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { InFlight } from "@sluice/proto/lib/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
@@ -44,6 +44,7 @@ import type { DirectTurn } from "../entry/handlers/direct-call.ts";
 import { LearnedSpending } from "../models/routing/records/learned-spending.ts";
 import { InferenceHandlers } from "../entry/handlers/handlers.ts";
 import { OpenTurns } from "../engine/open-turns.ts";
+import { StoredProviders } from "../engine/stored-providers.ts";
 import { senderResolver } from "../entry/senders.ts";
 import { Runtime } from "./runtime.ts";
 import { Identities } from "../turn/identity.ts";
@@ -58,6 +59,8 @@ export interface InferenceOptions extends ProcessParts {
   readonly settings: Settings;
   /** Configuration file without the unusable providers. */
   readonly file: ConfigFile;
+  /** The configuration file as it was read. */
+  readonly read: ReadConfig;
   /** The changed configuration file, if it was rejected. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   /** Providers currently unusable. */
@@ -75,6 +78,8 @@ export interface Inference {
   readonly runtime: Runtime;
   readonly pressure: Pressure;
   readonly learned: LearnedSpending;
+  /** Read once its `read` is called, which the policy watch does. */
+  readonly stored: StoredProviders;
 }
 
 /** Listens until the end of the lifecycle. Serves once its policy watch runs. */
@@ -90,6 +95,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const share = () => config.file.auto_router.learning_share;
   const learned = new LearnedSpending({ client: admin, token, spending: records.taskSpending, share, log });
   const budgets = new Budgets({ client: admin, token, log, bootId: ledger.bootId, instance });
+  const stored = new StoredProviders({ client: admin, token, secret: settings.SLUICE_SECRET, log }, options.read);
   const documentReaders = new DocumentReaders();
   const runtime = openRuntime(options, { config, records, ledger, budgets, documentReaders });
   endpointMetrics(registry, () => config.catalog, records);
@@ -129,6 +135,8 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     inFlight: new InFlight<DirectTurn>(registry),
     pressure,
     config,
+    stored,
+    admin,
     records,
     token,
     log,
@@ -151,10 +159,11 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     turns.flush();
     return ledger.close(lastDeliveryMs);
   });
+  lifecycle.onDrain(() => stored.stop());
   lifecycle.onDrain(() => access.stop());
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
-  return { server, connectHere: handlers.connectHere, access, config, runtime, pressure, learned };
+  return { server, connectHere: handlers.connectHere, access, config, runtime, pressure, learned, stored };
 }
 
 interface Hindered {

@@ -1,5 +1,5 @@
 /** The inference service of a process, by the settings of its environment and the configuration file. */
-import { type LeftOut, type LoadedConfig, loadConfig } from "@sluice/proto/config/config-file.js";
+import { type LeftOut, type LoadedConfig, type ReadConfig, loadConfig } from "@sluice/proto/config/config-file.js";
 import { LiveFile } from "@sluice/proto/config/live.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -40,21 +40,30 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
     ...parts,
     settings,
     file,
+    read: liveFile.current,
     configRefusal,
     leftOut: () => leftOutNow,
     packages,
   });
-  const { server, connectHere, access, config, runtime, pressure, learned } = opened;
+  const { server, connectHere, access, config, runtime, pressure, learned, stored } = opened;
   const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
   lifecycle.onDrain(() => tracing?.close());
-  const change = (loaded: LoadedConfig) => {
-    const { file: changed, leftOut: left } = usable(loaded);
+  stored.onChange((combined) => {
+    const { file: changed, leftOut: left } = usable(combined);
     runtime.replace(changed);
     leftOutNow = left;
     void learned.refresh();
+  });
+  access.onProviders(() => stored.read());
+  const change = (loaded: ReadConfig) => {
+    stored.replaceFile(loaded);
     log.info(
-      { models: changed.models.length, providers: changed.providers.map(({ id }) => id), left_out: left },
+      {
+        models: config.catalog.models.length,
+        providers: config.file.providers.map(({ id }) => id),
+        left_out: leftOutNow,
+      },
       "the changed configuration file is in force; ports, secrets and environment variables are read only at the start",
     );
   };

@@ -7,9 +7,10 @@ import { servedAliases } from "./model-aliases.ts";
 import { findInvalidReferences } from "./references.ts";
 import { type EdgeSettings, type ConfigFile, edgeSchema, configSchema } from "./schema.ts";
 import type { Seed } from "./seed.ts";
+import { type StoredProvider, additionsOf, namedInFile, problemsOfStored } from "./stored-providers.ts";
 import { fillFromSeed, addEchoModel } from "./seeded.ts";
 import { withoutSinks } from "./sinks/sinks.ts";
-import { expandVariables, filesOf } from "./variables.ts";
+import { type Unresolved, expandVariables, filesOf } from "./variables.ts";
 import { parseYaml } from "./yaml.ts";
 
 export type { LeftOut } from "./left-out.ts";
@@ -33,19 +34,76 @@ export interface LoadedConfig {
   readonly files: readonly string[];
 }
 
+/** A configuration with the providers of the database. */
+export interface CombinedConfig extends LoadedConfig {
+  /** Why a provider of the database is not in force, by its id. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+export interface ReadConfig extends LoadedConfig {
+  /** The configuration with the providers of the database; those that do not fit are left out, and never spoil the rest. */
+  readonly combine: (stored: readonly StoredProvider[]) => CombinedConfig;
+}
+
 /**
  * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
  * A provider whose variables are all unset is left out, together with the endpoints and models served only by it. Values missing in the file are filled in
  * from the built-in catalogue.
  * @throws ConfigError with every problem and its path
  */
-export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedConfig {
+export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: Seed): ReadConfig {
   const { present, absent, leftOut } = splitByAvailability(readShared(path), environment);
   const served = { ...present, file: addEchoModel(present.file, environment) };
-  const { file, unset, problems } = check(served, environment, seed, idsOf(absent.file));
+  const expanded = expand(served, environment);
+  const unserved = idsOf(absent.file);
+  const { file, unset, problems } = check(expanded, seed, unserved);
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
-  return { file, leftOut, files: filesOf(present.file) };
+  const loaded = { file, leftOut, files: filesOf(present.file) };
+  return { ...loaded, combine: (stored) => ({ ...loaded, ...combine({ expanded, file, seed, unserved }, stored) }) };
 }
+
+interface Combinable {
+  readonly expanded: ExpandedPart;
+  /** The checked file alone. */
+  readonly file: ConfigFile;
+  readonly seed: Seed;
+  readonly unserved: readonly string[];
+}
+
+function combine(
+  { expanded, file: alone, seed, unserved }: Combinable,
+  stored: readonly StoredProvider[],
+): Pick<CombinedConfig, "file" | "refused"> {
+  const inFile = new Set(alone.providers.map(({ id }) => id));
+  const refused = new Map(stored.filter(({ id }) => inFile.has(id)).map(({ id }) => [id, namedInFile]));
+  const known = new Set<unknown>(alone.models.map(({ id }) => id));
+  const together = (added: readonly StoredProvider[]) => {
+    const { providers, models } = additionsOf(added, known);
+    const { providers: own = [], models: listed = [] } = expanded.file as Record<string, unknown[]>;
+    const file = { ...expanded.file, providers: [...own, ...providers], models: [...listed, ...models] };
+    return check({ ...expanded, file, asWritten: addedPlaces(own.length, listed.length) }, seed, unserved);
+  };
+  const fitting = stored.filter((provider) => {
+    if (refused.has(provider.id)) return false;
+    const found = problemsOfStored(provider);
+    const [problem] = found.length > 0 ? found : together([provider]).problems;
+    if (problem !== undefined) refused.set(provider.id, problem);
+    return problem === undefined;
+  });
+  if (fitting.length === 0) return { file: alone, refused };
+  const { file, problems } = together(fitting);
+  if (file !== undefined && problems.length === 0) return { file, refused };
+  for (const { id } of fitting) refused.set(id, problems[0] ?? "the configuration with it is not valid");
+  return { file: alone, refused };
+}
+
+/** Names the places of a problem as in the entry of the added provider. */
+const addedPlaces =
+  (providers: number, models: number) =>
+  (problem: string): string =>
+    problem
+      .replace(/^providers\.(\d+)\.?/, (place, at) => (Number(at) < providers ? place : ""))
+      .replace(/^models\.(\d+)/, (place, at) => (Number(at) < models ? place : `models.${Number(at) - models}`));
 
 /**
  * Checks the definitions of omitted providers and of their models, as far as these do not depend on the unset variables.
@@ -53,7 +111,7 @@ export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: S
  * @throws ConfigError when the file cannot be read
  */
 export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
-  return check(splitByAvailability(readShared(path), environment).absent, environment, seed).problems;
+  return check(expand(splitByAvailability(readShared(path), environment).absent, environment), seed).problems;
 }
 
 /** The sections of the file, except those with secrets of another service. */
@@ -70,16 +128,24 @@ interface Check {
   readonly problems: readonly string[];
 }
 
+/** A part of the file with its variables replaced, and the references without a value. */
+interface ExpandedPart extends ConfigPart {
+  readonly unresolved: Unresolved;
+}
+
+function expand({ file, asWritten }: ConfigPart, environment: NodeJS.ProcessEnv): ExpandedPart {
+  const unresolved = { unset: [], unreadable: [] };
+  return { file: expandVariables(file, environment, "", unresolved) as Section, asWritten, unresolved };
+}
+
 /** @param unserved slugs of models of omitted providers */
 function check(
-  { file: raw, asWritten }: ConfigPart,
-  environment: NodeJS.ProcessEnv,
+  { file: raw, asWritten, unresolved }: ExpandedPart,
   seed: Seed,
   unserved: readonly string[] = [],
 ): Check {
-  const unresolved = { unset: [], unreadable: [] };
   const unknown: string[] = [];
-  const complete = fillFromSeed(expandVariables(raw, environment, "", unresolved) as Section, seed, unknown);
+  const complete = fillFromSeed(raw, seed, unknown);
   const result = configSchema.safeParse(complete);
   const problems = [...unknown, ...(result.success ? findInvalidReferences(result.data) : zodProblems(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);

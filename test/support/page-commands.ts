@@ -12,6 +12,10 @@ const notHere: readonly (readonly [RegExp, string])[] = [
   [/^npm run --silent admin -- test-provider/, "a provider with a key"],
   [/^npm run --silent admin -- alerts/, "a receiver of alerts; e2e/sinks tests run them"],
   [/guardrails create --name people --detector/, "a running detector service"],
+  [
+    /^npm run --silent admin -- providers (?:create|update|test)/,
+    "an installation by its address; e2e/providers runs them",
+  ],
   [/^npm run --silent admin -- exports/, "a receiver of exports"],
 ];
 

@@ -11,6 +11,7 @@ import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./c
 import { remoteEndUsers } from "./end-users.ts";
 import { remoteGuardrails } from "./guardrails.ts";
 import { remoteKeys } from "./keys.ts";
+import { remoteProviders } from "./providers.ts";
 import { type Column, recordTable } from "./print.ts";
 import { findRemoteWorkspace } from "./references.ts";
 
@@ -110,6 +111,7 @@ export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   guardrails: remoteGuardrails,
   "end-users": remoteEndUsers,
   workspaces,
+  providers: remoteProviders,
   audit,
   calls: remoteCalls,
   usage: remoteUsage,

@@ -47,6 +47,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   alerts: "select, insert, update, delete",
   export_positions: "select, insert, update, delete",
   captured_contents: "select, insert, delete",
+  stored_providers: "select, insert, update, delete",
   kysely_migration: "select",
 };
 

@@ -4,6 +4,7 @@ import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/gua
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
@@ -137,4 +138,19 @@ export interface PolicyLogTable {
   /** Null means every key. */
   key_hashes: string[] | null;
   created_at: GeneratedTimestamp;
+}
+
+/** A provider of models, in addition to those of the configuration file. */
+export interface StoredProvidersTable {
+  id: string;
+  /** Settings in the form of the configuration file, without API keys. */
+  settings: JSONColumnType<JsonObject>;
+  /** API keys, encrypted by inference-svc; empty without keys. */
+  sealed_keys: string;
+  /** The last characters of each API key. */
+  key_ends: string[];
+  /** Number of the change, from 1 on. */
+  revision: ColumnType<string, never, string>;
+  created_at: GeneratedTimestamp;
+  updated_at: ColumnType<Date, never, Date>;
 }

@@ -3,7 +3,7 @@ import type { catalogueOperations } from "../../contract/operations/catalogue.ts
 import type { Handlers } from "../operation.ts";
 import { listEndpoints } from "./endpoints.ts";
 import { countModels, getModel, listModels } from "./list.ts";
-import { listLeftOutProviders, listProviders, testProvider } from "./providers.ts";
+import { listLeftOutProviders, listProviders } from "./providers.ts";
 
 export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   listModels,
@@ -12,5 +12,4 @@ export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   listEndpoints,
   listProviders,
   listLeftOutProviders,
-  testProvider,
 };

@@ -96,19 +96,3 @@ export const providerListExample = {
     },
   ],
 };
-
-export const providerTestExample = {
-  ok: false,
-  provider: "acme",
-  model: "acme/large",
-  upstream_model: "large-2",
-  latency_ms: 48,
-  outcome: null,
-  usage: null,
-  cause: {
-    kind: "refused",
-    status: 401,
-    message:
-      "provider answered 401; the key is not valid there: check `api_keys` and the variables that they name, or the identity",
-  },
-} as const;

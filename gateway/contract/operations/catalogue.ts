@@ -5,14 +5,12 @@ import {
   modelExample,
   modelListExample,
   providerListExample,
-  providerTestExample,
 } from "../examples/catalogue.ts";
 import { endpointList } from "../catalogue/endpoints.ts";
 import { modelFilters, modelSelection } from "../catalogue/model-filters.ts";
 import { modelShape, modelCount, modelList } from "../catalogue/models.ts";
 import { string } from "@sluice/proto/lib/validation/shape.js";
 import { type PathParameter, example, json, operation } from "@sluice/proto/contract/operations/operation.js";
-import { providerTestAnswer, providerTestRequest } from "../catalogue/provider-test.ts";
 import { leftOutList, providerList } from "../catalogue/providers.ts";
 
 const statuses = [400, 401, 408, 429, 500, 503];
@@ -104,23 +102,7 @@ const listLeftOutProviders = operation({
   statuses: [400, 401, 403, 408, 500, 503],
 });
 
-const testProvider = operation({
-  path: "/providers/{id}/test",
-  method: "post",
-  tag: "Catalogue",
-  key: "management",
-  role: "operator",
-  summary: "Test a provider",
-  description:
-    "Sends the provider one tiny request, which may cost a fraction of a cent and is in no record, and says how that went. Needs a management key of the account. One test of a provider at a time in each process, for 30 s at most; another one is 429.",
-  parameters: { id: segment("Id of the provider in the configuration file.") },
-  body: { ...json(providerTestRequest, example({ model: "acme/large" })), maxBytes: 4_096 },
-  answer: { description: "How it went.", content: [json(providerTestAnswer, example({ data: providerTestExample }))] },
-  statuses: [400, 401, 403, 404, 408, 429, 500, 503],
-});
-
 export const catalogueOperations = {
-  testProvider,
   listModels,
   countModels,
   getModel,

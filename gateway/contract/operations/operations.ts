@@ -9,6 +9,7 @@ import { guardrailOperations } from "@sluice/proto/contract/operations/guardrail
 import { countInputTokens } from "./input-tokens.ts";
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import { messageOperations } from "./messages.ts";
+import { providerOperations } from "@sluice/proto/contract/operations/providers.js";
 import { responseOperations } from "./responses.ts";
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
@@ -16,6 +17,7 @@ import { workspaceOperations } from "@sluice/proto/contract/operations/workspace
 /** Operations whose answer is a JSON object about records or the catalogue. */
 export const recordOperations = {
   ...catalogueOperations,
+  ...providerOperations,
   ...usageOperations,
   ...keyOperations,
   ...guardrailOperations,

@@ -48,6 +48,8 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
   mkdirSync(spool, { recursive: true });
   const admin = await openAdminPeer(parts);
   const provider = await openProviderPeer();
+  const file = configFile(provider.baseUrl);
+  const read = { file, leftOut: [], files: [] };
   const { server, connectHere, access } = await openInference({
     ...parts,
     settings: {
@@ -59,7 +61,8 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
       SLUICE_SPOOL_DIR: spool,
       REDIS_URL: undefined,
     },
-    file: configFile(provider.baseUrl),
+    file,
+    read: { ...read, combine: () => ({ ...read, refused: new Map() }) },
     configRefusal: () => undefined,
     leftOut: () => [],
     packages: noPackages,

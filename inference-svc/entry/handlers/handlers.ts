@@ -5,6 +5,7 @@ import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
 import type { InternalCalls } from "@sluice/proto/lib/rpc/internal-streams.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
+import { type ConfiguredProvidersDeps, configuredProvidersHandlers } from "./configured-providers.ts";
 import { type ConfigurationDeps, findConfigRefusalHandler } from "./configuration.ts";
 import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
@@ -27,6 +28,7 @@ export type HandlerDeps = SharedTurnDeps &
   RecordRefusalsDeps &
   TryGuardrailDeps &
   TestProviderDeps &
+  ConfiguredProvidersDeps &
   OpenTurnsDeps &
   ConfigurationDeps;
 
@@ -53,6 +55,7 @@ export class InferenceHandlers {
       ...catalogueHandlers(this.#deps),
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),
+      ...configuredProvidersHandlers(this.#deps),
       ...openTurnsHandlers(this.#deps),
       findConfigRefusal: findConfigRefusalHandler(this.#deps),
     });

@@ -279,3 +279,34 @@ export const assignmentExample = {
   assigned_by: null,
   created_at: "2026-09-16T12:00:00.000000Z",
 } as const;
+
+export const configuredProviderExample = {
+  id: "acme",
+  source: "database",
+  problem: null,
+  models: 1,
+  api_key_ends: ["x7Qd"],
+  settings: {
+    dialect: "chat",
+    base_url: "https://api.acme.example/v1",
+    models: [{ id: "acme/large", endpoints: [{ upstream_model: "large-2" }] }],
+  },
+  created_at: "2026-09-16T12:00:00.000Z",
+  updated_at: "2026-09-16T12:00:00.000Z",
+} as const;
+
+export const providerTestExample = {
+  ok: false,
+  provider: "acme",
+  model: "acme/large",
+  upstream_model: "large-2",
+  latency_ms: 48,
+  outcome: null,
+  usage: null,
+  cause: {
+    kind: "refused",
+    status: 401,
+    message:
+      "provider answered 401; the key is not valid there: check `api_keys` and the variables that they name, or the identity",
+  },
+} as const;

@@ -11,6 +11,7 @@ import type { HindranceFinding } from "../process/hindrances.ts";
 import { Policies, type PolicyState, type ServedPolicy, maxUnverifiedMs, maxSilenceMs } from "./policies.ts";
 import { callerReader, endUserReader } from "./questions.ts";
 import { endUsersName } from "./end-users-name.ts";
+import { providersName } from "./providers-name.ts";
 import { type EndpointChange, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
@@ -39,6 +40,9 @@ export class Access implements PolicyState {
   #seen = 0n;
   #applied = 0n;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
+  #readProviders: (() => Promise<void>) | undefined;
+  /** A reading of the providers under way: nothing is acknowledged before its end. */
+  #reading: Promise<void> | undefined;
 
   constructor({ registry, ...options }: AccessOptions) {
     this.#client = options.client;
@@ -106,6 +110,14 @@ export class Access implements PolicyState {
     this.#changed = listener;
   }
 
+  /**
+   * Calls the listener at the start and when the providers in the database have changed. A change is acknowledged when its promise settles, which must
+   * not reject. Call it before `watch`.
+   */
+  onProviders(listener: () => Promise<void>): void {
+    this.#readProviders = listener;
+  }
+
   /** Calls the listener with endpoint news from other processes. Call it before `watch`. */
   onEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
     this.#watch.onEndpointNews(listener);
@@ -150,14 +162,22 @@ export class Access implements PolicyState {
     return this.#watch.start();
   }
 
-  #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint {
+  #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint | Promise<bigint> {
     // A reconnect at the current generation has missed nothing.
     const all = message.all && generation !== this.#applied;
     for (const policies of [this.#callers, this.#endUsers]) policies.invalidate(all ? null : keyHashes, generation);
     this.#applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
-    return this.#applied;
+    if (this.#readProviders && (all || keyHashes.includes(providersName))) this.#readAgain(this.#readProviders);
+    return this.#reading ? this.#reading.then(() => generation) : generation;
+  }
+
+  #readAgain(read: () => Promise<void>): void {
+    const reading: Promise<void> = (this.#reading ?? Promise.resolve()).then(read).then(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    this.#reading = reading;
   }
 
   stop(): void {

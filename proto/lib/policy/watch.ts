@@ -25,8 +25,8 @@ export interface PolicyWatchOptions {
   readonly log: Logger;
 }
 
-/** Puts a message into force. @returns the generation then in force */
-type Apply = (message: WatchPolicyResponse) => bigint;
+/** Puts a message into force. @returns the generation then in force, at once or when all of it is in force */
+type Apply = (message: WatchPolicyResponse) => bigint | Promise<bigint>;
 
 /** A change in the state of an endpoint, without the members used only in the protobuf message. */
 export type EndpointChange = Pick<EndpointNews, "endpoint" | "failing">;
@@ -106,8 +106,14 @@ export class PolicyWatch {
       this.#backoffMs = firstBackoffMs;
       if (this.#isMissed) log.info("admin-svc answers again");
       this.#isMissed = false;
-      acknowledge(this.#apply(message));
-      onMessage();
+      const applied = this.#apply(message);
+      const inForce = (generation: bigint) => {
+        // The connection may have been lost meanwhile.
+        if (this.#call === call && !this.#stopped) acknowledge(generation);
+        onMessage();
+      };
+      if (typeof applied === "bigint") inForce(applied);
+      else void applied.then(inForce);
     });
     let failure: Error | undefined;
     call.on("error", (error) => {

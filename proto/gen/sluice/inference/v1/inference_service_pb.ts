@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { TurnRecord } from "../../admin/v1/ledger_service_pb.ts";
 import { file_sluice_admin_v1_ledger_service } from "../../admin/v1/ledger_service_pb.ts";
 import type { Guardrail } from "../../admin/v1/access_service_pb.ts";
@@ -26,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIjkKE1Rlc3RQcm92aWRlclJlcXVlc3QSEwoLcHJvdmlkZXJfaWQYASABKAkSDQoFbW9kZWwYAiABKAkirwIKFFRlc3RQcm92aWRlclJlc3BvbnNlEgoKAm9rGAEgASgIEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhYKDnVwc3RyZWFtX21vZGVsGAQgASgJEhIKCmxhdGVuY3lfbXMYBSABKA0SFAoHb3V0Y29tZRgGIAEoCUgAiAEBEhkKDGlucHV0X3Rva2VucxgHIAEoDUgBiAEBEhoKDW91dHB1dF90b2tlbnMYCCABKA1IAogBARI2CgdmYWlsdXJlGAkgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0RmFpbHVyZUgDiAEBQgoKCF9vdXRjb21lQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCCgoIX2ZhaWx1cmUiTAoLVGVzdEZhaWx1cmUSDAoEa2luZBgBIAEoCRITCgZzdGF0dXMYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJQgkKB19zdGF0dXMiQQoPUnVuVHVyblJlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkV2ZW50Ik0KFUNyZWF0ZVJlc3BvbnNlUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCJGChZDcmVhdGVSZXNwb25zZVJlc3BvbnNlEhUKDXJlc3BvbnNlX2pzb24YASABKAwSFQoNZ2VuZXJhdGlvbl9pZBgCIAEoCSJgCg1EcnlSdW5SZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0EhkKEXBvbGljeV9nZW5lcmF0aW9uGAIgASgEIiYKDkRyeVJ1blJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJIChJEcnlSdW5FbWJlZFJlcXVlc3QSMgoHcmVxdWVzdBgBIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0IisKE0RyeVJ1bkVtYmVkUmVzcG9uc2USFAoMcmVjZWlwdF9qc29uGAEgASgMIkoKEkNvdW50VG9rZW5zUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCIrChNDb3VudFRva2Vuc1Jlc3BvbnNlEhQKDGlucHV0X3Rva2VucxgBIAEoDSJDChVSZWNvcmRSZWZ1c2Fsc1JlcXVlc3QSKgoFdHVybnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuVHVyblJlY29yZCIYChZSZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIiHQobTGlzdExlZnRPdXRQcm92aWRlcnNSZXF1ZXN0IlcKHExpc3RMZWZ0T3V0UHJvdmlkZXJzUmVzcG9uc2USNwoJcHJvdmlkZXJzGAEgAygLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5MZWZ0T3V0UHJvdmlkZXIiLQoPTGVmdE91dFByb3ZpZGVyEgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIaChhGaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QiTQoZRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZRIwCgdyZWZ1c2FsGAEgASgLMh8uc2x1aWNlLmNvbW1vbi52MS5Db25maWdSZWZ1c2FsMqkNChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJpCg5DcmVhdGVSZXNwb25zZRIqLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlc3BvbnNlElEKBkRyeVJ1bhIiLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVxdWVzdBojLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVzcG9uc2USYAoLQ291bnRUb2tlbnMSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXNwb25zZRJOCgVFbWJlZBIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0GiIuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlc3BvbnNlEmAKC0RyeVJ1bkVtYmVkEicuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESaQoOUmVjb3JkUmVmdXNhbHMSKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXNwb25zZRJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZRJ7ChRMaXN0TGVmdE91dFByb3ZpZGVycxIwLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdExlZnRPdXRQcm92aWRlcnNSZXF1ZXN0GjEuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TGVmdE91dFByb3ZpZGVyc1Jlc3BvbnNlEmMKDFRyeUd1YXJkcmFpbBIoLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVzcG9uc2USYwoMVGVzdFByb3ZpZGVyEiguc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXNwb25zZRJmCg1MaXN0T3BlblR1cm5zEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0T3BlblR1cm5zUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1Jlc3BvbnNlElQKB0VuZFR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZFR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVzcG9uc2UScgoRRmluZENvbmZpZ1JlZnVzYWwSLS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdBouLnNsdWljZS5pbmZlcmVuY2UudjEuRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIiAKHkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVxdWVzdCJdCh9MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEjoKCXByb3ZpZGVycxgBIAMoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIpMCChJDb25maWd1cmVkUHJvdmlkZXISCgoCaWQYASABKAkSDgoGc291cmNlGAIgASgJEhUKDXNldHRpbmdzX2pzb24YAyABKAwSEAoIa2V5X2VuZHMYBCADKAkSFAoHcHJvYmxlbRgFIAEoCUgAiAEBEg4KBm1vZGVscxgGIAEoDRIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjMKCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQFCCgoIX3Byb2JsZW1CDQoLX2NyZWF0ZWRfYXRCDQoLX3VwZGF0ZWRfYXQiLgoVQ3JlYXRlUHJvdmlkZXJSZXF1ZXN0EhUKDXNldHRpbmdzX2pzb24YASABKAwiUwoWQ3JlYXRlUHJvdmlkZXJSZXNwb25zZRI5Cghwcm92aWRlchgBIAEoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIjoKFVVwZGF0ZVByb3ZpZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgMIlMKFlVwZGF0ZVByb3ZpZGVyUmVzcG9uc2USOQoIcHJvdmlkZXIYASABKAsyJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvbmZpZ3VyZWRQcm92aWRlciIjChVEZWxldGVQcm92aWRlclJlcXVlc3QSCgoCaWQYASABKAkiGAoWRGVsZXRlUHJvdmlkZXJSZXNwb25zZSI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSAoSRHJ5UnVuRW1iZWRSZXF1ZXN0EjIKB3JlcXVlc3QYASABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdCIrChNEcnlSdW5FbWJlZFJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJKChJDb3VudFRva2Vuc1JlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiKwoTQ291bnRUb2tlbnNSZXNwb25zZRIUCgxpbnB1dF90b2tlbnMYASABKA0iQwoVUmVjb3JkUmVmdXNhbHNSZXF1ZXN0EioKBXR1cm5zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlR1cm5SZWNvcmQiGAoWUmVjb3JkUmVmdXNhbHNSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyIh0KG0xpc3RMZWZ0T3V0UHJvdmlkZXJzUmVxdWVzdCJXChxMaXN0TGVmdE91dFByb3ZpZGVyc1Jlc3BvbnNlEjcKCXByb3ZpZGVycxgBIAMoCzIkLnNsdWljZS5pbmZlcmVuY2UudjEuTGVmdE91dFByb3ZpZGVyIi0KD0xlZnRPdXRQcm92aWRlchIKCgJpZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRmluZENvbmZpZ1JlZnVzYWxSZXF1ZXN0Ik0KGUZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2USMAoHcmVmdXNhbBgBIAEoCzIfLnNsdWljZS5jb21tb24udjEuQ29uZmlnUmVmdXNhbDLxEAoQSW5mZXJlbmNlU2VydmljZRJWCgdSdW5UdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlc3BvbnNlMAESaQoOQ3JlYXRlUmVzcG9uc2USKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlEmAKC0NvdW50VG9rZW5zEicuc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1JlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVzcG9uc2USTgoFRW1iZWQSIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdBoiLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXNwb25zZRJgCgtEcnlSdW5FbWJlZBInLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuRW1iZWRSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlc3BvbnNlElgKB1Nlc3Npb24SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVzcG9uc2UoATABEmkKDlJlY29yZFJlZnVzYWxzEiouc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1JlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVzcG9uc2USXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2USewoUTGlzdExlZnRPdXRQcm92aWRlcnMSMC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RMZWZ0T3V0UHJvdmlkZXJzUmVxdWVzdBoxLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdExlZnRPdXRQcm92aWRlcnNSZXNwb25zZRJjCgxUcnlHdWFyZHJhaWwSKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlc3BvbnNlEmMKDFRlc3RQcm92aWRlchIoLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVzcG9uc2UShAEKF0xpc3RDb25maWd1cmVkUHJvdmlkZXJzEjMuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1JlcXVlc3QaNC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVzcG9uc2USaQoOQ3JlYXRlUHJvdmlkZXISKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVByb3ZpZGVyUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUHJvdmlkZXJSZXNwb25zZRJpCg5VcGRhdGVQcm92aWRlchIqLnNsdWljZS5pbmZlcmVuY2UudjEuVXBkYXRlUHJvdmlkZXJSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5VcGRhdGVQcm92aWRlclJlc3BvbnNlEmkKDkRlbGV0ZVByb3ZpZGVyEiouc2x1aWNlLmluZmVyZW5jZS52MS5EZWxldGVQcm92aWRlclJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlbGV0ZVByb3ZpZGVyUmVzcG9uc2USZgoNTGlzdE9wZW5UdXJucxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RPcGVuVHVybnNSZXNwb25zZRJUCgdFbmRUdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kVHVyblJlc3BvbnNlEnIKEUZpbmRDb25maWdSZWZ1c2FsEi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaLi5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
 
 /**
  * Requests the open turns.
@@ -267,6 +269,239 @@ export const TryGuardrailResponseSchema: GenMessage<TryGuardrailResponse> = /*@_
   messageDesc(file_sluice_inference_v1_inference_service, 6);
 
 /**
+ * Requests the configured providers.
+ *
+ * @generated from message sluice.inference.v1.ListConfiguredProvidersRequest
+ */
+export type ListConfiguredProvidersRequest = Message<"sluice.inference.v1.ListConfiguredProvidersRequest"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListConfiguredProvidersRequest.
+ * Use `create(ListConfiguredProvidersRequestSchema)` to create a new message.
+ */
+export const ListConfiguredProvidersRequestSchema: GenMessage<ListConfiguredProvidersRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
+
+/**
+ * Configured providers.
+ *
+ * @generated from message sluice.inference.v1.ListConfiguredProvidersResponse
+ */
+export type ListConfiguredProvidersResponse = Message<"sluice.inference.v1.ListConfiguredProvidersResponse"> & {
+  /**
+   * Those of the configuration file in its order, then those of the database by id.
+   *
+   * @generated from field: repeated sluice.inference.v1.ConfiguredProvider providers = 1;
+   */
+  providers: ConfiguredProvider[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListConfiguredProvidersResponse.
+ * Use `create(ListConfiguredProvidersResponseSchema)` to create a new message.
+ */
+export const ListConfiguredProvidersResponseSchema: GenMessage<ListConfiguredProvidersResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 8);
+
+/**
+ * A provider as it is configured.
+ *
+ * @generated from message sluice.inference.v1.ConfiguredProvider
+ */
+export type ConfiguredProvider = Message<"sluice.inference.v1.ConfiguredProvider"> & {
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * file or database.
+   *
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * JSON object: its settings in the form of the configuration file, without keys. Of one in the file: name, dialect, base_url, vendor and region.
+   *
+   * @generated from field: bytes settings_json = 3;
+   */
+  settingsJson: Uint8Array;
+
+  /**
+   * The last four characters of each API key of a provider in the database.
+   *
+   * @generated from field: repeated string key_ends = 4;
+   */
+  keyEnds: string[];
+
+  /**
+   * Why it serves nothing, as a clause; absent for one in force.
+   *
+   * @generated from field: optional string problem = 5;
+   */
+  problem?: string | undefined;
+
+  /**
+   * Number of models that it serves.
+   *
+   * @generated from field: uint32 models = 6;
+   */
+  models: number;
+
+  /**
+   * Time of creation; absent for one in the file.
+   *
+   * @generated from field: optional google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Time of the last change; absent for one in the file.
+   *
+   * @generated from field: optional google.protobuf.Timestamp updated_at = 8;
+   */
+  updatedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ConfiguredProvider.
+ * Use `create(ConfiguredProviderSchema)` to create a new message.
+ */
+export const ConfiguredProviderSchema: GenMessage<ConfiguredProvider> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 9);
+
+/**
+ * A provider to create.
+ *
+ * @generated from message sluice.inference.v1.CreateProviderRequest
+ */
+export type CreateProviderRequest = Message<"sluice.inference.v1.CreateProviderRequest"> & {
+  /**
+   * JSON object: an entry of `providers` in the configuration file, with its models in `models`. Nothing in it is replaced by variables or files.
+   *
+   * @generated from field: bytes settings_json = 1;
+   */
+  settingsJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CreateProviderRequest.
+ * Use `create(CreateProviderRequestSchema)` to create a new message.
+ */
+export const CreateProviderRequestSchema: GenMessage<CreateProviderRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
+
+/**
+ * The new provider.
+ *
+ * @generated from message sluice.inference.v1.CreateProviderResponse
+ */
+export type CreateProviderResponse = Message<"sluice.inference.v1.CreateProviderResponse"> & {
+  /**
+   * As it is configured now.
+   *
+   * @generated from field: sluice.inference.v1.ConfiguredProvider provider = 1;
+   */
+  provider?: ConfiguredProvider | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CreateProviderResponse.
+ * Use `create(CreateProviderResponseSchema)` to create a new message.
+ */
+export const CreateProviderResponseSchema: GenMessage<CreateProviderResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
+
+/**
+ * A change of a provider.
+ *
+ * @generated from message sluice.inference.v1.UpdateProviderRequest
+ */
+export type UpdateProviderRequest = Message<"sluice.inference.v1.UpdateProviderRequest"> & {
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * JSON object: the settings to change; null removes one. Without api_keys the keys stay.
+   *
+   * @generated from field: bytes settings_json = 2;
+   */
+  settingsJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.UpdateProviderRequest.
+ * Use `create(UpdateProviderRequestSchema)` to create a new message.
+ */
+export const UpdateProviderRequestSchema: GenMessage<UpdateProviderRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
+
+/**
+ * The changed provider.
+ *
+ * @generated from message sluice.inference.v1.UpdateProviderResponse
+ */
+export type UpdateProviderResponse = Message<"sluice.inference.v1.UpdateProviderResponse"> & {
+  /**
+   * As it is configured now.
+   *
+   * @generated from field: sluice.inference.v1.ConfiguredProvider provider = 1;
+   */
+  provider?: ConfiguredProvider | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.UpdateProviderResponse.
+ * Use `create(UpdateProviderResponseSchema)` to create a new message.
+ */
+export const UpdateProviderResponseSchema: GenMessage<UpdateProviderResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
+
+/**
+ * The provider to delete.
+ *
+ * @generated from message sluice.inference.v1.DeleteProviderRequest
+ */
+export type DeleteProviderRequest = Message<"sluice.inference.v1.DeleteProviderRequest"> & {
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.DeleteProviderRequest.
+ * Use `create(DeleteProviderRequestSchema)` to create a new message.
+ */
+export const DeleteProviderRequestSchema: GenMessage<DeleteProviderRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
+
+/**
+ * A deleted provider.
+ *
+ * @generated from message sluice.inference.v1.DeleteProviderResponse
+ */
+export type DeleteProviderResponse = Message<"sluice.inference.v1.DeleteProviderResponse"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.DeleteProviderResponse.
+ * Use `create(DeleteProviderResponseSchema)` to create a new message.
+ */
+export const DeleteProviderResponseSchema: GenMessage<DeleteProviderResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
+
+/**
  * A provider to test.
  *
  * @generated from message sluice.inference.v1.TestProviderRequest
@@ -292,7 +527,7 @@ export type TestProviderRequest = Message<"sluice.inference.v1.TestProviderReque
  * Use `create(TestProviderRequestSchema)` to create a new message.
  */
 export const TestProviderRequestSchema: GenMessage<TestProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 7);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * Result of the test.
@@ -369,7 +604,7 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
  * Use `create(TestProviderResponseSchema)` to create a new message.
  */
 export const TestProviderResponseSchema: GenMessage<TestProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 8);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * Cause of a failed test.
@@ -404,7 +639,7 @@ export type TestFailure = Message<"sluice.inference.v1.TestFailure"> & {
  * Use `create(TestFailureSchema)` to create a new message.
  */
 export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 9);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * All events from one read of the upstream; never empty.
@@ -425,7 +660,7 @@ export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
  * Use `create(RunTurnResponseSchema)` to create a new message.
  */
 export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 10);
+  messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
  * Request for a response object.
@@ -446,7 +681,7 @@ export type CreateResponseRequest = Message<"sluice.inference.v1.CreateResponseR
  * Use `create(CreateResponseRequestSchema)` to create a new message.
  */
 export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 11);
+  messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
  * A response object.
@@ -474,7 +709,7 @@ export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponse
  * Use `create(CreateResponseResponseSchema)` to create a new message.
  */
 export const CreateResponseResponseSchema: GenMessage<CreateResponseResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 21);
 
 /**
  * Request for a dry run.
@@ -502,7 +737,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
  * Use `create(DryRunRequestSchema)` to create a new message.
  */
 export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 22);
 
 /**
  * Result of a dry run.
@@ -523,7 +758,7 @@ export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
  * Use `create(DryRunResponseSchema)` to create a new message.
  */
 export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 14);
+  messageDesc(file_sluice_inference_v1_inference_service, 23);
 
 /**
  * Request for a dry run of embeddings.
@@ -544,7 +779,7 @@ export type DryRunEmbedRequest = Message<"sluice.inference.v1.DryRunEmbedRequest
  * Use `create(DryRunEmbedRequestSchema)` to create a new message.
  */
 export const DryRunEmbedRequestSchema: GenMessage<DryRunEmbedRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 15);
+  messageDesc(file_sluice_inference_v1_inference_service, 24);
 
 /**
  * Result of a dry run of embeddings.
@@ -565,7 +800,7 @@ export type DryRunEmbedResponse = Message<"sluice.inference.v1.DryRunEmbedRespon
  * Use `create(DryRunEmbedResponseSchema)` to create a new message.
  */
 export const DryRunEmbedResponseSchema: GenMessage<DryRunEmbedResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 16);
+  messageDesc(file_sluice_inference_v1_inference_service, 25);
 
 /**
  * Request to count the tokens of a prompt.
@@ -586,7 +821,7 @@ export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest
  * Use `create(CountTokensRequestSchema)` to create a new message.
  */
 export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 17);
+  messageDesc(file_sluice_inference_v1_inference_service, 26);
 
 /**
  * Size of a prompt.
@@ -607,7 +842,7 @@ export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensRespon
  * Use `create(CountTokensResponseSchema)` to create a new message.
  */
 export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 18);
+  messageDesc(file_sluice_inference_v1_inference_service, 27);
 
 /**
  * Turns refused by the gateway.
@@ -628,7 +863,7 @@ export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsR
  * Use `create(RecordRefusalsRequestSchema)` to create a new message.
  */
 export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 19);
+  messageDesc(file_sluice_inference_v1_inference_service, 28);
 
 /**
  * Confirmation of records written to the disk.
@@ -643,7 +878,7 @@ export type RecordRefusalsResponse = Message<"sluice.inference.v1.RecordRefusals
  * Use `create(RecordRefusalsResponseSchema)` to create a new message.
  */
 export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 20);
+  messageDesc(file_sluice_inference_v1_inference_service, 29);
 
 /**
  * Requests the whole catalogue.
@@ -658,7 +893,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 21);
+  messageDesc(file_sluice_inference_v1_inference_service, 30);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -679,7 +914,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 22);
+  messageDesc(file_sluice_inference_v1_inference_service, 31);
 
 /**
  * Entry of the catalogue.
@@ -819,7 +1054,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 23);
+  messageDesc(file_sluice_inference_v1_inference_service, 32);
 
 /**
  * Requests the endpoints of a model.
@@ -840,7 +1075,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 24);
+  messageDesc(file_sluice_inference_v1_inference_service, 33);
 
 /**
  * A model and its endpoints.
@@ -868,7 +1103,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 25);
+  messageDesc(file_sluice_inference_v1_inference_service, 34);
 
 /**
  * Requests all providers.
@@ -883,7 +1118,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 26);
+  messageDesc(file_sluice_inference_v1_inference_service, 35);
 
 /**
  * The providers, in the order of the configuration.
@@ -904,7 +1139,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 27);
+  messageDesc(file_sluice_inference_v1_inference_service, 36);
 
 /**
  * Requests the omitted providers.
@@ -919,7 +1154,7 @@ export type ListLeftOutProvidersRequest = Message<"sluice.inference.v1.ListLeftO
  * Use `create(ListLeftOutProvidersRequestSchema)` to create a new message.
  */
 export const ListLeftOutProvidersRequestSchema: GenMessage<ListLeftOutProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 28);
+  messageDesc(file_sluice_inference_v1_inference_service, 37);
 
 /**
  * The omitted providers, in the order of the configuration.
@@ -940,7 +1175,7 @@ export type ListLeftOutProvidersResponse = Message<"sluice.inference.v1.ListLeft
  * Use `create(ListLeftOutProvidersResponseSchema)` to create a new message.
  */
 export const ListLeftOutProvidersResponseSchema: GenMessage<ListLeftOutProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 29);
+  messageDesc(file_sluice_inference_v1_inference_service, 38);
 
 /**
  * A provider of the configuration file without any served model.
@@ -968,7 +1203,7 @@ export type LeftOutProvider = Message<"sluice.inference.v1.LeftOutProvider"> & {
  * Use `create(LeftOutProviderSchema)` to create a new message.
  */
 export const LeftOutProviderSchema: GenMessage<LeftOutProvider> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 30);
+  messageDesc(file_sluice_inference_v1_inference_service, 39);
 
 /**
  * Requests the state of the configuration file.
@@ -983,7 +1218,7 @@ export type FindConfigRefusalRequest = Message<"sluice.inference.v1.FindConfigRe
  * Use `create(FindConfigRefusalRequestSchema)` to create a new message.
  */
 export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 31);
+  messageDesc(file_sluice_inference_v1_inference_service, 40);
 
 /**
  * State of the configuration file.
@@ -1004,7 +1239,7 @@ export type FindConfigRefusalResponse = Message<"sluice.inference.v1.FindConfigR
  * Use `create(FindConfigRefusalResponseSchema)` to create a new message.
  */
 export const FindConfigRefusalResponseSchema: GenMessage<FindConfigRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 32);
+  messageDesc(file_sluice_inference_v1_inference_service, 41);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -1161,6 +1396,49 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof TestProviderRequestSchema;
     output: typeof TestProviderResponseSchema;
+  },
+  /**
+   * Lists the providers of the configuration file and of the database, as they are configured. Needs a management key of the account, sent as for
+   * TryGuardrail. Faults: UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.ListConfiguredProviders
+   */
+  listConfiguredProviders: {
+    methodKind: "unary";
+    input: typeof ListConfiguredProvidersRequestSchema;
+    output: typeof ListConfiguredProvidersResponseSchema;
+  },
+  /**
+   * Checks a provider like one of the configuration file, encrypts its keys and stores it; every process serves its models when this is answered. Callers
+   * as for ListConfiguredProviders. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, CONFLICT (the id is used), UNAVAILABLE.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.CreateProvider
+   */
+  createProvider: {
+    methodKind: "unary";
+    input: typeof CreateProviderRequestSchema;
+    output: typeof CreateProviderResponseSchema;
+  },
+  /**
+   * Changes the named settings of a provider in the database. Callers as for ListConfiguredProviders. Faults: INVALID_REQUEST, UNAUTHENTICATED,
+   * PERMISSION_DENIED, NOT_FOUND, CONFLICT (changed by another call meanwhile), UNAVAILABLE.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.UpdateProvider
+   */
+  updateProvider: {
+    methodKind: "unary";
+    input: typeof UpdateProviderRequestSchema;
+    output: typeof UpdateProviderResponseSchema;
+  },
+  /**
+   * Deletes a provider from the database. Callers as for ListConfiguredProviders. Faults: UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.DeleteProvider
+   */
+  deleteProvider: {
+    methodKind: "unary";
+    input: typeof DeleteProviderRequestSchema;
+    output: typeof DeleteProviderResponseSchema;
   },
   /**
    * Lists the open turns of a workspace in this process, the longest first. Internal: needs the service token, and the hash of a management key of the

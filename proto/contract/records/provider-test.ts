@@ -1,14 +1,5 @@
 /** Shapes of POST /providers/{id}/test. */
-import {
-  boolean,
-  described,
-  integer,
-  named,
-  nullable,
-  object,
-  string,
-  word,
-} from "@sluice/proto/lib/validation/shape.js";
+import { boolean, described, integer, named, nullable, object, string, word } from "../../lib/validation/shape.ts";
 
 export const providerTestRequest = named(
   "ProviderTestRequest",

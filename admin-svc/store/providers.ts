@@ -1,0 +1,99 @@
+/** Providers of models kept in the database. They belong to the account; a change is recorded in the workspace of its author. */
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { providersName } from "@sluice/proto/lib/policy/providers-name.js";
+import { type Author, changedFields } from "./audit.ts";
+import type { Database } from "./database.ts";
+import { type PolicyChange, lockGeneration, recordChange } from "./policy.ts";
+import { runInTransaction } from "./postgres/transaction.ts";
+import type { StoredProvidersTable } from "./tables/administration.ts";
+
+export type StoredProviderRow = Selectable<StoredProvidersTable>;
+
+export interface NewStoredProvider {
+  readonly id: string;
+  /** Without API keys. */
+  readonly settings: JsonObject;
+  /** Encrypted API keys; empty without keys. */
+  readonly sealedKeys: string;
+  readonly keyEnds: readonly string[];
+}
+
+export type StoredProviderChange = PolicyChange & { readonly row: StoredProviderRow };
+
+export const listStoredProviders = (database: Kysely<Database>): Promise<StoredProviderRow[]> =>
+  database.selectFrom("stored_providers").selectAll().orderBy("id").execute();
+
+/** Undefined when the id is used. */
+export function createStoredProvider(
+  database: Kysely<Database>,
+  author: Author,
+  { id, settings, sealedKeys, keyEnds }: NewStoredProvider,
+): Promise<StoredProviderChange | undefined> {
+  return runInTransaction(database, async (transaction) => {
+    await lockGeneration(transaction);
+    const row = await transaction
+      .insertInto("stored_providers")
+      .values({ id, settings: JSON.stringify(settings), sealed_keys: sealedKeys, key_ends: [...keyEnds] })
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) return undefined;
+    const entry = { action: "providers.create", target: id, after: shown(row) };
+    return { row, ...(await recordChange(transaction, author, entry, [providersName])) };
+  });
+}
+
+/** @returns `missing` without a provider of this id, `changed` when it has another revision */
+export function replaceStoredProvider(
+  database: Kysely<Database>,
+  author: Author,
+  { id, settings, sealedKeys, keyEnds }: NewStoredProvider,
+  revision: bigint,
+): Promise<StoredProviderChange | "missing" | "changed"> {
+  return runInTransaction(database, async (transaction) => {
+    await lockGeneration(transaction);
+    const before = await findLocked(transaction, id);
+    if (!before) return "missing";
+    if (BigInt(before.revision) !== revision) return "changed";
+    const row = await transaction
+      .updateTable("stored_providers")
+      .set({
+        settings: JSON.stringify(settings),
+        sealed_keys: sealedKeys,
+        key_ends: [...keyEnds],
+        revision: String(revision + 1n),
+        updated_at: sql<Date>`now()`,
+      })
+      .where("id", "=", id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const removed = Object.fromEntries(Object.keys(before.settings).map((name) => [name, undefined]));
+    const differing = changedFields<JsonObject>(shown(before), { ...removed, ...shown(row) });
+    const keys = before.sealed_keys === row.sealed_keys ? {} : { has_other_keys: true };
+    const entry = { action: "providers.update", target: id, ...differing, after: { ...differing.after, ...keys } };
+    return { row, ...(await recordChange(transaction, author, entry, [providersName])) };
+  });
+}
+
+/** Undefined without a provider of this id. */
+export function deleteStoredProvider(
+  database: Kysely<Database>,
+  author: Author,
+  id: string,
+): Promise<PolicyChange | undefined> {
+  return runInTransaction(database, async (transaction) => {
+    await lockGeneration(transaction);
+    const before = await findLocked(transaction, id);
+    if (!before) return undefined;
+    await transaction.deleteFrom("stored_providers").where("id", "=", id).execute();
+    const entry = { action: "providers.delete", target: id, before: shown(before) };
+    return recordChange(transaction, author, entry, [providersName]);
+  });
+}
+
+const findLocked = (transaction: Transaction<Database>, id: string): Promise<StoredProviderRow | undefined> =>
+  transaction.selectFrom("stored_providers").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+
+/** The state of a provider in the audit log: never its keys, encrypted or not. */
+const shown = ({ settings, key_ends }: StoredProviderRow) => ({ ...settings, key_ends });

@@ -1,0 +1,120 @@
+/** Shapes of providers as they are configured. Their settings are those of the configuration file, printed and checked from its schema. */
+import { z } from "zod";
+import { provider } from "../../config/provider.ts";
+import { zodProblems } from "../../lib/process/environment.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { deleted, time } from "./record-shapes.ts";
+import {
+  type JsonSchema,
+  type Shape,
+  array,
+  described,
+  integer,
+  map,
+  anyValue,
+  named,
+  nullable,
+  object,
+  string,
+  word,
+} from "../../lib/validation/shape.ts";
+
+const models = z
+  .array(z.union([z.string().min(1), z.record(z.string(), z.unknown())]))
+  .max(1_000)
+  .describe(
+    "Models that it serves: entries of `models` as in the configuration file, whose endpoints are those of this provider, or names of models at the provider, whose slugs begin with its id.",
+  );
+
+/** Identities of the machine, and what reaches further than the provider, are for those with access to the machine. */
+const settings = provider
+  .omit({ aws: true, google: true, azure: true, trace_context: true })
+  .extend({
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9][\w.-]{0,99}$/, "1 to 100 letters, digits and . _ -")
+      .describe("Name that endpoints use for the provider."),
+    extra_body: z.record(z.string(), z.unknown()).describe(String(provider.shape.extra_body.description)),
+    models,
+  })
+  .partial();
+
+const { id: _, ...changeable } = settings.shape;
+
+const nullableFields = Object.fromEntries(
+  Object.entries(changeable).map(([name, shape]) => [name, shape.nullable().describe(String(shape.description))]),
+);
+
+/** A validator without the names of formats accepts the document as well. */
+const override = ({ jsonSchema }: { readonly jsonSchema: { format?: string | undefined } }): void => {
+  delete jsonSchema.format;
+};
+
+const fromZod = (schema: z.ZodType): Shape<JsonObject> => ({
+  check: (value, path, problems) => {
+    const result = schema.safeParse(value);
+    if (result.success) return;
+    for (const problem of zodProblems(result.error)) {
+      const [, place = "", message = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? [];
+      const at = [path, place].filter((part) => part !== "").join(".");
+      problems.add(at === "" ? "body" : at, message);
+    }
+  },
+  schema: () => {
+    const { $schema: _, ...printed } = z.toJSONSchema(schema, { io: "input", override }) as JsonSchema;
+    return printed;
+  },
+});
+
+const note =
+  "An entry of `providers` as in the configuration file, with its models. Texts are taken as they are: nothing stands for a variable or a file.";
+
+export const newProvider = named(
+  "NewProvider",
+  described(
+    fromZod(settings.required({ id: true })),
+    `${note} Without \`vendor\`, \`dialect\` and \`base_url\` are required.`,
+  ),
+);
+
+export const providerChange = named(
+  "ProviderChange",
+  described(fromZod(z.strictObject(nullableFields)), `${note} What it lacks stays, keys too; null removes a setting.`),
+);
+
+const fields = {
+  id: described(string({ min: 1 }), "Id of the provider."),
+  source: described(
+    word("file", "database"),
+    "Where it is configured. Where both name an id, that of the file is in force.",
+  ),
+  problem: described(nullable(string()), "Why it serves nothing, as a clause; null for one in force."),
+  models: described(integer({ min: 0 }), "Number of models that it serves."),
+  api_key_ends: described(
+    array(string()),
+    "The last four characters of each API key of a provider in the database; an empty text for a key of fewer than twelve.",
+  ),
+  settings: described(
+    map(anyValue),
+    "Its settings as in the configuration file, without keys. Of one in the file: name, dialect, base_url, vendor and region.",
+  ),
+  created_at: described(nullable(time), "Time of creation; null for one in the file."),
+  updated_at: described(nullable(time), "Time of the last change; null for one in the file."),
+};
+
+const configuredProvider = named(
+  "ConfiguredProvider",
+  object(fields, { required: Object.keys(fields) as (keyof typeof fields)[] }),
+);
+
+export const configuredProviderList = named(
+  "ConfiguredProviderList",
+  object({ data: array(configuredProvider) }, { required: ["data"] }),
+);
+
+export const configuredProviderAnswer = named(
+  "ConfiguredProviderAnswer",
+  object({ data: configuredProvider }, { required: ["data"] }),
+);
+
+export const deletedProvider = named("DeletedProvider", deleted);

@@ -1,0 +1,299 @@
+/** Providers in the database, with a gateway, two inference processes and admin-svc: in force at once, encrypted, and never above those of the file. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { Metadata } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { call, dial } from "@sluice/proto/lib/rpc/dial.js";
+import pg from "pg";
+import { validate } from "../support/answers/published.ts";
+import { type Installation, makeManager, startInstallation } from "../support/installation.ts";
+import { eventually } from "../support/processes.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
+
+const secret = "sk-acme-v3ry-s3cret-x7Qd";
+const replicas = 2;
+let installation: Installation;
+let acme: Upstream;
+let other: Upstream;
+
+beforeAll(async () => {
+  [acme, other] = await Promise.all([startUpstream(), startUpstream()]);
+  installation = await startInstallation({
+    inferenceReplicas: replicas,
+    config: `
+providers:
+  - {id: filed, dialect: chat, base_url: "${other.url}/v1", api_keys: ["sk-of-the-file"]}
+  - {id: absent, dialect: chat, base_url: "${other.url}/v1", api_keys: ["\${ABSENT_KEY}"]}
+models:
+  - {id: filed/small, endpoints: [{provider: filed}]}
+  - {id: absent/small, endpoints: [{provider: absent}]}
+`,
+  });
+});
+afterAll(async () => {
+  await installation?.stop();
+  await Promise.all([acme?.stop(), other?.stop()]);
+});
+
+interface Answered {
+  readonly status: number;
+  readonly body: { readonly data?: Record<string, unknown>; readonly error?: { readonly message: string } };
+}
+
+async function send(method: string, path: string, body?: object, key = installation.managementKey): Promise<Answered> {
+  const response = await fetch(`${installation.baseUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answered["body"] };
+}
+
+const entry = (id: string, settings: object = {}) => ({
+  id,
+  dialect: "chat",
+  base_url: `${acme.url}/v1`,
+  api_keys: [secret],
+  models: ["large-2"],
+  ...settings,
+});
+
+/** Turns reach both inference processes: one alone has the more open turns, and gets no other. */
+async function ask(model: string): Promise<Answered[]> {
+  const request = () =>
+    send("POST", "/chat/completions", { model, messages: [{ role: "user", content: "Hi" }] }, installation.apiKey);
+  return Promise.all(Array.from({ length: 4 * replicas }, request));
+}
+
+const statuses = (answers: readonly Answered[]) => [...new Set(answers.map(({ status }) => status))];
+
+const list = async () => {
+  const { body } = await send("GET", "/providers/configured");
+  expect(validate("ConfiguredProviderList", body)).toEqual([]);
+  return body.data as unknown as readonly Record<string, unknown>[];
+};
+
+const find = async (id: string, source = "database") =>
+  (await list()).find((provider) => provider["id"] === id && provider["source"] === source);
+
+async function query(text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client(installation.databaseUrl);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test("a provider serves in every process when its creation is answered, and no longer when its deletion is", async () => {
+  expect(statuses(await ask("acme/large-2"))).toEqual([404]);
+  acme.script([chatAnswer({ content: "Hello" })]);
+  const made = await send("POST", "/providers", entry("acme"));
+  expect(made).toMatchObject({
+    status: 201,
+    body: { data: { id: "acme", source: "database", problem: null, models: 1 } },
+  });
+  expect(statuses(await ask("acme/large-2"))).toEqual([200]);
+  expect(acme.requests.at(-1)).toMatchObject({
+    headers: { authorization: `Bearer ${secret}` },
+    json: { model: "large-2" },
+  });
+  expect((await send("DELETE", "/providers/acme")).body).toEqual({ deleted: true });
+  expect(statuses(await ask("acme/large-2"))).toEqual([404]);
+  expect(await find("acme")).toBeUndefined();
+});
+
+test("a key is shown by its end, and stored encrypted", async () => {
+  await send("POST", "/providers", entry("sealed"));
+  expect(await find("sealed")).toMatchObject({ api_key_ends: ["x7Qd"] });
+  const [row] = await query("select * from stored_providers where id = 'sealed'");
+  const audit = await query("select before, after, target from audit_log where target = 'sealed'");
+  expect(audit).toMatchObject([{ after: { key_ends: ["x7Qd"], dialect: "chat" } }]);
+  const everything = JSON.stringify([row, audit, await list(), await installation.allLogged()]);
+  expect(everything).not.toContain(secret);
+  expect(everything).not.toContain(secret.slice(0, -4));
+  await send("DELETE", "/providers/sealed");
+});
+
+test("a change keeps the keys, and other keys are in force at once", async () => {
+  await send("POST", "/providers", entry("changing"));
+  const renamed = await send("PATCH", "/providers/changing", { name: "Acme", models: ["large-3"] });
+  expect(renamed.body.data).toMatchObject({ settings: { name: "Acme", models: ["large-3"] }, api_key_ends: ["x7Qd"] });
+  expect(statuses(await ask("changing/large-2"))).toEqual([404]);
+  acme.script([chatAnswer({ content: "Hello" })]);
+  expect(statuses(await ask("changing/large-3"))).toEqual([200]);
+  expect(acme.requests.at(-1)?.headers["authorization"]).toBe(`Bearer ${secret}`);
+  await send("PATCH", "/providers/changing", { api_keys: ["sk-another-key-of-acme-0001"], name: null });
+  const before = acme.requests.length;
+  await ask("changing/large-3");
+  expect(new Set(acme.requests.slice(before).map(({ headers }) => headers["authorization"]))).toEqual(
+    new Set(["Bearer sk-another-key-of-acme-0001"]),
+  );
+  const found = await find("changing");
+  expect(found).toMatchObject({ api_key_ends: ["0001"] });
+  expect(found?.["settings"]).not.toHaveProperty("name");
+  const entries = await query("select action, after from audit_log where target = 'changing' order by sequence");
+  expect(entries).toMatchObject([
+    { action: "providers.create" },
+    { action: "providers.update", after: { name: "Acme" } },
+    { action: "providers.update", after: { key_ends: ["0001"], has_other_keys: true } },
+  ]);
+  expect(entries[1]?.["after"]).not.toHaveProperty("has_other_keys");
+  await send("DELETE", "/providers/changing");
+  expect((await send("PATCH", "/providers/changing", { name: "Gone" })).status).toBe(404);
+});
+
+describe("a provider is checked like one of the file", () => {
+  test.each([
+    ["an unknown field", { colour: "red" }, /colour/],
+    ["an unknown format", { dialect: "morse" }, /^dialect: must be one of/],
+    ["an unknown vendor", { vendor: "nobody" }, /vendor: the catalogue does not know/],
+    ["no address", { base_url: undefined }, /base_url: required for dialect chat/],
+    [
+      "a price that is no decimal",
+      { models: [{ id: "a/b", endpoints: [{ pricing: { prompt: "x", completion: "1" } }] }] },
+      /models\.0\.endpoints\.0\.pricing\.prompt/,
+    ],
+    [
+      "an endpoint of another provider",
+      { models: [{ id: "a/b", endpoints: [{ provider: "filed" }] }] },
+      /only endpoints of wrong/,
+    ],
+    ["the metadata service of a cloud", { base_url: "http://169.254.169.254/latest" }, /base_url: link-local/],
+    ["an identity of the machine", { aws: {} }, /aws/],
+    ["a package", { dialect: "ai-sdk:@acme/none" }, /only for providers of the configuration file/],
+    ["a password in the address", { base_url: "http://me:word@acme.example/v1" }, /base_url: without user/],
+  ])("%s is refused", async (_, settings, message) => {
+    const { status, body } = await send("POST", "/providers", entry("wrong", settings));
+    expect(status).toBe(400);
+    expect(body.error?.message).toMatch(message);
+    expect(await find("wrong")).toBeUndefined();
+  });
+
+  test("nothing in it stands for a variable or a file of the process", async () => {
+    const path = join(installation.dataDir, "secrets.json");
+    acme.script([chatAnswer({ content: "Hello" })]);
+    await send("POST", "/providers", entry("literal", { api_keys: [`\${file:${path}}`] }));
+    expect(statuses(await ask("literal/large-2"))).toEqual([200]);
+    expect(acme.requests.at(-1)?.headers["authorization"]).toBe(`Bearer \${file:${path}}`);
+    await send("DELETE", "/providers/literal");
+  });
+
+  test("an id of another provider in the database is refused", async () => {
+    await send("POST", "/providers", entry("twice"));
+    expect((await send("POST", "/providers", entry("twice"))).status).toBe(409);
+    await send("DELETE", "/providers/twice");
+  });
+});
+
+describe("the configuration file", () => {
+  test("wins where it names the same provider, and the list says so", async () => {
+    const { status } = await send("POST", "/providers", entry("filed"));
+    expect(status).toBe(400);
+    const file = await find("filed", "file");
+    expect(file).toMatchObject({
+      problem: null,
+      models: 1,
+      api_key_ends: [],
+      settings: { base_url: `${other.url}/v1` },
+    });
+    expect(JSON.stringify(file)).not.toContain("sk-of-the-file");
+  });
+
+  test("leaves its place to the database while its variables are not set", async () => {
+    acme.script([chatAnswer({ content: "Hello" })]);
+    await send("POST", "/providers", entry("absent"));
+    expect(await find("absent", "file")).toMatchObject({ problem: "ABSENT_KEY is not set" });
+    expect(statuses(await ask("absent/large-2"))).toEqual([200]);
+    await send("DELETE", "/providers/absent");
+  });
+
+  test("takes a provider over from the database when it changes", async () => {
+    await send("POST", "/providers", entry("moving"));
+    const path = join(installation.dataDir, "sluice.yaml");
+    const before = readFileSync(path, "utf8");
+    const added = `\n  - {id: moving, dialect: chat, base_url: "${other.url}/v1"}\nmodels:`;
+    writeFileSync(path, before.replace("\nmodels:", added));
+    await eventually(async () => /the configuration file names/.test(String((await find("moving"))?.["problem"])));
+    writeFileSync(path, before);
+    await eventually(async () => (await find("moving"))?.["problem"] === null);
+    await send("DELETE", "/providers/moving");
+  });
+});
+
+test("only management keys of the account see and change how providers are configured", async () => {
+  for (const key of [await makeManager(installation), installation.apiKey]) {
+    expect((await send("GET", "/providers/configured", undefined, key)).status).toBe(403);
+    expect((await send("POST", "/providers", entry("acme"), key)).status).toBe(403);
+    expect((await send("PATCH", "/providers/acme", { name: "A" }, key)).status).toBe(403);
+    expect((await send("DELETE", "/providers/acme", undefined, key)).status).toBe(403);
+  }
+});
+
+test("providers are created over gRPC and tested like those of the file", async () => {
+  const client = dial(`127.0.0.1:${installation.ports.inference}`);
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${installation.managementKey}`);
+  const { createProvider } = InferenceService.method;
+  const settingsJson = Buffer.from(JSON.stringify(entry("rpc")));
+  const { provider } = await call(
+    client,
+    createProvider,
+    create(createProvider.input, { settingsJson }),
+    metadata,
+    20_000,
+  );
+  client.close();
+  expect(provider).toMatchObject({ id: "rpc", source: "database", keyEnds: ["x7Qd"] });
+  acme.script([{ status: 401, chunks: [{ json: { error: { message: `no such key: ${secret}` } } }] }]);
+  const tried = await send("POST", "/providers/rpc/test", {});
+  expect(tried.body.data).toMatchObject({ ok: false, cause: { kind: "refused", status: 401 } });
+  expect(JSON.stringify(tried)).not.toContain(secret);
+  await send("DELETE", "/providers/rpc");
+});
+
+describe("the command line", () => {
+  async function admin(isRemote: boolean, ...args: string[]) {
+    const { baseUrl: url, managementKey: key, databaseUrl } = installation;
+    let text = "";
+    const output = { write: (part: string) => (text += part) };
+    const code = await runCli(["providers", ...args], {
+      ...(isRemote ? { remote: { url, key } } : { databaseUrl }),
+      stdout: output,
+      stderr: output,
+    });
+    return { code, text };
+  }
+
+  test("adds, lists, changes, tests and deletes providers of a running installation", async () => {
+    const keys = join(installation.dataDir, "keys-of-acme");
+    writeFileSync(keys, `${secret}\n`);
+    const at = ["--dialect", "chat", "--base-url", `${acme.url}/v1`, "--api-keys", keys];
+    expect(await admin(true, "create", "typed", ...at, "--model", "large-2", "--model", "small")).toEqual({
+      code: 0,
+      text: "typed serves 2 models\n",
+    });
+    const { text } = await admin(true, "list");
+    expect(text).toMatch(/^typed +database +2 +\.\.\.x7Qd +http:.* -$/m);
+    expect(text).toMatch(/^filed +file +1 +- +http/m);
+    expect((await admin(true, "update", "typed", "--model", "small")).text).toBe("typed changed, and serves 1 model\n");
+    acme.script([chatAnswer({ content: "Yes." })]);
+    expect((await admin(true, "test", "typed")).text).toMatch(/^typed\/small answered in \d+ ms\n$/);
+    expect((await admin(true, "delete", "typed")).text).toBe("typed deleted\n");
+  });
+
+  test("lists and deletes on the database, in force in every process", async () => {
+    await send("POST", "/providers", entry("direct"));
+    expect((await admin(false, "list")).text).toMatch(/^direct +database/m);
+    expect(await admin(false, "create", "direct")).toMatchObject({
+      code: 1,
+      text: expect.stringContaining("SLUICE_URL"),
+    });
+    expect((await admin(false, "delete", "direct")).code).toBe(0);
+    await eventually(async () => (await find("direct")) === undefined, 1_000);
+  });
+});

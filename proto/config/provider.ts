@@ -92,7 +92,7 @@ export const provider = z.strictObject({
     .string()
     .optional()
     .describe(
-      "Name of the provider in the catalogue, e.g. openai; when absent, the vendor with the host of base_url. A server of another host, such as a proxy, is sent what the named vendor takes.",
+      "Name of the provider in the catalogue, e.g. openai; when absent, the vendor with the host of base_url. With it alone, dialect and base_url are those of the vendor. A server of another host, such as a proxy, is sent what the named vendor takes.",
     ),
   known_models: z
     .boolean()

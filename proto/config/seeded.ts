@@ -1,5 +1,6 @@
 /** Fills in values of the built-in catalogue for unset values of the configuration file, before the file is checked. */
 import { cloudAddress } from "./clouds.ts";
+import { type VendorId, catalogueVendors, vendorOf as vendorOfId } from "./vendors.ts";
 import { type SeedFacts, type Seed, type SeedEndpoint, findCloudOffer, findOffer } from "./seed.ts";
 
 type Section = Record<string, unknown>;
@@ -57,7 +58,15 @@ interface Known {
 function named(provider: unknown, vendors: Vendors, seed: Seed): unknown {
   if (!isSection(provider)) return provider;
   const { hosts: _, ...facts } = seed.vendors[vendors.get(provider.id) ?? ""] ?? { hosts: [] };
-  return { ...facts, ...provider };
+  return { ...facts, ...ownService(provider), ...provider };
+}
+
+/** Address and format of a vendor's own service, for a provider that names its vendor and neither of them. */
+function ownService({ vendor, dialect, base_url: url, aws, google, azure }: Section): Section {
+  if (typeof vendor !== "string" || !catalogueVendors.includes(vendor)) return {};
+  if ([dialect, url, aws, google, azure].some((setting) => setting !== undefined)) return {};
+  const { dialect: own, base_url } = vendorOfId(vendor as VendorId);
+  return { dialect: own, base_url };
 }
 
 function completed(model: unknown, known: Known, seed: Seed): unknown {

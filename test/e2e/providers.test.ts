@@ -151,7 +151,7 @@ describe("a provider is checked like one of the file", () => {
   test.each([
     ["an unknown field", { colour: "red" }, /colour/],
     ["an unknown format", { dialect: "morse" }, /^dialect: must be one of/],
-    ["an unknown vendor", { vendor: "nobody" }, /vendor: the catalogue does not know/],
+    ["an unknown vendor", { vendor: "nobody" }, /^vendor: /],
     ["no address", { base_url: undefined }, /base_url: required for dialect chat/],
     [
       "a price that is no decimal",
@@ -172,6 +172,18 @@ describe("a provider is checked like one of the file", () => {
     expect(status).toBe(400);
     expect(body.error?.message).toMatch(message);
     expect(await find("wrong")).toBeUndefined();
+  });
+
+  test("a vendor of the catalogue stands for its address, its format and its models", async () => {
+    const made = await send("POST", "/providers", {
+      id: "own",
+      vendor: "anthropic",
+      api_keys: [secret],
+      known_models: true,
+    });
+    expect(made).toMatchObject({ status: 201, body: { data: { problem: null, settings: { vendor: "anthropic" } } } });
+    expect(made.body.data?.["models"]).toBeGreaterThan(5);
+    await send("DELETE", "/providers/own");
   });
 
   test("nothing in it stands for a variable or a file of the process", async () => {

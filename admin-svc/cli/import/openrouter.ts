@@ -3,7 +3,7 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { Draft } from "./draft.ts";
 import { type Finding, Findings, type Path, type Remark, all, kept, left } from "./findings.ts";
 import { readJsonObject } from "./json-file.ts";
-import { type VendorId, vendorOf } from "./vendors.ts";
+import { type VendorId, vendorOf } from "@sluice/proto/config/vendors.js";
 
 const page = "docs/migrate/openrouter.md";
 const providersPage = "docs/providers/README.md";

@@ -5,7 +5,7 @@ import { Draft, type EndpointInput, type ProviderSettings, slugOf, variableName 
 import { type Finding, Findings, type Path, type Remark, all, kept, left } from "./findings.ts";
 import { readJsonObject } from "./json-file.ts";
 import { Params } from "./litellm/params.ts";
-import { type VendorId, isOfVendor, vendorOf } from "./vendors.ts";
+import { type VendorId, isOfVendor, vendorOf } from "@sluice/proto/config/vendors.js";
 
 const page = "docs/migrate/portkey.md";
 const providersPage = "docs/providers/README.md";

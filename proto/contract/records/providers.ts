@@ -1,6 +1,7 @@
 /** Shapes of providers as they are configured. Their settings are those of the configuration file, printed and checked from its schema. */
 import { z } from "zod";
 import { provider } from "../../config/provider.ts";
+import { catalogueVendors } from "../../config/vendors.ts";
 import { zodProblems } from "../../lib/process/environment.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { deleted, time } from "./record-shapes.ts";
@@ -35,6 +36,7 @@ const settings = provider
       .regex(/^[A-Za-z0-9][\w.-]{0,99}$/, "1 to 100 letters, digits and . _ -")
       .describe("Name that endpoints use for the provider."),
     extra_body: z.record(z.string(), z.unknown()).describe(String(provider.shape.extra_body.description)),
+    vendor: z.enum(catalogueVendors).describe(String(provider.shape.vendor.description)),
     models,
   })
   .partial();

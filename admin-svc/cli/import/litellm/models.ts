@@ -2,7 +2,7 @@
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, type EndpointInput, type ModelInput, slugOf } from "../draft.ts";
 import { type Findings, type Path, kept, left } from "../findings.ts";
-import { isOfVendor } from "../vendors.ts";
+import { isOfVendor } from "@sluice/proto/config/vendors.js";
 import { infoRemarks, paramRemarks } from "./remarks.ts";
 import { type Credential, Params } from "./params.ts";
 import { readPricing } from "./pricing.ts";

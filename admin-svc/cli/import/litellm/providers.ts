@@ -1,7 +1,7 @@
 /** The provider of Sluice that a deployment of LiteLLM calls. */
 import { type Draft, type ProviderSettings, variableName } from "../draft.ts";
 import { left } from "../findings.ts";
-import { type VendorId, isOfVendor, vendorOf } from "../vendors.ts";
+import { type VendorId, isOfVendor, vendorOf } from "@sluice/proto/config/vendors.js";
 import { type Params, isVariable } from "./params.ts";
 
 /** A deployment's provider, with the parameters that went into it. */

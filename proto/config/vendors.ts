@@ -1,4 +1,4 @@
-/** Vendors that configurations of other gateways name, with the address and the format of each. */
+/** Vendors of models, with the address and the format of each. */
 
 export interface Vendor {
   readonly dialect: string;
@@ -61,6 +61,11 @@ export const vendors = {
 } as const satisfies Readonly<Record<string, Vendor>>;
 
 export type VendorId = keyof typeof vendors;
+
+/** Vendors whose models the built-in catalogue has. */
+export const catalogueVendors = Object.entries<Vendor>(vendors)
+  .filter(([, { inCatalogue }]) => inCatalogue)
+  .map(([id]) => id);
 
 export const vendorOf = (id: VendorId): Vendor => vendors[id];
 

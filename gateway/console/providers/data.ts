@@ -1,0 +1,35 @@
+/** Providers as they are configured, in the file and in the database. */
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
+
+export type ConfiguredProvider = Schemas["ConfiguredProvider"];
+export type NewProvider = Schemas["NewProvider"];
+export type ProviderChange = Schemas["ProviderChange"];
+export type ProviderTest = Schemas["ProviderTest"];
+
+export const loadConfigured = async (): Promise<readonly ConfiguredProvider[]> =>
+  (await unwrapAnswer(api.GET("/providers/configured", {}))).data;
+
+export const createProvider = async (body: NewProvider): Promise<ConfiguredProvider> =>
+  (await unwrapAnswer(api.POST("/providers", { body }))).data;
+
+export const updateProvider = async (id: string, body: ProviderChange): Promise<ConfiguredProvider> =>
+  (await unwrapAnswer(api.PATCH("/providers/{id}", { params: { path: { id } }, body }))).data;
+
+export const deleteProvider = (id: string): Promise<unknown> =>
+  unwrapAnswer(api.DELETE("/providers/{id}", { params: { path: { id } } }));
+
+export const testProvider = async (id: string): Promise<ProviderTest> =>
+  (await unwrapAnswer(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }))).data;
+
+/** A setting that is a text; empty without one. */
+export const textSetting = ({ settings }: ConfiguredProvider, name: string): string => {
+  const value = settings[name];
+  return typeof value === "string" ? value : "";
+};
+
+/** Models of a provider that are given by their names alone, and whether all are. */
+export function namedModels({ settings: { models } }: ConfiguredProvider): { names: string[]; all: boolean } {
+  const list: readonly unknown[] = Array.isArray(models) ? models : [];
+  const names = list.filter((model) => typeof model === "string");
+  return { names, all: names.length === list.length };
+}

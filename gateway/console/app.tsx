@@ -12,6 +12,7 @@ import { ModelsPage } from "./models/page.tsx";
 import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
 import { PlaygroundPage } from "./playground/page.tsx";
+import { ProvidersPage } from "./providers/page.tsx";
 import { ConsoleReference } from "./reference/on-session.tsx";
 import { RequestPage } from "./requests/page.tsx";
 import { SessionsPage } from "./sessions/page.tsx";
@@ -40,6 +41,7 @@ export function App() {
           <Route path="/console/guardrails/:id?" component={GuardrailsPage} />
           <Route path="/console/models" component={ModelsPage} />
           <Route path="/console/models/:author/:slug" component={ModelsPage} />
+          <Route path="/console/providers" component={ProvidersPage} />
           <Route path="/console/end-users" component={EndUsersPage} />
           <Route path="/console/playground" component={PlaygroundPage} />
           <Route path="/console/audit" component={AuditPage} />

@@ -14,6 +14,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 const contracts = ["proto/dist/contract", "proto/dist/lib/policy", "gateway/dist/contract"].map((folder) =>
   join(root, "..", "..", folder),
 );
+const catalogue = join(root, "..", "..", "inference-svc/models/catalog/seed.json");
 const generated = join(root, "gen");
 const target = join(root, "dist", "site.json");
 
@@ -34,6 +35,7 @@ export async function buildConsole(say = () => {}) {
   await writeTypes();
   await writeRecords();
   await writeQueries();
+  await writeVendors();
   // Sequential, since both take 200 MB.
   await check();
   const files = await bundle();
@@ -47,6 +49,7 @@ function digestSources() {
   for (const file of [
     ...filesIn(root, /^(?!dist|gen|node_modules|pictures)/),
     ...contracts.flatMap((folder) => filesIn(folder, /\.js$/)),
+    catalogue,
   ]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
   }
@@ -97,6 +100,15 @@ async function writeQueries() {
   ]);
   const text = JSON.stringify(Object.fromEntries(queries));
   writeFileSync(join(generated, "queries.ts"), `export const queries = ${text} as const;\n`);
+}
+
+/** Writes the vendors that a provider can name, with their names in the built-in catalogue. */
+async function writeVendors() {
+  const { components } = await readContract();
+  const { vendors } = JSON.parse(readFileSync(catalogue, "utf8"));
+  const listed = components.schemas.NewProvider.properties.vendor.enum.map((id) => [id, vendors[id]?.name ?? id]);
+  const text = `export const vendors: readonly (readonly [id: string, name: string])[] = ${JSON.stringify(listed)};\n`;
+  writeFileSync(join(generated, "vendors.ts"), text);
 }
 
 const queriedOperations = ["listGenerations"];

@@ -35,7 +35,11 @@ export function ModelsPage() {
           {({ models: rows, total }) =>
             total === 0 ? (
               <Empty title={q === "" ? "No models are configured" : "No model has this in its name"}>
-                {q === "" && <p>Add a provider to the configuration file: it is read again when it changes.</p>}
+                {q === "" && (
+                  <p>
+                    <a href="/console/providers">Add a provider</a>, and its models are here.
+                  </p>
+                )}
               </Empty>
             ) : (
               <>

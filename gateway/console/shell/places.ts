@@ -27,6 +27,7 @@ export const placeGroups: readonly (readonly [title: string, places: readonly Pl
       { path: "/console/keys", name: "Keys", icon: "keys" },
       { path: "/console/guardrails", name: "Guardrails", icon: "guardrails" },
       { path: "/console/models", name: "Models", icon: "models" },
+      { path: "/console/providers", name: "Providers", icon: "providers", needs: "admin" },
       { path: "/console/end-users", name: "End users", icon: "people" },
       { path: "/console/workspaces", name: "Workspaces", icon: "workspaces" },
       { path: "/console/audit", name: "Audit log", icon: "audit" },

@@ -24,6 +24,7 @@ const pages = [
   { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
   { path: "/models", title: "Models", shows: "Atlas Large" },
   { path: "/models/northwind/atlas-large", title: "Models", shows: "First token" },
+  { path: "/providers", title: "Providers", shows: "northwind" },
   { path: "/live", title: "Live", shows: "Nothing is running" },
   { path: "/end-users", title: "End users", shows: "customer-1" },
   { path: "/workspaces", title: "Workspaces", shows: "default" },

@@ -48,7 +48,7 @@ export const features: readonly Feature[] = [
   routerSlugs(routers),
   // Sets the effort chosen by the router together with the model.
   jevEffort,
-  // Before any address is loaded. Files come before the candidates, since a fetched file can be read for models that accept no URLs.
+  // This layer runs before any address is loaded. Files come before the candidates, since a fetched file can be read for models that accept no URLs.
   passedAddresses,
   fileDownloads,
   // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
@@ -81,7 +81,7 @@ export const features: readonly Feature[] = [
   alignment,
   // Around the patterns: the judge gets no text they hold back.
   outputJudge,
-  // After the patterns and before the judge, in the order of the input guardrails.
+  // This layer runs after the patterns and before the judge, in the order of the input guardrails.
   outputDetectors,
   // Around all attempts: a block is no reason to try another endpoint.
   outputPatterns,

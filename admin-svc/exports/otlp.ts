@@ -58,7 +58,7 @@ const attributesOfTurn = (turn: JsonObject, workspaceId: string): JsonObject => 
   "sluice.guardrail.rule": turn["rule"],
   "sluice.requests": turn["requests"],
   "sluice.attempts": turn["attempts"],
-  // The amount is exact as text; in traces it is a number.
+  // The cost is written as text, which keeps every digit; traces have it as a number.
   "sluice.cost_usd": turn["cost_usd"],
   "sluice.is_estimated": turn["is_estimated"],
   "sluice.time_to_first_token": toSeconds(turn["first_token_ms"]),

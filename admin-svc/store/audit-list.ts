@@ -20,7 +20,7 @@ export interface AuditFilter {
   readonly target?: string | undefined;
   readonly action?: string | undefined;
   readonly from?: Date | undefined;
-  /** Excluded. */
+  /** End of the list; an entry at this time is left out. */
   readonly to?: Date | undefined;
   /** Part of the action, of actor or target, or of the name of either, in any case. */
   readonly text?: string | undefined;
@@ -37,7 +37,7 @@ export interface AuditPage {
   readonly nextCursor: string | undefined;
 }
 
-/** Latest first. */
+/** Entries are listed with the latest first. */
 const order: OrderColumns = [
   [sql`at`, "time"],
   [sql`workspace_id`, "uuid"],

@@ -1,4 +1,4 @@
-/** A turn on a lane, with its credit for events. */
+/** A turn under way on a connection to inference-svc, with its credit: the events inference-svc may still send. */
 import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";

@@ -218,7 +218,7 @@ export class LanePool {
 const sizeOf = ({ request }: Open): "small" | "large" =>
   (request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
 
-/** Unhindered processes; all of them when there is none. */
+/** Processes without a reported shortage; all of them when every process is short. */
 function preferUnhindered(peers: readonly Peer[]): readonly Peer[] {
   if (peers.every(({ small }) => small.hindrance === undefined)) return peers;
   const unhindered = peers.filter(({ small }) => small.hindrance === undefined);

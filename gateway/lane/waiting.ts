@@ -42,7 +42,7 @@ export class TurnsByKey {
 export class WaitingTurns {
   /** Held turns by key hash, then by turn id; the next key to serve comes first. */
   readonly #held = new Map<string, Map<number, WaitingTurn>>();
-  /** Turns of all lanes of the gateway, held or sent. */
+  /** Turns that the gateway holds back or has sent, over all its connections to inference-svc. */
   readonly #waiting: TurnsByKey;
   /** Sent turns of this lane. */
   #handedOf = new TurnsByKey();

@@ -24,7 +24,7 @@ export function toDeltaPosition(key: TextKey): DeltaPosition {
 export const buildDelta = ({ type, part }: DeltaPosition, item: number, delta: string): TextEvent =>
   type === "arguments.delta" ? { type, index: item, delta } : { type, index: item, part, delta };
 
-/** The event with more text. */
+/** A copy of the event with this text added. */
 export function extendDelta(event: TextEvent, more: string): TextEvent {
   const part = "part" in event ? event.part : 0;
   return buildDelta({ type: event.type, part }, event.index, event.delta + more);

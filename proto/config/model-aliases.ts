@@ -29,7 +29,7 @@ export const modelAliases = z
 
 type Aliases = z.infer<typeof modelAliases>;
 
-/** The routers, which are not models of the catalogue. */
+/** Names of the routers, as targets of aliases: they are no models of the catalogue. */
 const routers: ReadonlySet<string> = new Set(
   ["auto", "auto-beta", "pareto-code", "switchyard", "jev-router", "fusion"].map((name) => `service/${name}`),
 );

@@ -45,7 +45,7 @@ const traits = {
 
 const dialects = Object.keys(traits) as (keyof typeof traits)[];
 
-/** Traits of a wire format; none for packages of the AI SDK. */
+/** Traits of a provider's wire format; absent for packages of the AI SDK. */
 export const dialectTraits = (dialect: string): DialectTraits =>
   (traits as Readonly<Record<string, DialectTraits>>)[dialect] ?? {};
 

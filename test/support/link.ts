@@ -66,7 +66,7 @@ export class Link {
     this.#targets = targets;
   }
 
-  /** Leads new connections elsewhere, and resets the others. */
+  /** Leads new connections to another address, and resets the existing ones. */
   retarget(...targets: readonly LinkTarget[]): void {
     this.lead(...targets);
     this.reset();

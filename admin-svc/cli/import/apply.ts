@@ -44,7 +44,7 @@ export interface PlanStep {
   readonly record: "workspace" | "key" | "end user";
   readonly workspace: string | null;
   readonly name: string;
-  /** Null before anything is written. */
+  /** Whether the record was made or existed already; null before anything is written. */
   readonly done: "made" | "exists" | null;
   /** The secret of a key that was made, when no file receives it. */
   readonly key?: string;

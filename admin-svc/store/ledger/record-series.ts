@@ -15,7 +15,7 @@ export interface SeriesQuery {
   readonly filter: SeriesFilter;
   /** Beginning of a step in UTC, included. */
   readonly from: Date;
-  /** Not included. */
+  /** End of the series; a call at this time is not included. */
   readonly to: Date;
   /** Number of values or pairs of values listed separately, by cost. */
   readonly limit: number;

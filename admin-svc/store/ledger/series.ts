@@ -22,7 +22,7 @@ export interface StoredSeriesQuery {
   readonly by: Dimension | undefined;
   /** Beginning of a step in UTC, included. */
   readonly from: Date;
-  /** Not included. */
+  /** End of the series; a call at this time is not included. */
   readonly to: Date;
   /** Number of values listed separately, by cost. */
   readonly limit: number;

@@ -47,7 +47,7 @@ const pauseMs = 700;
 /** Interval of checks for the end of another process's migration. */
 const pollMs = 100;
 
-/** Shorter than the first attempt for a lock. */
+/** Wait for a lock, shorter than that of the first attempt. */
 const reportAfterMs = 700;
 const reportEveryMs = 10_000;
 

@@ -52,7 +52,7 @@ export const cliLimits: ConnectionLimits = {
   lockTimeoutMs: 10_000,
 };
 
-/** For the portions of a backfill. */
+/** Limits of the connections for portions of a backfill. */
 export const backfillLimits: ConnectionLimits = {
   max: 1,
   connectTimeoutMs: 10_000,

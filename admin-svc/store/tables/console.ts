@@ -32,7 +32,7 @@ export interface AlertsTable {
   workspace_id: string;
   type: AlertType;
   facts: JSONColumnType<JsonObject>;
-  /** Time of the fact. */
+  /** Time of the reported event. */
   at: Date;
   /** `dead`: delivery was given up. */
   state: Generated<"waiting" | "delivered" | "dead">;

@@ -147,7 +147,7 @@ interface CellsProps {
   readonly explorer: Explorer;
   /** Filters that lead to the requests; undefined without such filters. */
   readonly filter: ViewChange | undefined;
-  /** The change of the first column. */
+  /** Change of the first column against the earlier period. */
   readonly children: ComponentChildren;
 }
 

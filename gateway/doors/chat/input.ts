@@ -191,7 +191,7 @@ class InputWriter {
   }
 }
 
-/** Whether the reasoning comes before the next part: the message's text, or the call with this number. */
+/** Whether the reasoning comes before the next part of the message: its text, or the tool call at this index. */
 const isUpTo = (place: ReasoningPosition, afterText: boolean, calls: number): boolean =>
   (afterText || !place.afterText) && place.calls <= calls;
 

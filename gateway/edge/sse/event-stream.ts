@@ -13,7 +13,7 @@ const stuckMs = 60_000;
 
 /** Makes the events of a stream. */
 export interface EventSource {
-  /** The client does not read: make no more events. */
+  /** Called when the client has stopped reading: no more events may be made until it reads again. */
   pause(): void;
   /** The client reads again. */
   resume(): void;

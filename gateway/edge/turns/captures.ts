@@ -30,7 +30,7 @@ export interface CapturesParts {
   readonly token: ServiceToken;
   readonly log: Pick<Logger, "warn">;
   readonly registry: Registry;
-  /** The settings in force. */
+  /** The capture settings in force, from the last valid configuration file. */
   readonly settings: () => EdgeSettings["capture"];
 }
 

@@ -34,7 +34,7 @@ export class Limits {
   readonly #inputCost: (request: TurnRequest) => bigint;
   #turns = 0;
   #failedTurns = 0;
-  /** Calls until now. */
+  /** Tool calls run so far in this turn. */
   steps = 0;
 
   /** @param inputCost input cost of another request, in 10^-12 USD; 0 when no price is known */

@@ -59,7 +59,7 @@ export class ModelAnswer {
   #model: string | undefined;
   /** The client's number of each item, by the item's number in this answer. */
   readonly #places = new Map<number, number | "tool" | "client">();
-  /** Held events of calls for the client. */
+  /** Events of the client's function calls, held back until the answer is complete. */
   readonly #waiting: Indexed[] = [];
   readonly #clientCalls = new Map<number, ClientCall>();
   /** A held `item.end` of a message: the message may go on in the next answer. */

@@ -57,7 +57,7 @@ interface ProviderRow {
   readonly id: string;
   /** Unset environment variables that exclude the provider. */
   readonly left_out?: readonly string[];
-  /** Another reason for excluding the provider. */
+  /** Reason for excluding the provider, other than a missing variable. */
   readonly problem?: string;
   readonly name?: string;
   readonly dialect?: string;

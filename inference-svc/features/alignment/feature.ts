@@ -64,7 +64,7 @@ const nothingSpent: Spent = { spending: new Spending(), spentMs: 0 };
 interface Checked {
   readonly settings: Alignment;
   readonly rules: readonly Rule[];
-  /** For the receipt. */
+  /** Entry of the receipt, made from the cost and time spent on evaluations so far. */
   readonly evaluatedBy: (spent: Spent) => Evaluated;
 }
 

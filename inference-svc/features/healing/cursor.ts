@@ -27,7 +27,7 @@ export class Cursor {
     this.at = at;
   }
 
-  /** In order. */
+  /** Regions in the order of their positions. */
   get regions(): readonly Region[] {
     return this.#regions.toSorted((a, b) => a.start - b.start || a.end - b.end);
   }

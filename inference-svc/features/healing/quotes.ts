@@ -21,7 +21,7 @@ const key =
 const keyBegun = /\s*(?:"(?:[^"\\\n]|\\.){0,512}\\?"?|'[^'\n]{0,512}'?|[\p{L}\p{N}_$-]{0,512})\s*$/uy;
 const value = /\s*(?:["'“[{}\]]|-?\d|(?:true|false|null|True|False|None)\b|$|\/[/*])/y;
 const closing = /\s*(?:[}\]]|$|\/[/*]|```)/y;
-/** Another string. */
+/** The beginning of the next string. */
 const followingQuote = /\s+"/y;
 const comma = /\s*,/y;
 const colon = /\s*(?::|=>?)/y;

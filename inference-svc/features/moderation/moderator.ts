@@ -30,7 +30,7 @@ export interface ModeratorProfile {
   /** Slug of the model, as stages name it. */
   readonly model: string;
   readonly fail: ModerationRole["fail"];
-  /** Whether it accepts images, too. */
+  /** Whether the moderation service accepts images besides text. */
   readonly readsImages: boolean;
   /** Why the request's data policy forbids the call; empty when it is allowed. */
   forbidden(context: CallContext): readonly string[];

@@ -48,7 +48,7 @@ export interface SandboxDependencies {
   readonly version: string;
   readonly watch: SandboxWatch;
   readonly meter: OpenMeter;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }

@@ -29,7 +29,7 @@ export interface StoreDependencies {
   readonly version: string;
   readonly watch: WebWatch;
   readonly meter: OpenMeter;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }

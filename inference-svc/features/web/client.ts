@@ -27,7 +27,7 @@ export interface WebDependencies {
   readonly readers: PageReaders;
   readonly documents: Pick<DocumentReaders, "read">;
   readonly resolve: Resolve;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }

@@ -73,7 +73,7 @@ export class PageEngine {
 
   #failure(error: unknown, isLate: boolean): unknown {
     const isNamed = error instanceof PageUnreadable;
-    // A failure named by the vendor is about the page.
+    // A failure with a code of the vendor concerns the page, not the service.
     if (error instanceof Fault || (isNamed && !isLate)) return error;
     this.#log.warn({ engine: this.id, err: error }, "page not read");
     const says = error instanceof SearchRefused ? "does not take this URL" : "does not answer";

@@ -32,7 +32,7 @@ export interface SearchAdapter {
 export interface SearchEngineParts {
   /** Time limit of a search with all its pages. */
   readonly timeoutMs: number;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }

@@ -26,7 +26,7 @@ export interface CallContext {
 }
 
 export interface InternalQuestion {
-  /** Slug. */
+  /** Slug of the called model. */
   readonly model: string;
   readonly instructions: string;
   readonly text: string;

@@ -37,7 +37,7 @@ export interface JudgeClientParts<Answer> {
   readonly settings: JudgeClientSettings;
   /** Undefined when the answer does not have the requested form. */
   readonly read: (reply: Reply) => Answer | undefined;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
 }
 

@@ -8,7 +8,7 @@ import type { Owner } from "./long-turns.ts";
 
 /** Longest wait of the first call of a turn. */
 const newTurnMs = 1_000;
-/** Longest wait of a call in a started turn: time for some other call to end. */
+/** Longest wait for room in a budget, for a call of a turn already under way. Other calls of the key can end meanwhile. */
 const begunTurnMs = 30_000;
 /** Pause before the first call of a queue retries, longer each time. Costs of calls in other processes become visible only by a retry. */
 const pollMs = 100;

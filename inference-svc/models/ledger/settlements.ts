@@ -46,7 +46,7 @@ export interface SettlementParts {
   readonly instance: string;
 }
 
-/** A finished call. */
+/** A finished call with its cost. */
 export interface EndedCall extends HeldCall {
   /** Payer of the call. */
   readonly owner: Owner;

@@ -25,7 +25,7 @@ export type OnCallEnd = (outcome: CallOutcome) => void;
 export interface DetectorParts {
   readonly post: Post;
   readonly watch: CallWatch;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
 }
 

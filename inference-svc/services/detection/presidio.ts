@@ -6,7 +6,7 @@ import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.t
 
 interface Entity {
   readonly entity_type: string;
-  /** In code points, as Python counts. */
+  /** Start of the match in code points, as Python counts. */
   readonly start: number;
   readonly end: number;
   readonly score: number;

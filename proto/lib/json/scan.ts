@@ -20,7 +20,7 @@ export function scanObject(bytes: Uint8Array, name: string): readonly JsonMember
 }
 
 /**
- * `scanObject` without a second look at the elements at the beginning of an earlier array of the same owner.
+ * Does the same as `scanObject`, and skips the elements of an array that began an array of the same owner before: they were scanned then.
  * @param bytes of an object that one call may scan
  */
 export function scanRepeated(bytes: Buffer, name: string, memory: ScannedArrays, owner: string): readonly JsonMember[] {

@@ -5,7 +5,7 @@ import type { KeyLimits } from "./settings.ts";
 export interface LimitedUse {
   /** Counts against the requests per minute. */
   readonly request: boolean;
-  /** Opens a turn. */
+  /** Whether the request begins a turn, which counts towards the limits of its key. */
   readonly turn: boolean;
   /** Is refused while the key has no tokens left. */
   readonly tokens: boolean;

@@ -30,7 +30,7 @@ interface Share {
 }
 
 export interface FairSharesOptions {
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now?: () => number;
   /** Processor time of this process so far, in milliseconds. */
   readonly used?: () => number;

@@ -157,7 +157,7 @@ export class Account {
     this.#all.count(kept + working);
   }
 
-  /** Called when this account is the largest. */
+  /** Ends the work behind this account with a fault and releases its bytes. Called when memory is short and no account holds more. */
   fail(fault: Fault): void {
     this.#failure = fault;
     this.release();

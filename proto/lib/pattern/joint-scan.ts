@@ -98,7 +98,7 @@ export class JointScan {
         index++;
         continue;
       }
-      // The slower call is needed only for the first half of a pair.
+      // `codePointAt` is slower, and needed only at the first half of a surrogate pair.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.of(code);
       const move = state.moves[symbol] ?? joint.move(state, symbol);

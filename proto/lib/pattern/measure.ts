@@ -6,11 +6,11 @@ import { PatternError, notLinearError } from "./refusal.ts";
 export const maxStates = 20_000;
 
 export interface Measure {
-  /** Number of instructions. */
+  /** Number of instructions in the compiled program. */
   readonly states: number;
-  /** Whether it can match the empty string. */
+  /** Whether the pattern can match the empty string. */
   readonly nullable: boolean;
-  /** Whether it can match a character. */
+  /** Whether the pattern can match a character. */
   readonly consuming: boolean;
   /** Whether it prefers the empty match although it could match more: `|a`, `a??`. */
   readonly idle: boolean;

@@ -7,7 +7,7 @@
 const maxPolicies = 100_000;
 
 export interface CachedPolicy<Value> {
-  /** Absent when admin-svc does not know this name. */
+  /** The record; absent when admin-svc does not know a record of this name. */
   readonly value: Value | undefined;
   readonly generation: bigint;
   /** Time of the reading by performance.now(), so a clock step cannot revive a policy. */

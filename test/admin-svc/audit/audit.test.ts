@@ -54,7 +54,7 @@ async function admin(...args: string[]) {
   return { code, stdout, stderr };
 }
 
-/** Oldest first. */
+/** Audit entries of a target, the oldest first. */
 async function entries(target: string): Promise<Entry[]> {
   const { stdout } = await admin("audit", "list", "--target", target, "--json");
   return (JSON.parse(stdout) as Entry[]).toReversed();

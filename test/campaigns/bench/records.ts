@@ -127,7 +127,7 @@ async function measureWith({ url, pid: postgresPid }: Server, admins: readonly A
   );
 }
 
-/** Milliseconds until the sums have every record. */
+/** Waits until the sums contain every record. @returns milliseconds */
 async function folded(databaseUrl: string): Promise<number> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();

@@ -1,6 +1,6 @@
 /** A queue of events by time; simultaneous events keep the order of their insertion. */
 export interface QueuedEvent {
-  /** Milliseconds. */
+  /** Time of the event in milliseconds of the simulated clock. */
   readonly at: number;
   readonly place: number;
   /** Time stands still until a returned promise is settled. */

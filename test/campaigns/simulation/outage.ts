@@ -28,7 +28,7 @@ export interface OutageFigures {
   /** Calls of providers for each request, before and during the outage. */
   readonly callsBefore: number;
   readonly callsDuring: number;
-  /** The same in the worst second. */
+  /** Calls in the second with the most calls. */
   readonly callsPeak: number;
   /** Share of failed requests during the outage, and in its worst second. */
   readonly failedDuring: number;

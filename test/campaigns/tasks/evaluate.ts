@@ -10,7 +10,7 @@ export interface GuessedExample extends Example, Pick<TaskGuess, "confidence"> {
 
 export interface TaskEvaluation {
   readonly requests: number;
-  /** Shares. */
+  /** Share of the requests whose guessed task is the expected one, from 0 to 1. */
   readonly sameTask: number;
   readonly sameScores: number;
   /** Share of the texts with a confidence of at least 0.45. */

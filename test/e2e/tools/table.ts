@@ -12,7 +12,7 @@ export interface CallingTool {
   readonly before?: readonly Reply[];
   /** A good reply with the given words. */
   readonly says: (words: string, stream: boolean) => Reply;
-  /** Later replies. */
+  /** Replies of the provider after its first reply. */
   readonly after?: (stream: boolean) => readonly Reply[];
   /** The beginning of an endless reply. */
   readonly head: (stream: boolean) => string;

@@ -6,7 +6,7 @@ interface Screen {
   write(text: string): unknown;
 }
 
-/** Often enough as a sign of life, and seldom enough to cost nothing. */
+/** Interval of the progress lines: a sign of life at no cost. */
 const redrawMs = 1_000;
 const clearLine = "\r\u001b[2K";
 

@@ -77,7 +77,7 @@ export class SentenceScan implements ServiceScan {
     return { spans: found, decided: this.#decided };
   }
 
-  /** The place before which every finding has its final end. */
+  /** Offset in the text; findings before it can grow no further. */
   #settledUntil(spans: readonly TextSpan[], end: number): number {
     if (this.#held.length > maxUnsettled) return end;
     const last = this.#held.slice(0, end).trimEnd().length;

@@ -21,8 +21,9 @@ export interface OutputGuardParts {
 }
 
 /**
- * The guarded answer. A batch is scanned in one go, and waits only for pauses of long work and for detector services. Its first batch commits. A block ends
- * the answer as incomplete after the first delivery, and as failed before it.
+ * An answer under output guardrails. Each batch of events is scanned as a whole before its delivery, and waits only for pauses of long work and for detector
+ * services. With the delivery of the first batch the answer is committed to its endpoint. A block before that fails the answer; afterwards it ends the answer
+ * as incomplete.
  */
 export class OutputGuard extends Answer {
   readonly #begin: () => Answer;

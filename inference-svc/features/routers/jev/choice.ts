@@ -36,7 +36,7 @@ export type JevCostTier = keyof typeof slacks;
 export const findSlack = (tier: JevCostTier | undefined): number => (tier === undefined ? defaultSlack : slacks[tier]);
 
 export interface JevOption {
-  /** Slug. */
+  /** Slug of the model. */
   readonly model: string;
   readonly effort: Effort;
   /** Ability relative to the other models; 0 is average. */

@@ -135,7 +135,7 @@ interface Choice extends ModelChoice {
 interface Choosing {
   readonly router: Router;
   readonly task: Pick<DifficultyEstimate, "task" | "difficulty">;
-  /** For the receipt. */
+  /** Reasons of the decision, as shown in the receipt. */
   readonly notes: Stage["data"];
   /** The client's original request, from which its session is derived. */
   readonly session: TurnRequest;

@@ -25,7 +25,7 @@ export class StickySessions<Place> {
     this.#keptMs = keptMs;
   }
 
-  /** @param now milliseconds */
+  /** @param now time in milliseconds */
   find(session: Seed, now: number): Place | undefined {
     const stay = this.#stays.get(keyOf(session));
     return stay && stay.until > now ? stay.place : undefined;

@@ -9,7 +9,7 @@ const decimals = 12;
 /** Decimal digits of a million. */
 const shift = 6;
 
-/** Parses a price into 10^-12 USD per million tokens; exact, to make prices comparable. */
+/** Parses a price into whole units of 10^-12 USD per million tokens, without rounding, so that prices can be compared. */
 export function parsePrice(price: string): bigint {
   const [whole = "0", fraction = ""] = price.split(".");
   return BigInt(whole + fraction.padEnd(decimals, "0"));

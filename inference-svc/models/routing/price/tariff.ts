@@ -48,7 +48,7 @@ export function parseTariff(pricing: Pricing): Tariff {
   };
 }
 
-/** The highest price of a priority tier in vendors' lists, in prices of the default tier (https://openai.com/api/pricing, 2026-11). */
+/** The highest price of a priority tier in vendors' lists, as a multiple of the price of the default tier (https://openai.com/api/pricing, 2026-11). */
 const priorityFactor = 2n;
 
 /** The tariff of a tier without a price from the operator: the price of a cheaper tier must not be used for it. */

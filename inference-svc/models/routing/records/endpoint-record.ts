@@ -17,7 +17,7 @@ const stickyModelMs = 300_000;
 export class EndpointRecord {
   /** Seconds until the first token. */
   readonly latency = new RecentPercentiles();
-  /** Tokens per second after the first. */
+  /** Tokens per second after the first token of an answer. */
   readonly throughput = new RecentPercentiles();
   readonly toolCalls = new ToolCallSuccess();
   readonly ejection: Ejection;

@@ -1,7 +1,7 @@
 /** Spending of keys on models named in their requests, by kind of task: the last sums of the ledger. */
 export interface TaskSum {
   readonly task: string;
-  /** Slug. */
+  /** Slug of the model. */
   readonly model: string;
   readonly usd: number;
 }

@@ -6,7 +6,7 @@ type Delta = Extract<TurnEvent, { readonly delta: string }>;
 
 /** @returns a function that holds back a first half until its second half arrives, or until the next event of the item */
 export function joinSurrogates(emit: Emit): Emit {
-  /** First halves of characters, by item index; absent in nearly all answers. */
+  /** First halves of surrogate pairs at the ends of deltas, by item index; absent in nearly all answers. */
   let halves: Map<number, Delta> | undefined;
   const leave = (index: number) => {
     const half = halves?.get(index);

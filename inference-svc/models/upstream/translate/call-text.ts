@@ -3,7 +3,7 @@ import type { OutputItem } from "../../../turn/turn.ts";
 import { type JsonObject, isObject } from "../json.ts";
 
 export interface CallText {
-  /** Undefined when the item holds no text. */
+  /** @returns the text of the call; undefined when the item holds none */
   read(item: JsonObject): unknown;
   /** Fields of the item, with the text in them. */
   write(item: JsonObject, text: string): JsonObject;

@@ -70,7 +70,7 @@ export function reportQuestion(path: string, onDropped: OnDropped): void {
   onDropped(path, question);
 }
 
-/** Several texts as one. */
+/** Joins the texts of several messages into one text. */
 export const joinPromptTexts = (texts: readonly string[]): string => texts.join("\n\n");
 
 interface Prompt<Part> {

@@ -34,7 +34,7 @@ export interface ValidationTexts {
   readonly indirect: readonly string[];
   /** Harmless sentences, many with words of attempts. */
   readonly benign: readonly string[];
-  /** Other harmless texts: about this project, and earlier test texts of the detectors. */
+  /** Harmless texts of other origins: about this project, and earlier test texts of the detectors. */
   readonly others: readonly string[];
 }
 

@@ -22,7 +22,7 @@ interface Answer {
   readonly choices: readonly Choice[];
 }
 
-/** @throws when the document has another form */
+/** @throws when the document does not match its schema */
 function read(schema: string, json: string): Answer {
   const answer = JSON.parse(json) as Answer;
   const problems = validate(schema, answer);

@@ -32,7 +32,7 @@ const issuedForms: readonly IssuedForm[] = [
   // Sluice keys, recognized by their checksum.
   { ...issued("sk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
   { ...issued("mk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
-  // Clouds.
+  // Keys of cloud providers.
   issued("AKIA", upper, 16),
   issued("ASIA", upper, 16),
   issued("ABIA", upper, 16),
@@ -68,7 +68,7 @@ const issuedForms: readonly IssuedForm[] = [
   issued("hf_", alphanumeric, 30, 40),
   { ...issued("gsk_", alphanumeric, 40, 60), check: hasDigitAndLetter },
   { ...issued("r8_", alphanumeric, 37), check: hasDigitAndLetter },
-  // Chat and mail.
+  // Tokens of chat and mail services.
   { ...issued("xoxb-", urlSafe, 20, 120), check: hasDigitAndLetter },
   { ...issued("xoxp-", urlSafe, 20, 120), check: hasDigitAndLetter },
   { ...issued("xoxa-", urlSafe, 20, 120), check: hasDigitAndLetter },

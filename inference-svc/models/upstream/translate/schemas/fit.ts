@@ -10,7 +10,7 @@ import { mapSchemas } from "./walk.ts";
 
 export interface FittedSchema {
   readonly schema: JsonObject;
-  /** Whether it is sent unchanged. */
+  /** Whether the schema is sent unchanged. */
   readonly isSame: boolean;
   /** Changes, in words to follow "repaired: ". */
   readonly changes: readonly string[];

@@ -8,7 +8,7 @@ import {
   callBlock,
   converseDelta,
   endEvents,
-  figures,
+  converseUsage,
   converseTextBlock,
   thoughtBlock,
 } from "../inference-svc/models/dialects/converse-translation.ts";
@@ -105,7 +105,7 @@ test.each([true, false])(
         { type: "reasoning", content: [{ text: thought.text }], format: "anthropic-claude-v1", signature },
         { type: "function_call", call_id: "tooluse_get_weather", arguments: '{"town":"Zürich"}' },
       ],
-      usage: { input_tokens: figures.inputTokens, output_tokens: figures.outputTokens },
+      usage: { input_tokens: converseUsage.inputTokens, output_tokens: converseUsage.outputTokens },
     });
 
     const result = { type: "function_call_output", call_id: "tooluse_get_weather", output: "rain" };

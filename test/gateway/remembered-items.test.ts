@@ -7,7 +7,7 @@ import { RedisItems } from "@sluice/gateway/doors/responses/remembered/redis-ite
 import { RememberedItems } from "@sluice/gateway/doors/responses/remembered/remembered-items.js";
 import { ItemEndSchema, TurnEndSchema, TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { context } from "../support/random-requests/format.ts";
+import { fuzzDoorContext } from "../support/random-requests/format.ts";
 import { describeWithRedis, redisUrl } from "../support/redis.ts";
 
 const token = "t".repeat(64);
@@ -27,7 +27,7 @@ const memoryOf = (time: string | undefined, store = new MemoryItems(() => now), 
 function answer(memory: RememberedItems, keyHash: string, request: object = {}, item: object = message): boolean {
   const body = Buffer.from(JSON.stringify({ model: "m", input: "Hello", ...request }));
   const remember = memory.taker(keyHash);
-  const whole = responsesDoor.read(body, scanObject(body, "body"), { ...context, remember }).whole();
+  const whole = responsesDoor.read(body, scanObject(body, "body"), { ...fuzzDoorContext, remember }).whole();
   const itemJson = Buffer.from(JSON.stringify(item));
   whole.apply({ case: "itemEnd", value: create(ItemEndSchema, { index: 0, itemJson }) });
   whole.apply({ case: "end", value: create(TurnEndSchema, { status: TurnStatus.COMPLETED }) });

@@ -13,7 +13,7 @@ import { writeSessionRequest } from "@sluice/proto/lib/lane/encode-request.js";
 import { encodeSessionResponse } from "@sluice/proto/lib/lane/encode-response.js";
 import fc from "../support/properties.js";
 import { distortMessage, seededRandom } from "./distort.ts";
-import { requests, responses } from "./messages.ts";
+import { laneRequests, laneResponses } from "./messages.ts";
 
 const runs = { numRuns: 200 };
 const prefixBytes = 5;
@@ -78,7 +78,7 @@ describe("messages of inference-svc", () => {
 
   test("written by generated code mean the same to the general codec", () => {
     fc.assert(
-      fc.property(responses, (message) => {
+      fc.property(laneResponses, (message) => {
         expect(meaning(SessionResponseSchema, writtenResponse(message))).toBe(
           meaning(SessionResponseSchema, general(message)),
         );
@@ -89,7 +89,7 @@ describe("messages of inference-svc", () => {
 
   test("written by the general codec mean the same to generated code", () => {
     fc.assert(
-      fc.property(responses, (message) => {
+      fc.property(laneResponses, (message) => {
         const bytes = general(message);
         expect(byCode(bytes)).toBe(meaning(SessionResponseSchema, bytes));
       }),
@@ -99,7 +99,7 @@ describe("messages of inference-svc", () => {
 
   test("have the same meaning for generated code in any encoding allowed by the contract", () => {
     fc.assert(
-      fc.property(responses, fc.integer(), (message, seed) => {
+      fc.property(laneResponses, fc.integer(), (message, seed) => {
         const bytes = distortMessage(SessionResponseSchema, general(message), seededRandom(seed));
         expect(byCode(bytes)).toBe(meaning(SessionResponseSchema, bytes));
       }),
@@ -109,7 +109,7 @@ describe("messages of inference-svc", () => {
 
   test("with changed, cut or added bytes are read as the contract reads them, or refused", () => {
     fc.assert(
-      fc.property(responses, changes, (message, all) => {
+      fc.property(laneResponses, changes, (message, all) => {
         const bytes = changed(general(message), all);
         const contract = outcome(() => meaning(SessionResponseSchema, bytes));
         // The schema-driven decoder reads past the end of a message with an overlong part; our decoder refuses such a batch.
@@ -174,7 +174,7 @@ describe("messages of a gateway", () => {
 
   test("written by generated code mean the same to the general codec", () => {
     fc.assert(
-      fc.property(requests, (message) => {
+      fc.property(laneRequests, (message) => {
         expect(meaning(SessionRequestSchema, writtenRequest(message))).toBe(
           meaning(SessionRequestSchema, general(message)),
         );
@@ -185,7 +185,7 @@ describe("messages of a gateway", () => {
 
   test("written by the general codec mean the same to generated code", () => {
     fc.assert(
-      fc.property(requests, (message) => {
+      fc.property(laneRequests, (message) => {
         const bytes = general(message);
         expect(byCode(bytes)).toBe(meaning(SessionRequestSchema, bytes));
       }),
@@ -195,7 +195,7 @@ describe("messages of a gateway", () => {
 
   test("have the same meaning for generated code in any encoding allowed by the contract", () => {
     fc.assert(
-      fc.property(requests, fc.integer(), (message, seed) => {
+      fc.property(laneRequests, fc.integer(), (message, seed) => {
         const bytes = distortMessage(SessionRequestSchema, general(message), seededRandom(seed));
         expect(byCode(bytes)).toBe(meaning(SessionRequestSchema, bytes));
       }),
@@ -205,7 +205,7 @@ describe("messages of a gateway", () => {
 
   test("with changed, cut or added bytes are read or refused as the contract does", () => {
     fc.assert(
-      fc.property(requests, changes, (message, all) => {
+      fc.property(laneRequests, changes, (message, all) => {
         const bytes = changed(general(message), all);
         expect(outcome(() => byCode(bytes))).toBe(outcome(() => meaning(SessionRequestSchema, bytes)));
       }),

@@ -87,10 +87,10 @@ function membersOf(schema: DescMessage): fc.Arbitrary<object> {
   return fc.record(Object.fromEntries(members) as Record<string, fc.Arbitrary<unknown>>, { requiredKeys: [] });
 }
 
-export const responses: fc.Arbitrary<SessionResponse> = membersOf(SessionResponseSchema).map((members) =>
+export const laneResponses: fc.Arbitrary<SessionResponse> = membersOf(SessionResponseSchema).map((members) =>
   create(SessionResponseSchema, members as MessageInitShape<typeof SessionResponseSchema>),
 );
 
-export const requests: fc.Arbitrary<SessionRequest> = membersOf(SessionRequestSchema).map((members) =>
+export const laneRequests: fc.Arbitrary<SessionRequest> = membersOf(SessionRequestSchema).map((members) =>
   create(SessionRequestSchema, members as MessageInitShape<typeof SessionRequestSchema>),
 );

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/processes.ts";
-import { type JsonRecord, jsonRecord, words } from "./readers/json.ts";
+import { type JsonRecord, jsonRecord, textOrEmpty } from "./readers/json.ts";
 
 export interface Exchange {
   readonly id: string;
@@ -68,7 +68,7 @@ export function exchangeOf({ id, dialect, vendor, request, response }: Recorded)
 }
 
 function modelOf(request: Recorded["request"]): string {
-  const named = words(jsonRecord(request?.body)["model"]);
+  const named = textOrEmpty(jsonRecord(request?.body)["model"]);
   if (named !== "") return named;
   const inPath = /\/models?\/([^/:]+)|\/deployments\/([^/]+)\//.exec(request?.path ?? "");
   return decodeURIComponent(inPath?.[1] ?? inPath?.[2] ?? "recorded-model");

@@ -1,6 +1,6 @@
 /** Differences between a provider's answer and Sluice's. */
 import type { AnswerFacts } from "./readers/answer.ts";
-import { canonical } from "./readers/json.ts";
+import { canonicalJson } from "./readers/json.ts";
 import type { Door } from "./questions.ts";
 
 export interface Difference {
@@ -55,7 +55,7 @@ function contentOf(want: AnswerFacts, got: AnswerFacts): Difference[] {
     ["sources", urls(want), urls(got)],
     ["documents", documents(want), documents(got)],
   ];
-  const different = pairs.filter(([, one, other]) => canonical(one) !== canonical(other));
+  const different = pairs.filter(([, one, other]) => canonicalJson(one) !== canonicalJson(other));
   return different.map(([what, one, other]) => difference(what, one, other));
 }
 

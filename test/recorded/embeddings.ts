@@ -1,13 +1,13 @@
 /** Recorded embeddings: vectors, their number, and the tokens of the prompt. */
 import { type Difference, abridgeValue } from "./differences.ts";
 import type { Exchange } from "./corpus.ts";
-import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
+import { type JsonRecord, jsonRecord, jsonRecords, textOrEmpty } from "./readers/json.ts";
 
 /** Texts, or token ids, of a request of any provider. */
 export function inputOf(body: JsonRecord): unknown {
   const joined = (content: unknown) =>
     jsonRecords(jsonRecord(content)["parts"])
-      .map(({ text }) => words(text))
+      .map(({ text }) => textOrEmpty(text))
       .join("");
   const { input, texts, inputText, requests, content, instances, inputs } = body;
   if (requests) return jsonRecords(requests).map((request) => joined(request["content"]));
@@ -23,7 +23,7 @@ function vectorsOf({ data, embeddings, embedding }: JsonRecord): number[][] {
   return (Array.isArray(listed) ? listed : []).map((entry: unknown): number[] => {
     const vector = Array.isArray(entry) ? entry : (jsonRecord(entry)["embedding"] ?? jsonRecord(entry)["values"]);
     if (Array.isArray(vector)) return vector as number[];
-    const bytes = Buffer.from(words(vector), "base64");
+    const bytes = Buffer.from(textOrEmpty(vector), "base64");
     return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
   });
 }

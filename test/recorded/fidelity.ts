@@ -4,7 +4,7 @@
  * reports it. Values considered equal by a format are first brought to one spelling.
  */
 import { type Difference, abridgeValue } from "./differences.ts";
-import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
+import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parseJson, textOrEmpty } from "./readers/json.ts";
 import type { ReportedChanges } from "./receipts.ts";
 
 export function requestDifferences(
@@ -79,7 +79,7 @@ function isNeutral(name: string, value: unknown): boolean {
   if (name === "logprobs") return value === false;
   if (name === "tool_choice") return value === "auto";
   if (name === "response_format") return jsonRecord(value)["type"] === "text";
-  return name === "service_tier" && ["auto", "default", "on_demand"].includes(words(value));
+  return name === "service_tier" && ["auto", "default", "on_demand"].includes(textOrEmpty(value));
 }
 
 function withoutDefaults(value: unknown): unknown {
@@ -124,7 +124,7 @@ function plainChat({
     return {
       ...call,
       index: undefined,
-      function: { ...called, arguments: parse(words(called["arguments"])) ?? called["arguments"] },
+      function: { ...called, arguments: parseJson(textOrEmpty(called["arguments"])) ?? called["arguments"] },
     };
   };
   return {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Exchange } from "./corpus.ts";
-import { type JsonRecord, jsonRecord, parse } from "./readers/json.ts";
+import { type JsonRecord, jsonRecord, parseJson } from "./readers/json.ts";
 
 export interface UpstreamCall {
   readonly body: JsonRecord;
@@ -53,7 +53,7 @@ export class RecordedProvider {
     // A client may have left.
     response.on("error", () => undefined);
     if (!exchange) return void response.writeHead(418).end();
-    const body = jsonRecord(parse(Buffer.concat(chunks).toString()));
+    const body = jsonRecord(parseJson(Buffer.concat(chunks).toString()));
     this.#asked.set(exchange.id, [...(this.#asked.get(exchange.id) ?? []), { body, headers }]);
     response.writeHead(exchange.status, exchange.headers);
     const { bytes } = exchange;

@@ -1,7 +1,7 @@
 /** Requests for a recorded answer at every API endpoint: the recorded words, and declarations of the called functions. */
 import type { Exchange } from "./corpus.ts";
 import type { AnswerFacts } from "./readers/answer.ts";
-import { type JsonRecord, jsonRecord, jsonRecords, words } from "./readers/json.ts";
+import { type JsonRecord, jsonRecord, jsonRecords, textOrEmpty } from "./readers/json.ts";
 
 export type Door = "responses" | "chat" | "messages";
 export const doors: readonly Door[] = ["responses", "chat", "messages"];
@@ -41,13 +41,13 @@ export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
 function promptOf(body: JsonRecord, want: AnswerFacts): string {
   const turns = [body["messages"], body["contents"], body["input"]].flatMap(jsonRecords);
   const said = turns.filter(({ role }) => role === "user").flatMap((turn) => textsOf(turn["content"] ?? turn["parts"]));
-  const prompt = [words(body["input"]), ...said].join("\n").trim().slice(0, 4000) || "Hello";
+  const prompt = [textOrEmpty(body["input"]), ...said].join("\n").trim().slice(0, 4000) || "Hello";
   const missing = (want.tokens?.prompt ?? 0) - prompt.length / 4;
   return missing > 1000 ? `${prompt}\n${"word ".repeat(missing)}` : prompt;
 }
 
 const textsOf = (content: unknown): string[] =>
-  typeof content === "string" ? [content] : jsonRecords(content).map(({ text }) => words(text));
+  typeof content === "string" ? [content] : jsonRecords(content).map(({ text }) => textOrEmpty(text));
 
 /** Functions of a request of any format. */
 function toolsOf(body: JsonRecord): Tool[] {
@@ -63,7 +63,11 @@ function toolsOf(body: JsonRecord): Tool[] {
 }
 
 function toolOf({ name, description }: JsonRecord, schema: unknown): Tool {
-  return { name: words(name), description: words(description), schema: { ...anything, ...jsonRecord(schema) } };
+  return {
+    name: textOrEmpty(name),
+    description: textOrEmpty(description),
+    schema: { ...anything, ...jsonRecord(schema) },
+  };
 }
 
 /** Google writes the names of types in capitals. */
@@ -72,7 +76,7 @@ function lowerTypes(schema: unknown): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
   const entries = Object.entries(schema);
   return Object.fromEntries(
-    entries.map(([key, value]) => [key, key === "type" ? words(value).toLowerCase() : lowerTypes(value)]),
+    entries.map(([key, value]) => [key, key === "type" ? textOrEmpty(value).toLowerCase() : lowerTypes(value)]),
   );
 }
 

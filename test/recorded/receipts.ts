@@ -1,6 +1,6 @@
 /** Sluice's report of its changes to a request: in the receipt of the answer, and in headers. */
 import { isEventStream, readEvents } from "./frames.ts";
-import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./readers/json.ts";
+import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parseJson, textOrEmpty } from "./readers/json.ts";
 
 export interface ReportedChanges {
   /** Paths of fields, such as `tools.0.strict`. */
@@ -10,15 +10,15 @@ export interface ReportedChanges {
 }
 
 export function readReportedChanges(body: string, headers: Headers): ReportedChanges {
-  const events = isEventStream(body) ? readEvents(body).map(({ data }) => parse(data)) : [parse(body)];
+  const events = isEventStream(body) ? readEvents(body).map(({ data }) => parseJson(data)) : [parseJson(body)];
   const receipts = events.map(receiptOf).filter((receipt) => receipt !== undefined);
   const params = jsonRecord(receipts.at(-1)?.["params"]);
-  const unknown = jsonRecords(params["unknown_fields"]).map(({ name }) => words(name));
+  const unknown = jsonRecords(params["unknown_fields"]).map(({ name }) => textOrEmpty(name));
   const warnings = [headers.get("x-sluice-warning"), headers.get("x-sluice-ignored-fields")].filter(
     (text) => text !== null,
   );
   return {
-    paths: [...jsonRecords(params["not_sent"]).map(({ path }) => words(path)), ...unknown],
+    paths: [...jsonRecords(params["not_sent"]).map(({ path }) => textOrEmpty(path)), ...unknown],
     text: [JSON.stringify(params), ...warnings].join("\n"),
   };
 }

@@ -6,7 +6,7 @@ import { embeddingDifferences, inputOf } from "./embeddings.ts";
 import { requestDifferences } from "./fidelity.ts";
 import { RecordedProvider } from "./provider.ts";
 import { type Door, buildQuestionBody, doors, isDoor, pathOf, questionOf } from "./questions.ts";
-import { type JsonRecord, jsonRecord, parse, words } from "./readers/json.ts";
+import { type JsonRecord, jsonRecord, parseJson, textOrEmpty } from "./readers/json.ts";
 import { readAnswer } from "./readers/read.ts";
 import { readReportedChanges } from "./receipts.ts";
 import { baseUrlOf, vendorNames } from "./vendors.ts";
@@ -92,7 +92,7 @@ export class Replay {
     if (exchange.status < 400) {
       const told = readReportedChanges(bytes.toString(), response.headers);
       differences.push(...requestDifferences(door, body, first.body, told));
-      const given = words(first.headers["anthropic-beta"]);
+      const given = textOrEmpty(first.headers["anthropic-beta"]);
       if (betas && betas !== given)
         differences.push({ what: "changed header anthropic-beta", want: betas, got: given });
     }
@@ -104,8 +104,8 @@ export class Replay {
     const own = recorded["input"] !== undefined;
     const body = { ...(own && recorded), model: modelOf(exchange), input: inputOf(recorded) };
     const { status, bytes, asked } = await this.#post("/embeddings", body, exchange.id);
-    const want = jsonRecord(parse(exchange.bytes.toString()));
-    const got = jsonRecord(parse(bytes.toString()));
+    const want = jsonRecord(parseJson(exchange.bytes.toString()));
+    const got = jsonRecord(parseJson(bytes.toString()));
     const differences =
       asked.length === 0 ? [refused(status, bytes)] : embeddingDifferences(exchange, want, status, got);
     return { exchange, door: "embeddings", differences };
@@ -129,8 +129,8 @@ export class Replay {
 
 /** Sluice's own answer, before any provider call. */
 function refused(status: number, bytes: Buffer): Difference {
-  const { message } = jsonRecord(jsonRecord(parse(bytes.toString()))["error"]);
-  return { what: "refused", want: "an answer", got: abridgeValue(`${status} ${words(message)}`) };
+  const { message } = jsonRecord(jsonRecord(parseJson(bytes.toString()))["error"]);
+  return { what: "refused", want: "an answer", got: abridgeValue(`${status} ${textOrEmpty(message)}`) };
 }
 
 /** Model names valid in the configuration file. */

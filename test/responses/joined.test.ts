@@ -8,7 +8,13 @@ import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { describe, expect, test } from "@jest/globals";
 import { testRequest, newScope } from "../inference-svc/asking.ts";
-import { type Outcome, block, runGuarded, guardrailOf, redact } from "../inference-svc/features/guardrails/gating.ts";
+import {
+  type Outcome,
+  blockFilter,
+  runGuarded,
+  guardrailOf,
+  redactFilter,
+} from "../inference-svc/features/guardrails/gating.ts";
 import type { WireFormat } from "../inference-svc/models/dialects/scenes/format.ts";
 import { wireFormats } from "../inference-svc/models/dialects/scenes/formats.ts";
 import { responsesAnswers } from "../inference-svc/models/dialects/scenes/responses.ts";
@@ -120,7 +126,7 @@ function batchesOf(format: WireFormat, pieces: readonly Piece[], isStream: boole
 
 /** @returns the answer, of a stream checked against the order rules */
 async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
-  const outcome = await runGuarded(batches, [redact(secret, placeholder)]);
+  const outcome = await runGuarded(batches, [redactFilter(secret, placeholder)]);
   expect(outcome.fault).toBeUndefined();
   const sse = ladderOf(outcome);
   expect(sse).not.toMatch(shows);
@@ -128,7 +134,7 @@ async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
 }
 
 async function blocked(batches: Batch[]): Promise<void> {
-  const outcome = await runGuarded(batches, [block(secret, "metal")]);
+  const outcome = await runGuarded(batches, [blockFilter(secret, "metal")]);
   const sse = ladderOf(outcome);
   expect(sse).not.toMatch(shows);
   if (outcome.fault) expect(outcome.fault.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
@@ -163,7 +169,7 @@ describe("streams", () => {
 
   /** Text released by the output guard after each read. */
   async function outAfterEach(pieces: readonly Piece[]): Promise<readonly string[]> {
-    const rules = guardrailOf([redact(secret, placeholder)]);
+    const rules = guardrailOf([redactFilter(secret, placeholder)]);
     const { scope } = newScope({ guardrail: rules });
     const out: string[] = [];
     let given = "";

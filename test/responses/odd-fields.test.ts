@@ -6,9 +6,9 @@ import { ResponsesTranslator } from "@sluice/inference-svc/models/upstream/respo
 import { toWire } from "@sluice/inference-svc/engine/wire.js";
 import { expect, test } from "@jest/globals";
 import { testRequest } from "../inference-svc/asking.ts";
-import { block, runGuarded } from "../inference-svc/features/guardrails/gating.ts";
+import { blockFilter, runGuarded } from "../inference-svc/features/guardrails/gating.ts";
 import { type Json, itemKinds } from "../inference-svc/models/dialects/item-stories.ts";
-import { itemAddedEvent, completed, itemDoneEvent } from "../inference-svc/features/guardrails/reading.ts";
+import { itemAddedEvent, completedEvent, itemDoneEvent } from "../inference-svc/features/guardrails/reading.ts";
 import { parseSse } from "../support/answers/sse.ts";
 
 const shapes: readonly unknown[] = [
@@ -35,7 +35,11 @@ function read(item: object): readonly TurnEvent[] {
   const given: TurnEvent[] = [];
   const target = { upstreamModel: "large-2", tier: "default", original: false };
   const translator = new ResponsesTranslator(testRequest(), target, (event) => given.push(event));
-  const events = [itemAddedEvent(0, { ...item, status: "in_progress" }), itemDoneEvent(0, item), completed([item])];
+  const events = [
+    itemAddedEvent(0, { ...item, status: "in_progress" }),
+    itemDoneEvent(0, item),
+    completedEvent([item]),
+  ];
   for (const event of events) translator.event(undefined, JSON.stringify(event));
   return given;
 }
@@ -43,7 +47,7 @@ function read(item: object): readonly TurnEvent[] {
 /** The response sent to a client, from the last event of a stream. @throws what breaks on the way */
 async function delivered(item: object, isGuarded: boolean): Promise<unknown> {
   const given = read(item);
-  const { events, fault } = await runGuarded([given], isGuarded ? [block("plutonium")] : []);
+  const { events, fault } = await runGuarded([given], isGuarded ? [blockFilter("plutonium")] : []);
   if (fault) throw fault.cause ?? fault;
   const ladder = new Ladder(newObject());
   const written = ladder.events(toWire(events, () => new Uint8Array()).events);

@@ -9,7 +9,7 @@ import { programIn, root } from "../../support/processes.ts";
 const main = programIn(root, "admin-svc");
 
 /** The service token of all processes of a measurement. */
-export const token = randomBytes(32).toString("hex");
+export const benchToken = randomBytes(32).toString("hex");
 
 export interface Admin {
   readonly pid: number;
@@ -23,7 +23,7 @@ export async function startAdmin(databaseUrl: string): Promise<Admin> {
   const env = {
     PATH: process.env["PATH"],
     DATABASE_URL: databaseUrl,
-    SLUICE_SERVICE_TOKEN: token,
+    SLUICE_SERVICE_TOKEN: benchToken,
     SLUICE_ADMIN_PORT: "0",
     SLUICE_ADMIN_HEALTH_PORT: "0",
     SLUICE_DRAIN_DELAY_MS: "0",

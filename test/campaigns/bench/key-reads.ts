@@ -15,7 +15,7 @@ import { Access } from "@sluice/proto/lib/policy/access.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { type Admin, startAdmin, token } from "./admin.ts";
+import { type Admin, startAdmin, benchToken } from "./admin.ts";
 import { cpuNs, cpuNsOfChildren } from "../../support/machine.ts";
 
 const keys = 20_000;
@@ -78,7 +78,7 @@ async function measureReads(
         furtherKeyHashes,
         refusesUnknown: true,
       });
-      await call(admin.client, AccessService.method.resolveKey, request, serviceMetadata(token), 10_000);
+      await call(admin.client, AccessService.method.resolveKey, request, serviceMetadata(benchToken), 10_000);
     }
   };
   await Promise.all(Array.from({ length: underWay }, read));
@@ -96,7 +96,13 @@ async function measureWatches(admin: Admin): Promise<void> {
   const all = Array.from(
     { length: watches },
     (_, n) =>
-      new Access({ client: dial(admin.address), token, process: `process-${n}`, log, registry: new Registry() }),
+      new Access({
+        client: dial(admin.address),
+        token: benchToken,
+        process: `process-${n}`,
+        log,
+        registry: new Registry(),
+      }),
   );
   await Promise.all(all.map((access) => access.watch()));
   const begun = cpuNs(admin.pid) - used;

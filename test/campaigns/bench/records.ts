@@ -26,7 +26,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
 import { freePort } from "../../support/runner/free-ports.ts";
-import { type Admin, startAdmin, token } from "./admin.ts";
+import { type Admin, startAdmin, benchToken } from "./admin.ts";
 import { cpuNs, cpuNsOfChildren } from "../../support/machine.ts";
 
 const turnsOfBatch = 250;
@@ -86,7 +86,7 @@ async function send(client: Client, batches: readonly RecordUsageRequest[]): Pro
 /** Repeats a batch for as long as admin-svc is too busy for it. */
 async function sendOne(client: Client, request: RecordUsageRequest): Promise<void> {
   try {
-    await call(client, LedgerService.method.recordUsage, request, serviceMetadata(token), 120_000);
+    await call(client, LedgerService.method.recordUsage, request, serviceMetadata(benchToken), 120_000);
   } catch (error) {
     if (!(error instanceof Fault && error.shouldRetry)) throw error;
     await sendOne(client, request);

@@ -18,7 +18,7 @@ export interface TurnTally {
  */
 const expected: ReadonlySet<number> = new Set([0, 200, 500, 502, 503, 524]);
 
-export const session = (n: number): string => `chaos-${n}`;
+export const chaosSession = (n: number): string => `chaos-${n}`;
 
 /** Number of calls to the provider, by session. */
 export function callsBySession({ requests }: Upstream): ReadonlyMap<string, number> {
@@ -51,11 +51,11 @@ export function startTurnLoop(
   const client = async () => {
     while (!over()) {
       const n = next++;
-      const { status, text } = await send(installation, session(n));
+      const { status, text } = await send(installation, chaosSession(n));
       if (!expected.has(status)) asking.odd.push(`${status} to a turn`);
       if (status === 200 && !text.endsWith("data: [DONE]\n\n"))
         asking.odd.push(`a stream that ends in ${text.slice(-80)}`);
-      if (text.includes('"type":"response.completed"')) asking.answered.push(session(n));
+      if (text.includes('"type":"response.completed"')) asking.answered.push(chaosSession(n));
     }
   };
   return { asking, ended: Promise.all(Array.from({ length: clients }, client)) };

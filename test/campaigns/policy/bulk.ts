@@ -3,7 +3,7 @@ import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import type { Installation } from "../../support/installation.ts";
 import { Administrator } from "./administrator.ts";
-import { type Figure, quantile, spread } from "./figure.ts";
+import { type Figure, quantile, spreadLabel } from "./figure.ts";
 
 const keyCount = 500;
 const clients = 8;
@@ -64,7 +64,7 @@ export async function measureBulk(installation: Installation, rounds: number): P
     const ratio = quantile(called, 0.99) / quantile(direct, 0.99);
     figures.push({
       measure: `${keyCount} keys in one call, ${atOnce} at a time, against the bare transaction`,
-      found: `${ratio.toFixed(1)}x: ${spread(called)} against ${spread(direct)}`,
+      found: `${ratio.toFixed(1)}x: ${spreadLabel(called)} against ${spreadLabel(direct)}`,
       goal: `p99 ${maxTimes}x`,
       reached: ratio <= maxTimes,
     });

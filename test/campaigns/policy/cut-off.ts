@@ -4,7 +4,7 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { Installation } from "../../support/installation.ts";
 import { startRpcProxy } from "../../support/rpc-proxy.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";
-import { type Figure, spread } from "./figure.ts";
+import { type Figure, spreadLabel } from "./figure.ts";
 import { startGateway, startInference } from "../../support/members.ts";
 
 /** @param limitMs maximum time of service on the old policy; higher on a machine with other work */
@@ -48,7 +48,7 @@ export async function measureCutOff(installation: Installation, rounds: number, 
   return [
     {
       measure: "the same with the watch cut",
-      found: spread(staleMs),
+      found: spreadLabel(staleMs),
       goal: `max ${limitMs} ms`,
       reached: Math.max(...staleMs) <= limitMs,
     },

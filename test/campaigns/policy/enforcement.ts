@@ -4,7 +4,7 @@ import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import type { Installation } from "../../support/installation.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { Administrator, postBlockedTurn } from "./administrator.ts";
-import { type Figure, quantile, spread } from "./figure.ts";
+import { type Figure, quantile, spreadLabel } from "./figure.ts";
 import { startGateway } from "../../support/members.ts";
 
 /** Whether a request started now is blocked. */
@@ -73,13 +73,13 @@ export async function measureEnforcement(installation: Installation, rounds: num
   return [
     {
       measure: measure("the call of"),
-      found: spread(fromCall),
+      found: spreadLabel(fromCall),
       goal: "p99 250 ms, max 1000 ms",
       reached: quantile(fromCall, 0.99) <= 250 && Math.max(...fromCall) <= 1_000,
     },
     {
       measure: measure("the answer to"),
-      found: spread(fromAnswer),
+      found: spreadLabel(fromAnswer),
       goal: "max 1000 ms",
       reached: Math.max(...fromAnswer) <= 1_000,
     },

@@ -15,5 +15,5 @@ export function quantile(values: readonly number[], share: number): number {
 const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
 
 /** Percentiles of times in ms. */
-export const spread = (values: readonly number[]): string =>
+export const spreadLabel = (values: readonly number[]): string =>
   `p50 ${ms(quantile(values, 0.5))}, p99 ${ms(quantile(values, 0.99))}, max ${ms(Math.max(...values))} ms (${values.length} times)`;

@@ -5,7 +5,7 @@ import { resolveKeys } from "@sluice/admin-svc/store/access.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
-import { type Figure, quantile, spread } from "./figure.ts";
+import { type Figure, quantile, spreadLabel } from "./figure.ts";
 
 const keys = 1_000_000;
 const guardrails = 10_000;
@@ -127,7 +127,7 @@ export async function measureManyKeys(server: string, asked: number): Promise<Fi
   return [
     {
       measure: `a key is resolved among ${keys} keys and ${guardrails} guardrails, against ${fewer} times fewer`,
-      found: `${ratio.toFixed(2)}x: ${spread(manyMs)} against ${spread(fewMs)}`,
+      found: `${ratio.toFixed(2)}x: ${spreadLabel(manyMs)} against ${spreadLabel(fewMs)}`,
       goal: `p50 ${maxTimes}x`,
       reached: ratio <= maxTimes,
     },

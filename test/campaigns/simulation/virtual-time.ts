@@ -66,7 +66,7 @@ export class VirtualTime {
       if (!this.#isSettled && (next === until || next > this.#settledAt + settleMs)) {
         this.#isSettled = true;
         this.#settledAt = this.#now;
-        await settled();
+        await settledInVirtualTime();
         continue;
       }
       if (event === undefined || event.at > until) break;
@@ -128,4 +128,4 @@ export class VirtualTime {
 }
 
 /** Settles after all promises and ticks ready to settle now. */
-export const settled = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));
+export const settledInVirtualTime = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));

@@ -5,9 +5,9 @@ import { eventually } from "../../support/processes.ts";
 import { type HttpAnswer, rawRequest, sendRaw } from "../../support/raw-http.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 
-export const json = "Content-Type: application/json";
+export const jsonHeader = "Content-Type: application/json";
 /** Model of a provider scripted by a test; sluice/echo needs no provider. */
-export const model = "acme/large-2";
+export const attackedModel = "acme/large-2";
 /** Model of the same provider over the chat dialect. */
 export const chatModel = "mart/large-2";
 
@@ -37,7 +37,7 @@ providers:
   - {id: mart, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [${providerKey}]}
 models:
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
-  - {id: ${model}, endpoints: [{provider: acme}]}
+  - {id: ${attackedModel}, endpoints: [{provider: acme}]}
   - {id: ${chatModel}, endpoints: [{provider: mart, pricing: {prompt: "1000000", completion: "1000000"}}]}
   - id: sluice/spread
     endpoints:
@@ -60,13 +60,13 @@ models:
   /** POST /responses with the installation's key. */
   respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.installation.apiKey) {
     const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
-    return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, json, ...headers], bytes);
+    return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, jsonHeader, ...headers], bytes);
   }
 
   /** Calls an administration operation with the management key. */
   manage(method: string, path: string, body?: unknown, key = this.installation.managementKey): Promise<HttpAnswer> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    return this.send(method, `/api/v1${path}`, [`Authorization: Bearer ${key}`, json], text);
+    return this.send(method, `/api/v1${path}`, [`Authorization: Bearer ${key}`, jsonHeader], text);
   }
 
   async makeKey(): Promise<string> {

@@ -5,7 +5,7 @@ import { type Socket, connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { chatChunk } from "../../support/providers/upstream.ts";
-import { AttackedInstallation, chatModel, json } from "./attacked.ts";
+import { AttackedInstallation, chatModel, jsonHeader } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 /** Key of the attacker: its open connections must not count against other keys. */
@@ -39,7 +39,7 @@ async function heard(socket: Socket): Promise<string> {
   return said;
 }
 const posting = (length: number) =>
-  `POST /api/v1/responses HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer ${key}\r\n${json}\r\nContent-Length: ${length}\r\n\r\n`;
+  `POST /api/v1/responses HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer ${key}\r\n${jsonHeader}\r\nContent-Length: ${length}\r\n\r\n`;
 
 test("81 endless request heads are closed after a while", async () => {
   const slow = await openMany(300);

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/
 import { eventually } from "../../support/processes.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";
-import { AttackedInstallation, expectFault, json, model, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, jsonHeader, attackedModel, parseBody } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const head = (lines: readonly string[], first = "POST /api/v1/responses HTTP/1.1
 const raw = (bytes: string | Uint8Array) => sendRaw(attacked.installation.ports.gateway, bytes);
 /** A request with these header lines after host, key, type and length. */
 const withHeaders = (...lines: readonly string[]) =>
-  raw(head(["Host: sluice", bearer(), json, `Content-Length: ${echo.length}`, ...lines]) + echo);
+  raw(head(["Host: sluice", bearer(), jsonHeader, `Content-Length: ${echo.length}`, ...lines]) + echo);
 
 const chunked = "Transfer-Encoding: chunked";
 const framings: [number, string, (good: readonly string[]) => string][] = [
@@ -44,15 +44,15 @@ const framings: [number, string, (good: readonly string[]) => string][] = [
   [68, "2,500 headers", (good) => head([...good, ...Array.from({ length: 2_500 }, () => "X:")])],
   [69, "two hosts", (good) => head([...good, "Host: other", "Content-Length: 0"])],
   [69, "two keys", (good) => head([...good, bearer(), "Content-Length: 0"])],
-  [69, "two types", (good) => head([...good, json, "Content-Length: 0"])],
+  [69, "two types", (good) => head([...good, jsonHeader, "Content-Length: 0"])],
   [73, "the preface of HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
 ];
 test.each(framings)("%i %s is 400", async (_, __, bytes) => {
-  expectFault(await raw(bytes(["Host: sluice", bearer(), json])), 400);
+  expectFault(await raw(bytes(["Host: sluice", bearer(), jsonHeader])), 400);
 });
 
 test("66 20 kB of extensions of a chunk are 413", async () => {
-  const good = ["Host: sluice", bearer(), json, chunked];
+  const good = ["Host: sluice", bearer(), jsonHeader, chunked];
   expectFault(await raw(`${head(good)}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`), 413);
 });
 
@@ -67,14 +67,14 @@ test("70 a key other than one scheme, one space and one word is refused", async 
   ];
   const bodies = new Set<string>();
   for (const value of values) {
-    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, json], echo);
+    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, jsonHeader], echo);
     expectFault(answer, 401);
     bodies.add(answer.body);
   }
   expect(bodies.size).toBe(1);
   // Case of the scheme and white space at the end of a header are not the client's doing.
   for (const value of [`bearer ${apiKey}`, `BEARER ${apiKey}`, `Bearer ${apiKey}  `]) {
-    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, json], echo);
+    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, jsonHeader], echo);
     expect(answer.status).toBe(200);
   }
 });
@@ -90,9 +90,9 @@ test.each([
 });
 
 test("72 a host with a path in it leads nowhere else", async () => {
-  const lines = [bearer(), json, `Content-Length: ${echo.length}`];
+  const lines = [bearer(), jsonHeader, `Content-Length: ${echo.length}`];
   expect((await raw(head(["Host: localhost:4000/#@evil", ...lines]) + echo)).status).toBe(200);
-  const without = await raw(head(["Host: localhost:4000/livez#@evil", json, "Content-Length: 0"]));
+  const without = await raw(head(["Host: localhost:4000/livez#@evil", jsonHeader, "Content-Length: 0"]));
   expectFault(without, 401);
 });
 
@@ -107,12 +107,18 @@ test("73 CONNECT is no tunnel", async () => {
 });
 
 test("74 a key in a trailer counts for nothing", async () => {
-  const lines = ["Host: sluice", json, chunked, "Trailer: Authorization"];
+  const lines = ["Host: sluice", jsonHeader, chunked, "Trailer: Authorization"];
   expectFault(await raw(`${head(lines)}2\r\n{}\r\n0\r\n${bearer()}\r\n\r\n`), 401, /Missing Authentication header/);
 });
 
 test('75 a bad key is refused before "100 Continue" is sent', async () => {
-  const lines = ["Host: sluice", json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x"];
+  const lines = [
+    "Host: sluice",
+    jsonHeader,
+    "Content-Length: 1000000",
+    "Expect: 100-continue",
+    "Authorization: Bearer x",
+  ];
   expectFault(await raw(head(lines)), 401);
 });
 
@@ -176,8 +182,8 @@ test("80 a hundred requests on one socket have no more turns open than the key m
     { chunks: [{ bytes: " ", after: finished }, ...chunks], headers: { "content-type": "application/json" } },
   ]);
   const before = attacked.upstream.requests.length;
-  const body = JSON.stringify({ model, input: "x" });
-  const one = head(["Host: sluice", bearer(), json, `Content-Length: ${body.length}`]) + body;
+  const body = JSON.stringify({ model: attackedModel, input: "x" });
+  const one = head(["Host: sluice", bearer(), jsonHeader, `Content-Length: ${body.length}`]) + body;
   const socket = connect(attacked.installation.ports.gateway, "127.0.0.1");
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString()));

@@ -1,6 +1,6 @@
 /** Attacks 1 to 23: JSON nested too deep, too wide, read differently by other parsers, or malformed. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { AttackedInstallation, expectFault, json, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, jsonHeader, parseBody } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 beforeAll(async () => {
@@ -87,7 +87,7 @@ test.each(poisons)("%i a prototype is data: %s", async (_, member) => {
   const patch = await attacked.send(
     "PATCH",
     "/api/v1/end-users/bob",
-    [`Authorization: Bearer ${attacked.installation.apiKey}`, json],
+    [`Authorization: Bearer ${attacked.installation.apiKey}`, jsonHeader],
     '{"is_active":true}',
   );
   expectFault(patch, 403, /Only management keys/);

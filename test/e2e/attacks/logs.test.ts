@@ -1,7 +1,7 @@
 /** Attacks 160 to 163: text of clients must not corrupt the output for operators. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { chatStream, responsesAnswer } from "../../support/providers/upstream.ts";
-import { AttackedInstallation, expectFault, model } from "./attacked.ts";
+import { AttackedInstallation, expectFault, attackedModel } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 beforeAll(async () => {
@@ -68,7 +68,7 @@ test("162 tracing headers of any size and form change nothing, and are not passe
     `tracestate: ${"x".repeat(8_000)}`,
   ]) {
     const asked = attacked.upstream.nextRequest();
-    expect((await attacked.respond({ model, input: "x" }, [line])).status).toBe(200);
+    expect((await attacked.respond({ model: attackedModel, input: "x" }, [line])).status).toBe(200);
     expect(Object.keys((await asked).headers)).not.toContain(line.slice(0, line.indexOf(":")));
   }
   attacked.upstream.script([chatStream("Hello")]);

@@ -1,6 +1,6 @@
 /** Attacks 35 to 55: paths that a proxy in front of the gateway may read differently. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { AttackedInstallation, expectFault, json, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, jsonHeader, parseBody } from "./attacked.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 
 let attacked: AttackedInstallation;
@@ -71,7 +71,7 @@ test("48 line breaks in a user end no header and no line of a log", async () => 
 
 test("51 another case is another path", async () => {
   for (const path of ["/API/v1/end-users/a", "/api/v1/END-USERS/a", "/api/V1/end-users/a"]) {
-    const headers = [`Authorization: Bearer ${attacked.installation.managementKey}`, json];
+    const headers = [`Authorization: Bearer ${attacked.installation.managementKey}`, jsonHeader];
     expectFault(await attacked.send("PATCH", path, headers, '{"is_active":true}'), 404);
   }
 });
@@ -83,7 +83,7 @@ test("52 no path is made shorter, and an absolute one names this host", async ()
       `PATCH ${target} HTTP/1.1`,
       "Host: sluice",
       `Authorization: Bearer ${managementKey}`,
-      json,
+      jsonHeader,
       "Content-Length: 18",
       "",
       '{"is_active":true}',

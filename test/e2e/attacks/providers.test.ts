@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Answer, checkLadder } from "../../support/answers/ladder-rules.ts";
 import { type SseStream, parseSse } from "../../support/answers/sse.ts";
 import { type Reply, chatChunk, chatStream, sse } from "../../support/providers/upstream.ts";
-import { AttackedInstallation, chatModel, model, providerKey } from "./attacked.ts";
+import { AttackedInstallation, chatModel, attackedModel, providerKey } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 beforeAll(async () => {
@@ -65,7 +65,7 @@ const answering = (...strange: readonly object[]): Reply =>
 test.each(["__proto__", "constructor", "response.of_tomorrow", "x".repeat(1_000_000)])(
   "94 an event of no known kind is left out: %.20s",
   async (type) => {
-    const { stream, answer } = await streamed(answering({ type, delta: "Boo" }), { model });
+    const { stream, answer } = await streamed(answering({ type, delta: "Boo" }), { model: attackedModel });
     expect(textOf(answer)).toBe("Hi");
     expect(JSON.stringify(stream.events)).not.toContain("Boo");
   },
@@ -73,7 +73,7 @@ test.each(["__proto__", "constructor", "response.of_tomorrow", "x".repeat(1_000_
 
 test("95 numbers of the provider are not those of the stream", async () => {
   // The rules of order include sequence numbers from 0 on without gaps.
-  expect((await streamed(answering(), { model })).answer.status).toBe("completed");
+  expect((await streamed(answering(), { model: attackedModel })).answer.status).toBe("completed");
 });
 
 const words = [chatChunk({ content: "Hi" }), chatChunk({}, "stop")];

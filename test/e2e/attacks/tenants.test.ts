@@ -5,7 +5,7 @@ import pg from "pg";
 import { eventually } from "../../support/processes.ts";
 import type { HttpAnswer } from "../../support/raw-http.ts";
 import { responsesAnswer } from "../../support/providers/upstream.ts";
-import { AttackedInstallation, expectFault, model, parseBody } from "./attacked.ts";
+import { AttackedInstallation, expectFault, attackedModel, parseBody } from "./attacked.ts";
 
 let attacked: AttackedInstallation;
 let database: pg.Client;
@@ -71,7 +71,9 @@ test("145 a session_id may have 256 characters or be __proto__; an empty session
 test("148 a prompt_cache_key is sent to providers under a name unreachable for other keys", async () => {
   const told = async (key: string) => {
     const asked = attacked.upstream.nextRequest();
-    expect((await attacked.respond({ model, input: "x", prompt_cache_key: "shared" }, [], key)).status).toBe(200);
+    expect(
+      (await attacked.respond({ model: attackedModel, input: "x", prompt_cache_key: "shared" }, [], key)).status,
+    ).toBe(200);
     return (await asked).json["prompt_cache_key"];
   };
   const [one, other] = [await attacked.makeKey(), await attacked.makeKey()];

@@ -15,7 +15,7 @@ import {
 } from "../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream, toolCalls } from "../../support/tool-replies.ts";
 import { type Engine, testRequest, functionTool, testConfig, newScope, openEngine, runTestTurn } from "../asking.ts";
-import { guardrailOf, redact } from "../features/guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../features/guardrails/gating.ts";
 import {
   cohereCall,
   cohereEnd,
@@ -26,7 +26,7 @@ import {
 import { converseAnswer, callBlock, converseStart, endEvents } from "../models/dialects/converse-translation.ts";
 import { geminiCallPart, lastGeminiChunk } from "../models/dialects/gemini-translation.ts";
 import { messagesBlock, messagesStart, messagesStop, wholeMessage } from "../models/dialects/messages-translation.ts";
-import { itemAddedEvent, completed, itemDoneEvent } from "../features/guardrails/reading.ts";
+import { itemAddedEvent, completedEvent, itemDoneEvent } from "../features/guardrails/reading.ts";
 
 const entry = (kind: string, more: object = {}): HostedTool => {
   const json = JSON.stringify({ type: kind, ...more });
@@ -81,7 +81,7 @@ const speakers: Readonly<Record<string, Speaker>> = {
       return events(
         itemAddedEvent(0, { ...item, arguments: "", status: "in_progress" }),
         itemDoneEvent(0, item),
-        completed([item]),
+        completedEvent([item]),
       );
     },
     declared: ({ tools: [tool] }) => tool,
@@ -217,7 +217,7 @@ test("a provider with the tool streams it, and the client's functions next to it
       itemDoneEvent(1, patch),
       itemAddedEvent(2, f),
       itemDoneEvent(2, f),
-      completed([f, patch, f]),
+      completedEvent([f, patch, f]),
     ),
   ]);
   const { events: given } = await turn({ models: ["native"], tools: [functionTool(), tools.patch], stream: true });
@@ -480,7 +480,7 @@ test("guardrails redact a patch before the client sees it", async () => {
   const secret = { ...operation, diff: "@@\n-a\n+swordfish\n" };
   upstream.script([callReply({ name: "apply_patch", args: secret })]);
   const guarded = newScope({
-    guardrail: guardrailOf([redact("swordfish", "[PASSWORD]")], { appliesTo: AppliesTo.OUTPUT }),
+    guardrail: guardrailOf([redactFilter("swordfish", "[PASSWORD]")], { appliesTo: AppliesTo.OUTPUT }),
   });
   const { events: given, fault } = await turn({ tools: [tools.patch] }, guarded);
   expect(fault).toBeUndefined();

@@ -15,7 +15,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../asking.ts";
-import { type Filter, block, guardrailOf, redact } from "../features/guardrails/gating.ts";
+import { type Filter, blockFilter, guardrailOf, redactFilter } from "../features/guardrails/gating.ts";
 import { textReply, callReply, callReplyStream, datetime, hosted, toolCalls } from "../../support/tool-replies.ts";
 
 let acme: Upstream;
@@ -282,7 +282,7 @@ describe("guardrails of the key", () => {
 
   test("a tool's result is redacted before the model reads it", async () => {
     acme.script([searching, textReply("One model.")]);
-    const { fault, stages } = await guarded([redact("SECRET-\\d", "[S]")], AppliesTo.INPUT);
+    const { fault, stages } = await guarded([redactFilter("SECRET-\\d", "[S]")], AppliesTo.INPUT);
     expect(fault).toBeUndefined();
     expect(acme.requests.at(-1)?.body).toContain("What [S] is");
     expect(acme.requests.at(-1)?.body).not.toContain(secret);
@@ -295,19 +295,19 @@ describe("guardrails of the key", () => {
   test("a tool's result is refused before the model reads it", async () => {
     acme.script([searching, textReply("Never asked.")]);
     const before = acme.requests.length;
-    const { fault } = await guarded([block("SECRET-\\d")], AppliesTo.INPUT);
+    const { fault } = await guarded([blockFilter("SECRET-\\d")], AppliesTo.INPUT);
     expect([fault?.status, acme.requests.length - before]).toEqual([403, 1]);
   });
 
   test("a tool's result does not reach the client", async () => {
     acme.script([callReply({}), textReply("Noon.")]);
-    const { events } = await guarded([redact("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
+    const { events } = await guarded([redactFilter("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
   });
 
   test("a block after output ends the stream as incomplete", async () => {
     acme.script([callReplyStream("Let me look.", {}), chatStream("Noon.")]);
-    const { events, fault } = await guarded([block("Europe/\\w+")], AppliesTo.OUTPUT, { stream: true });
+    const { events, fault } = await guarded([blockFilter("Europe/\\w+")], AppliesTo.OUTPUT, { stream: true });
     expect(fault).toBeUndefined();
     expect(itemsOf(events)).toMatchObject([{ type: "message" }]);
     expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "content_filter" } });
@@ -315,7 +315,7 @@ describe("guardrails of the key", () => {
 
   test("a block of an answer after a tool has run ends the stream as incomplete, too", async () => {
     acme.script([callReplyStream("", {}), chatStream("The ", "secret.")]);
-    const { events, fault } = await guarded([block("secret")], AppliesTo.OUTPUT, { stream: true });
+    const { events, fault } = await guarded([blockFilter("secret")], AppliesTo.OUTPUT, { stream: true });
     expect(fault).toBeUndefined();
     expect(itemsOf(events).at(0)).toMatchObject({ type: "service:datetime" });
     expect(JSON.stringify(events)).not.toContain("secret");

@@ -11,13 +11,13 @@ import {
 import {
   type JsonRecord,
   argumentsOf,
-  count,
+  numberOrZero,
   firstCount,
   isJsonRecord,
   jsonRecord,
   jsonRecords,
-  parse,
-  words,
+  parseJson,
+  textOrEmpty,
 } from "./json.ts";
 
 interface Piece {
@@ -29,7 +29,7 @@ interface Piece {
 
 export function readChatAnswer(body: string): AnswerFacts {
   if (!isEventStream(body)) {
-    const whole = parse(body);
+    const whole = parseJson(body);
     if (!isJsonRecord(whole)) return { ...emptyAnswer(), outcome: "cut" };
     const fold = new ChatFold(true);
     fold.add(whole);
@@ -55,7 +55,7 @@ class ChatFold {
 
   addEvent({ name, data }: StreamEvent): void {
     if (data.trim() === "[DONE]") this.#dones += 1;
-    const chunk = parse(data);
+    const chunk = parseJson(data);
     if (isJsonRecord(chunk)) this.add(name === "error" && !chunk["error"] ? { error: chunk } : chunk);
   }
 
@@ -69,7 +69,7 @@ class ChatFold {
     const { message, delta } = choice;
     const said = (this.#isWhole ? [message, delta] : [delta, message]).find(isJsonRecord);
     if (said) this.#addMessage(said);
-    const reason = words(choice["finish_reason"]);
+    const reason = textOrEmpty(choice["finish_reason"]);
     if (reason === "") return;
     this.#reasons += 1;
     this.#answer.reason = reason;
@@ -87,7 +87,11 @@ class ChatFold {
     if (!this.#isWhole) answer.stream = { terminals: this.#dones, reasons: this.#reasons };
     if (this.#error) {
       const { code, message } = this.#error;
-      return { ...answer, outcome: "failed", fault: { status: Number(code) || undefined, message: words(message) } };
+      return {
+        ...answer,
+        outcome: "failed",
+        fault: { status: Number(code) || undefined, message: textOrEmpty(message) },
+      };
     }
     if (answer.reason !== "") return answer;
     // Some servers leave the reason out. A whole body, or [DONE], still is the end, if there was any content.
@@ -102,20 +106,23 @@ class ChatFold {
     if (typeof content === "string") answer.text += content;
     for (const part of jsonRecords(content)) {
       const { thinking } = part;
-      if (part["type"] !== "thinking") answer.text += words(part["text"]);
+      if (part["type"] !== "thinking") answer.text += textOrEmpty(part["text"]);
       else
         answer.thoughts +=
-          words(thinking) +
+          textOrEmpty(thinking) +
           jsonRecords(thinking)
-            .map(({ text }) => words(text))
+            .map(({ text }) => textOrEmpty(text))
             .join("");
     }
-    const details = jsonRecords(said["reasoning_details"]).map(({ text, summary }) => words(text) || words(summary));
-    answer.thoughts += words(said["reasoning_content"]) || words(said["reasoning"]) || details.join("");
-    answer.refusal += words(said["refusal"]);
+    const details = jsonRecords(said["reasoning_details"]).map(
+      ({ text, summary }) => textOrEmpty(text) || textOrEmpty(summary),
+    );
+    answer.thoughts += textOrEmpty(said["reasoning_content"]) || textOrEmpty(said["reasoning"]) || details.join("");
+    answer.refusal += textOrEmpty(said["refusal"]);
     answer.pictures += jsonRecords(said["images"]).length;
     for (const { url_citation: cited } of jsonRecords(said["annotations"])) {
-      if (isJsonRecord(cited)) answer.sources.push({ url: words(cited["url"]), title: words(cited["title"]) });
+      if (isJsonRecord(cited))
+        answer.sources.push({ url: textOrEmpty(cited["url"]), title: textOrEmpty(cited["title"]) });
     }
     this.#addCalls(said);
   }
@@ -123,7 +130,7 @@ class ChatFold {
   #addCalls(said: JsonRecord): void {
     const old = jsonRecord(said["function_call"]);
     // Snowflake sends an empty one with every message.
-    if (words(old["name"]) + words(old["arguments"]) !== "") this.#addPiece({ index: -1, function: old });
+    if (textOrEmpty(old["name"]) + textOrEmpty(old["arguments"]) !== "") this.#addPiece({ index: -1, function: old });
     for (const [at, call] of jsonRecords(said["tool_calls"]).entries()) {
       this.#addPiece(this.#isWhole ? { ...call, index: at } : call);
     }
@@ -135,10 +142,10 @@ class ChatFold {
     const called = jsonRecord(isCustom ? call["custom"] : call["function"]);
     const given = isCustom ? called["input"] : called["arguments"];
     const written = typeof given === "string" ? given : isJsonRecord(given) ? JSON.stringify(given) : "";
-    const index = count(call["index"]);
+    const index = numberOrZero(call["index"]);
     const earlier = this.#atIndex.get(index);
-    const id = words(call["id"]);
-    const name = words(called["name"]);
+    const id = textOrEmpty(call["id"]);
+    const name = textOrEmpty(called["name"]);
     // Some servers number every call 0: another id with a name is another call.
     if (earlier && (id === "" || name === "" || earlier.id === "" || earlier.id === id)) {
       earlier.name ||= name;
@@ -155,21 +162,22 @@ class ChatFold {
 /** Links of a whole answer, as xAI and Perplexity give them. */
 function linksOf(chunk: JsonRecord): SourceFacts[] {
   const results = jsonRecords(chunk["search_results"]);
-  if (results.length > 0) return results.map(({ url, title }) => ({ url: words(url), title: words(title) }));
+  if (results.length > 0)
+    return results.map(({ url, title }) => ({ url: textOrEmpty(url), title: textOrEmpty(title) }));
   const { citations } = chunk;
-  return Array.isArray(citations) ? citations.map((url: unknown) => ({ url: words(url), title: "" })) : [];
+  return Array.isArray(citations) ? citations.map((url: unknown) => ({ url: textOrEmpty(url), title: "" })) : [];
 }
 
 function tokensOf(usage: JsonRecord): TokenFacts {
-  const prompt = count(usage["prompt_tokens"]);
-  const completion = count(usage["completion_tokens"]);
+  const prompt = numberOrZero(usage["prompt_tokens"]);
+  const completion = numberOrZero(usage["completion_tokens"]);
   const promptDetails = jsonRecord(usage["prompt_tokens_details"]);
   const thoughts = firstCount(
     jsonRecord(usage["completion_tokens_details"])["reasoning_tokens"],
     usage["reasoning_tokens"],
   );
   // xAI and Google count thoughts in addition to the answer; the total shows it.
-  const beside = Math.max(0, count(usage["total_tokens"]) - prompt - completion);
+  const beside = Math.max(0, numberOrZero(usage["total_tokens"]) - prompt - completion);
   const isBeside = beside > 0 && (thoughts === 0 || thoughts === beside);
   return {
     prompt,

@@ -4,20 +4,20 @@ import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
 import {
   type JsonRecord,
   argumentsOf,
-  count,
+  numberOrZero,
   firstCount,
   isJsonRecord,
   jsonRecord,
   jsonRecords,
-  parse,
-  words,
+  parseJson,
+  textOrEmpty,
 } from "./json.ts";
 
 const ends: Readonly<Record<string, AnswerEnding>> = { MAX_TOKENS: "limit", ERROR: "failed", "": "" };
 
 export function readCohereAnswer(body: string): AnswerFacts {
   if (isEventStream(body)) return readStream(body);
-  const whole = parse(body);
+  const whole = parseJson(body);
   if (!isJsonRecord(whole)) return { ...emptyAnswer(), outcome: "cut" };
   return readMessage(jsonRecord(whole["message"]), whole["finish_reason"], whole["usage"]);
 }
@@ -29,7 +29,7 @@ function readStream(body: string): AnswerFacts {
   const citations: JsonRecord[] = [];
   let end: JsonRecord = {};
   for (const { data } of readEvents(body)) {
-    const event = jsonRecord(parse(data));
+    const event = jsonRecord(parseJson(data));
     const delta = jsonRecord(event["delta"]);
     const said = jsonRecord(delta["message"]);
     const called = jsonRecord(jsonRecord(said["tool_calls"])["function"]);
@@ -40,13 +40,13 @@ function readStream(body: string): AnswerFacts {
         content.push(jsonRecord(said["content"]));
         break;
       case "tool-plan-delta":
-        plan += words(said["tool_plan"]);
+        plan += textOrEmpty(said["tool_plan"]);
         break;
       case "tool-call-start":
-        calls.set(event["index"], { name: words(called["name"]), arguments: words(called["arguments"]) });
+        calls.set(event["index"], { name: textOrEmpty(called["name"]), arguments: textOrEmpty(called["arguments"]) });
         break;
       case "tool-call-delta":
-        if (call) call.arguments += words(called["arguments"]);
+        if (call) call.arguments += textOrEmpty(called["arguments"]);
         break;
       case "citation-start":
         citations.push(jsonRecord(said["citations"]));
@@ -68,23 +68,23 @@ function readStream(body: string): AnswerFacts {
 
 function readMessage(message: JsonRecord, reason: unknown, usage: unknown): AnswerFacts {
   const answer = emptyAnswer();
-  answer.text = words(message["tool_plan"]);
+  answer.text = textOrEmpty(message["tool_plan"]);
   for (const { text, thinking } of jsonRecords(message["content"])) {
-    answer.text += words(text);
-    answer.thoughts += words(thinking);
+    answer.text += textOrEmpty(text);
+    answer.thoughts += textOrEmpty(thinking);
   }
   for (const { function: called } of jsonRecords(message["tool_calls"])) {
     const { name, arguments: written } = jsonRecord(called);
     // Cohere writes "null" for a function without parameters.
-    answer.calls.push({ name: words(name), input: written === "null" ? {} : argumentsOf(written) });
+    answer.calls.push({ name: textOrEmpty(name), input: written === "null" ? {} : argumentsOf(written) });
   }
-  answer.sources = jsonRecords(message["citations"]).map(({ text }) => ({ url: "", title: words(text) }));
-  answer.reason = words(reason);
+  answer.sources = jsonRecords(message["citations"]).map(({ text }) => ({ url: "", title: textOrEmpty(text) }));
+  answer.reason = textOrEmpty(reason);
   answer.end = ends[answer.reason] ?? "done";
   if (isJsonRecord(usage)) {
     const billed = jsonRecord(usage["billed_units"]);
     const counted = jsonRecord(usage["tokens"]);
-    const allPrompt = count(counted["input_tokens"]);
+    const allPrompt = numberOrZero(counted["input_tokens"]);
     const billedPrompt = firstCount(billed["input_tokens"], allPrompt);
     const unbilled = Math.max(0, allPrompt - billedPrompt);
     answer.tokens = {
@@ -92,7 +92,7 @@ function readMessage(message: JsonRecord, reason: unknown, usage: unknown): Answ
       prompt: billedPrompt,
       completion: firstCount(billed["output_tokens"], counted["output_tokens"]),
       // Unbilled tokens are the first of the prompt, so they are the first in a cache.
-      cacheRead: Math.max(0, Math.min(billedPrompt, count(usage["cached_tokens"]) - unbilled)),
+      cacheRead: Math.max(0, Math.min(billedPrompt, numberOrZero(usage["cached_tokens"]) - unbilled)),
       cacheWritten: 0,
       thoughts: 0,
     };

@@ -1,7 +1,16 @@
 /** Amazon's Converse, as JSON or as binary frames, folded into their message. */
 import { type Frame, readFrames } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
-import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+import {
+  type JsonRecord,
+  argumentsOf,
+  numberOrZero,
+  isJsonRecord,
+  jsonRecord,
+  jsonRecords,
+  parseJson,
+  textOrEmpty,
+} from "./json.ts";
 
 const ends: Readonly<Record<string, AnswerEnding>> = {
   max_tokens: "limit",
@@ -12,7 +21,7 @@ const ends: Readonly<Record<string, AnswerEnding>> = {
 
 export function readConverseAnswer(bytes: Buffer): AnswerFacts {
   if (bytes[0] === 0) return readStream(readFrames(bytes));
-  const body = parse(bytes.toString());
+  const body = parseJson(bytes.toString());
   if (!isJsonRecord(body)) return { ...emptyAnswer(), outcome: "cut" };
   const { content } = jsonRecord(jsonRecord(body["output"])["message"]);
   return readMessage(jsonRecords(content), body["stopReason"], body["usage"]);
@@ -24,9 +33,9 @@ function readStream(frames: readonly Frame[]): AnswerFacts {
   let usage: unknown;
   let fault: string | undefined;
   for (const { type, isException, payload } of frames) {
-    const event = jsonRecord(parse(payload));
-    if (isException) fault = words(event["message"]);
-    const index = count(event["contentBlockIndex"]);
+    const event = jsonRecord(parseJson(payload));
+    if (isException) fault = textOrEmpty(event["message"]);
+    const index = numberOrZero(event["contentBlockIndex"]);
     if (type === "contentBlockStart") blocks.set(index, jsonRecord(event["start"]));
     if (type === "contentBlockDelta") blocks.set(index, withDelta(blocks.get(index) ?? {}, jsonRecord(event["delta"])));
     if (type === "messageStop") reason = event["stopReason"];
@@ -40,16 +49,16 @@ function readStream(frames: readonly Frame[]): AnswerFacts {
 /** The block in the form of a whole answer, with unfinished arguments. */
 function withDelta(block: JsonRecord, delta: JsonRecord): JsonRecord {
   const { text, toolUse, reasoningContent, citation } = delta;
-  if (typeof text === "string") return { ...block, text: words(block["text"]) + text };
+  if (typeof text === "string") return { ...block, text: textOrEmpty(block["text"]) + text };
   if (isJsonRecord(toolUse)) {
     const begun = jsonRecord(block["toolUse"]);
-    const written = words(begun["input"]) + words(toolUse["input"]);
+    const written = textOrEmpty(begun["input"]) + textOrEmpty(toolUse["input"]);
     return { ...block, toolUse: { ...begun, input: written } };
   }
   if (isJsonRecord(citation)) return { ...block, citations: [...jsonRecords(block["citations"]), citation] };
   if (!isJsonRecord(reasoningContent)) return block;
-  const begun = words(jsonRecord(jsonRecord(block["reasoningContent"])["reasoningText"])["text"]);
-  return { ...block, reasoningContent: { reasoningText: { text: begun + words(reasoningContent["text"]) } } };
+  const begun = textOrEmpty(jsonRecord(jsonRecord(block["reasoningContent"])["reasoningText"])["text"]);
+  return { ...block, reasoningContent: { reasoningText: { text: begun + textOrEmpty(reasoningContent["text"]) } } };
 }
 
 function readMessage(content: readonly JsonRecord[], reason: unknown, usage: unknown): AnswerFacts {
@@ -58,29 +67,32 @@ function readMessage(content: readonly JsonRecord[], reason: unknown, usage: unk
     const { toolUse, citationsContent } = block;
     // A call run by Bedrock itself is no call for the client.
     if (isJsonRecord(toolUse) && toolUse["type"] !== "server_tool_use") {
-      answer.calls.push({ name: words(toolUse["name"]), input: argumentsOf(toolUse["input"]) });
+      answer.calls.push({ name: textOrEmpty(toolUse["name"]), input: argumentsOf(toolUse["input"]) });
     }
-    answer.thoughts += words(jsonRecord(jsonRecord(block["reasoningContent"])["reasoningText"])["text"]);
+    answer.thoughts += textOrEmpty(jsonRecord(jsonRecord(block["reasoningContent"])["reasoningText"])["text"]);
     const cited = jsonRecord(citationsContent);
     answer.text +=
-      words(block["text"]) +
+      textOrEmpty(block["text"]) +
       jsonRecords(cited["content"])
-        .map(({ text }) => words(text))
+        .map(({ text }) => textOrEmpty(text))
         .join("");
     for (const { title, location } of [...jsonRecords(block["citations"]), ...jsonRecords(cited["citations"])]) {
-      answer.sources.push({ url: words(jsonRecord(jsonRecord(location)["web"])["url"]), title: words(title) });
+      answer.sources.push({
+        url: textOrEmpty(jsonRecord(jsonRecord(location)["web"])["url"]),
+        title: textOrEmpty(title),
+      });
     }
   }
-  answer.reason = words(reason);
+  answer.reason = textOrEmpty(reason);
   answer.end = ends[answer.reason] ?? (answer.reason === "" ? "" : "done");
   if (isJsonRecord(usage)) {
-    const cacheRead = count(usage["cacheReadInputTokens"]);
-    const cacheWritten = count(usage["cacheWriteInputTokens"]);
+    const cacheRead = numberOrZero(usage["cacheReadInputTokens"]);
+    const cacheWritten = numberOrZero(usage["cacheWriteInputTokens"]);
     answer.tokens = {
-      prompt: count(usage["inputTokens"]) + cacheRead + cacheWritten,
+      prompt: numberOrZero(usage["inputTokens"]) + cacheRead + cacheWritten,
       cacheRead,
       cacheWritten,
-      completion: count(usage["outputTokens"]),
+      completion: numberOrZero(usage["outputTokens"]),
       thoughts: 0,
     };
   }

@@ -1,7 +1,15 @@
 /** `generateContent` of Google, whole or in chunks with the form of whole answers. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, type SourceFacts, emptyAnswer } from "./answer.ts";
-import { type JsonRecord, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+import {
+  type JsonRecord,
+  numberOrZero,
+  isJsonRecord,
+  jsonRecord,
+  jsonRecords,
+  parseJson,
+  textOrEmpty,
+} from "./json.ts";
 
 const withheld = new Set(
   "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE MODEL_ARMOR IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION".split(
@@ -10,7 +18,7 @@ const withheld = new Set(
 );
 
 export function readGeminiAnswer(body: string): AnswerFacts {
-  const chunks = isEventStream(body) ? readEvents(body).map(({ data }) => parse(data)) : [parse(body)].flat();
+  const chunks = isEventStream(body) ? readEvents(body).map(({ data }) => parseJson(data)) : [parseJson(body)].flat();
   const answer = emptyAnswer();
   const sources = new Map<string, SourceFacts>();
   let usage: JsonRecord = {};
@@ -19,11 +27,11 @@ export function readGeminiAnswer(body: string): AnswerFacts {
     const candidate = jsonRecords(chunk["candidates"])[0] ?? {};
     for (const part of jsonRecords(jsonRecord(candidate["content"])["parts"])) addPart(answer, part);
     for (const { web } of jsonRecords(jsonRecord(candidate["groundingMetadata"])["groundingChunks"])) {
-      const url = words(jsonRecord(web)["uri"]);
-      if (url !== "") sources.set(url, { url, title: words(jsonRecord(web)["title"]) });
+      const url = textOrEmpty(jsonRecord(web)["uri"]);
+      if (url !== "") sources.set(url, { url, title: textOrEmpty(jsonRecord(web)["title"]) });
     }
-    const blocked = words(jsonRecord(chunk["promptFeedback"])["blockReason"]);
-    answer.reason = words(candidate["finishReason"]) || (blocked && `prompt ${blocked}`) || answer.reason;
+    const blocked = textOrEmpty(jsonRecord(chunk["promptFeedback"])["blockReason"]);
+    answer.reason = textOrEmpty(candidate["finishReason"]) || (blocked && `prompt ${blocked}`) || answer.reason;
     usage = { ...usage, ...jsonRecord(chunk["usageMetadata"]) };
     error = isJsonRecord(chunk["error"]) ? chunk["error"] : error;
   }
@@ -31,7 +39,7 @@ export function readGeminiAnswer(body: string): AnswerFacts {
   answer.end = endOf(answer.reason);
   if (Object.keys(usage).length > 0) answer.tokens = tokensOf(usage);
   if (error) {
-    const fault = { status: count(error["code"]) || undefined, message: words(error["message"]) };
+    const fault = { status: numberOrZero(error["code"]) || undefined, message: textOrEmpty(error["message"]) };
     return { ...answer, outcome: "failed", fault };
   }
   return answer.reason === "" ? { ...answer, outcome: "cut" } : answer;
@@ -41,19 +49,20 @@ function addPart(answer: AnswerFacts, part: JsonRecord): void {
   const { functionCall: call, inlineData: data, text } = part;
   // A call without a name is a piece of arguments, sent so only on request.
   if (isJsonRecord(call)) {
-    if (words(call["name"]) !== "") answer.calls.push({ name: words(call["name"]), input: call["args"] ?? {} });
-  } else if (isJsonRecord(data)) answer.pictures += words(data["mimeType"]).startsWith("image/") ? 1 : 0;
-  else if (part["thought"]) answer.thoughts += words(text);
-  else answer.text += words(text);
+    if (textOrEmpty(call["name"]) !== "")
+      answer.calls.push({ name: textOrEmpty(call["name"]), input: call["args"] ?? {} });
+  } else if (isJsonRecord(data)) answer.pictures += textOrEmpty(data["mimeType"]).startsWith("image/") ? 1 : 0;
+  else if (part["thought"]) answer.thoughts += textOrEmpty(text);
+  else answer.text += textOrEmpty(text);
 }
 
 function tokensOf(usage: JsonRecord) {
-  const thoughts = count(usage["thoughtsTokenCount"]);
+  const thoughts = numberOrZero(usage["thoughtsTokenCount"]);
   return {
-    prompt: count(usage["promptTokenCount"]) + count(usage["toolUsePromptTokenCount"]),
-    cacheRead: count(usage["cachedContentTokenCount"]),
+    prompt: numberOrZero(usage["promptTokenCount"]) + numberOrZero(usage["toolUsePromptTokenCount"]),
+    cacheRead: numberOrZero(usage["cachedContentTokenCount"]),
     cacheWritten: 0,
-    completion: count(usage["candidatesTokenCount"]) + thoughts,
+    completion: numberOrZero(usage["candidatesTokenCount"]) + thoughts,
     thoughts,
   };
 }

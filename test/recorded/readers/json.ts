@@ -6,15 +6,15 @@ export const isJsonRecord = (value: unknown): value is JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 export const jsonRecord = (value: unknown): JsonRecord => (isJsonRecord(value) ? value : {});
 export const jsonRecords = (value: unknown): JsonRecord[] => (Array.isArray(value) ? value.filter(isJsonRecord) : []);
-export const words = (value: unknown): string => (typeof value === "string" ? value : "");
-export const count = (value: unknown): number => (typeof value === "number" ? value : 0);
+export const textOrEmpty = (value: unknown): string => (typeof value === "string" ? value : "");
+export const numberOrZero = (value: unknown): number => (typeof value === "number" ? value : 0);
 
 /** The first number among the values. */
 export const firstCount = (...values: readonly unknown[]): number =>
-  count(values.find((value) => typeof value === "number"));
+  numberOrZero(values.find((value) => typeof value === "number"));
 
 /** @returns undefined for invalid JSON */
-export function parse(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -25,11 +25,11 @@ export function parse(text: string): unknown {
 /** Arguments of a call as a value. An empty text means none, and invalid JSON is compared as text. */
 export function argumentsOf(value: unknown): unknown {
   if (typeof value !== "string") return value ?? {};
-  return value.trim() === "" ? {} : (parse(value) ?? value);
+  return value.trim() === "" ? {} : (parseJson(value) ?? value);
 }
 
 /** Equal for two values with a different order of keys only. */
-export function canonical(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isJsonRecord(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -1,7 +1,16 @@
 /** The Messages format. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, emptyAnswer, failedAnswer } from "./answer.ts";
-import { type JsonRecord, argumentsOf, count, isJsonRecord, jsonRecord, jsonRecords, parse, words } from "./json.ts";
+import {
+  type JsonRecord,
+  argumentsOf,
+  numberOrZero,
+  isJsonRecord,
+  jsonRecord,
+  jsonRecords,
+  parseJson,
+  textOrEmpty,
+} from "./json.ts";
 
 const ends: Readonly<Record<string, AnswerEnding>> = {
   max_tokens: "limit",
@@ -12,14 +21,16 @@ const ends: Readonly<Record<string, AnswerEnding>> = {
 
 export function readMessagesAnswer(body: string): AnswerFacts {
   if (!isEventStream(body)) {
-    const message = parse(body);
+    const message = parseJson(body);
     if (!isJsonRecord(message)) return { ...emptyAnswer(), outcome: "cut" };
-    if (message["type"] === "error") return failedAnswer(undefined, words(jsonRecord(message["error"])["message"]));
+    if (message["type"] === "error")
+      return failedAnswer(undefined, textOrEmpty(jsonRecord(message["error"])["message"]));
     return readMessage(message);
   }
   const { message, starts, stops, error } = foldMessage(body);
   const answer: AnswerFacts = { ...readMessage(message), stream: { starts, terminals: stops } };
-  if (error) return { ...answer, outcome: "failed", fault: { status: undefined, message: words(error["message"]) } };
+  if (error)
+    return { ...answer, outcome: "failed", fault: { status: undefined, message: textOrEmpty(error["message"]) } };
   return stops === 0 && answer.reason === "" ? { ...answer, outcome: "cut" } : answer;
 }
 
@@ -31,8 +42,8 @@ function foldMessage(body: string) {
   let stops = 0;
   let error: JsonRecord | undefined;
   for (const { data } of readEvents(body)) {
-    const event = jsonRecord(parse(data));
-    const index = count(event["index"]);
+    const event = jsonRecord(parseJson(data));
+    const index = numberOrZero(event["index"]);
     switch (event["type"]) {
       case "message_start":
         starts += 1;
@@ -79,7 +90,7 @@ const laterUsage = (usage: JsonRecord, later: JsonRecord): JsonRecord => ({
 });
 
 function withDelta(block: JsonRecord, delta: JsonRecord): JsonRecord {
-  const join = (name: string, piece: unknown) => ({ ...block, [name]: words(block[name]) + words(piece) });
+  const join = (name: string, piece: unknown) => ({ ...block, [name]: textOrEmpty(block[name]) + textOrEmpty(piece) });
   switch (delta["type"]) {
     case "text_delta":
       return join("text", delta["text"]);
@@ -98,29 +109,29 @@ function readMessage(message: JsonRecord): AnswerFacts {
   const answer = emptyAnswer();
   for (const block of jsonRecords(message["content"])) {
     const { type, written } = block;
-    if (type === "thinking") answer.thoughts += words(block["thinking"]);
+    if (type === "thinking") answer.thoughts += textOrEmpty(block["thinking"]);
     if (type === "tool_use") {
-      const input = argumentsOf(words(written) === "" ? block["input"] : written);
-      answer.calls.push({ name: words(block["name"]), input });
+      const input = argumentsOf(textOrEmpty(written) === "" ? block["input"] : written);
+      answer.calls.push({ name: textOrEmpty(block["name"]), input });
     }
     if (type !== "text") continue;
-    answer.text += words(block["text"]);
+    answer.text += textOrEmpty(block["text"]);
     for (const { url, title, document_title: document } of jsonRecords(block["citations"])) {
-      answer.sources.push({ url: words(url), title: words(title) || words(document) });
+      answer.sources.push({ url: textOrEmpty(url), title: textOrEmpty(title) || textOrEmpty(document) });
     }
   }
-  answer.reason = words(message["stop_reason"]);
+  answer.reason = textOrEmpty(message["stop_reason"]);
   answer.end = ends[answer.reason] ?? (answer.reason === "" ? "" : "done");
   const usage = jsonRecord(message["usage"]);
   if (Object.keys(usage).length === 0) return answer;
-  const cacheRead = count(usage["cache_read_input_tokens"]);
-  const cacheWritten = count(usage["cache_creation_input_tokens"]);
+  const cacheRead = numberOrZero(usage["cache_read_input_tokens"]);
+  const cacheWritten = numberOrZero(usage["cache_creation_input_tokens"]);
   answer.tokens = {
-    prompt: count(usage["input_tokens"]) + cacheRead + cacheWritten,
+    prompt: numberOrZero(usage["input_tokens"]) + cacheRead + cacheWritten,
     cacheRead,
     cacheWritten,
-    completion: count(usage["output_tokens"]),
-    thoughts: count(jsonRecord(usage["output_tokens_details"])["thinking_tokens"]),
+    completion: numberOrZero(usage["output_tokens"]),
+    thoughts: numberOrZero(jsonRecord(usage["output_tokens_details"])["thinking_tokens"]),
   };
   return answer;
 }

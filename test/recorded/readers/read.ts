@@ -7,7 +7,7 @@ import { readChatAnswer } from "./chat.ts";
 import { readCohereAnswer } from "./cohere.ts";
 import { readConverseAnswer } from "./converse.ts";
 import { readGeminiAnswer } from "./gemini.ts";
-import { jsonRecord, parse, words } from "./json.ts";
+import { jsonRecord, parseJson, textOrEmpty } from "./json.ts";
 import { readMessagesAnswer } from "./messages.ts";
 import { readResponsesAnswer } from "./responses.ts";
 
@@ -29,13 +29,13 @@ export function readAnswer(format: string, status: number, bytes: Buffer): Answe
 }
 
 function messageOf(body: string): string {
-  const outer = jsonRecord([parse(body)].flat()[0]);
+  const outer = jsonRecord([parseJson(body)].flat()[0]);
   const { error } = outer;
   return (
-    words(jsonRecord(error)["message"]) ||
-    words(error) ||
-    words(outer["message"]) ||
-    words(outer["Message"]) ||
+    textOrEmpty(jsonRecord(error)["message"]) ||
+    textOrEmpty(error) ||
+    textOrEmpty(outer["message"]) ||
+    textOrEmpty(outer["Message"]) ||
     body.slice(0, 200)
   );
 }

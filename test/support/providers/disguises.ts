@@ -38,7 +38,7 @@ const inRequests = (name: string, ...written: readonly string[]): Disguise => ({
   answers: false,
 });
 
-export const disguises: readonly Disguise[] = [
+export const disguisedWords: readonly Disguise[] = [
   {
     ...seen(
       "other forms of letters: full width, styles, ligatures, in circles, squares and brackets, of flags, small capitals",

@@ -10,7 +10,7 @@ import type { JsonObject } from "./json.ts";
 /** The words of an answer, however it was written: texts, then calls. */
 export type AnswerWords = readonly string[];
 
-export const context: DoorContext = {
+export const fuzzDoorContext: DoorContext = {
   sessionId: undefined,
   serviceMetadata: false,
   headers: {},

@@ -23,11 +23,11 @@ import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { validateResponse } from "../answers/published.ts";
 import { foldChunks, foldCompletion } from "./chat/fold.ts";
 import { repairChat } from "./chat/repair.ts";
-import { type FuzzedFormat, context } from "./format.ts";
+import { type FuzzedFormat, fuzzDoorContext } from "./format.ts";
 import { foldMessage, foldMessageEvents } from "./messages/fold.ts";
 import { repairMessages } from "./messages/repair.ts";
 import { acceptEmbeddings, acceptFrame, acceptTokenCount } from "./readers.ts";
-import { repair } from "./repair.ts";
+import { repairBody } from "./repair.ts";
 import { doorReader } from "./subject.ts";
 
 const errorOf = (status: number) => `Error${status}`;
@@ -41,7 +41,7 @@ const responsesForm = {
   fields: fieldsOf(requestShape),
   conversation: { field: "input", short: "Hello" },
   rare: new Set(["plugins", "provider", "prompt"]),
-  repair,
+  repair: repairBody,
 };
 
 const messagesForm = {
@@ -59,7 +59,7 @@ export const formats = {
     ...responsesForm,
     accept: doorReader(responsesDoor),
     problemsOfBeginning: (body, members) => {
-      const { identity } = readResponse(body, members, context);
+      const { identity } = readResponse(body, members, fuzzDoorContext);
       return validateResponse(JSON.parse(new ResponseObject(identity).inProgress()));
     },
   },
@@ -88,7 +88,7 @@ export const formats = {
   count_tokens: {
     ...messagesForm,
     accept: (body, members, throughWire) =>
-      acceptTokenCount(parseMessages(body, members, context, countTokensRequest).request, throughWire),
+      acceptTokenCount(parseMessages(body, members, fuzzDoorContext, countTokensRequest).request, throughWire),
     schemas: { ...messagesForm.schemas, request: "MessagesCountTokensRequest" },
     fields: fieldsOf(countTokensRequest),
   },

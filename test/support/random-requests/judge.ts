@@ -16,7 +16,7 @@ const fine: Judgement = { accepted: undefined, complaint: undefined };
 const complain = (complaint: string): Judgement => ({ accepted: undefined, complaint });
 
 /** @param throughWire whether the request is converted to its form between the processes */
-export function judge(format: FuzzedFormat, body: Buffer, throughWire: boolean): Judgement {
+export function judgeFuzzedBody(format: FuzzedFormat, body: Buffer, throughWire: boolean): Judgement {
   let accepted: AcceptedRequest;
   let begun: readonly string[];
   try {

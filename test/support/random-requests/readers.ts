@@ -7,7 +7,7 @@ import { estimateInputTokens, measureInput } from "@sluice/inference-svc/models/
 import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
-import { type AcceptedRequest, type FuzzedFormat, context } from "./format.ts";
+import { type AcceptedRequest, type FuzzedFormat, fuzzDoorContext } from "./format.ts";
 import { toTurn } from "./subject.ts";
 
 /** @throws when the estimate is no number of tokens */
@@ -25,7 +25,7 @@ export const acceptFrame: FuzzedFormat["accept"] = (body, members, throughWire) 
   if (frame === undefined) throw new Error("the frame cancels a response");
   if (frame.previousId !== undefined) throw unknownPreviousResponse(frame.previousId);
   const asked = bodyOf(frame, readInputItems(frame.bytes, frame.members));
-  const { request } = readResponse(asked, scanObject(asked, "frame"), context);
+  const { request } = readResponse(asked, scanObject(asked, "frame"), fuzzDoorContext);
   return { turn: toTurn(request, throughWire) };
 };
 
@@ -35,7 +35,7 @@ const names = { resolve: () => undefined };
 const reading = {
   access: { generation: 1n },
   limits: { body_bytes: 1_000_000, turn_ms: 1_000 },
-  compat: context.compat,
+  compat: fuzzDoorContext.compat,
 };
 
 export const acceptEmbeddings: FuzzedFormat["accept"] = (body, members) => ({

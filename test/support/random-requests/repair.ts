@@ -1,5 +1,5 @@
 /** Makes the parts of a random body refer to one another like those of a real one, so that it passes the first checks. */
-import { type JsonObject, isObject, objects } from "./json.ts";
+import { type JsonObject, isObject, objectsIn } from "./json.ts";
 import type { Random } from "../random.ts";
 
 /** Outputs, their calls, and the field of the output with the call's name. */
@@ -14,7 +14,7 @@ const pairs: Readonly<Record<string, readonly [call: string, field: string]>> = 
   mcp_approval_response: ["mcp_approval_request", "approval_request_id"],
 };
 
-export function repair(body: JsonObject, random: Random): void {
+export function repairBody(body: JsonObject, random: Random): void {
   let names = 0;
   for (const tool of toolsIn(body)) {
     if (typeof tool["name"] === "string") tool["name"] = `n${names++}`;
@@ -31,10 +31,10 @@ export function repair(body: JsonObject, random: Random): void {
 }
 
 function* toolsIn(body: JsonObject): Generator<JsonObject> {
-  const lists = [body["tools"], ...objects(body["input"]).map((item) => item["tools"])];
-  for (const tool of lists.flatMap(objects)) {
+  const lists = [body["tools"], ...objectsIn(body["input"]).map((item) => item["tools"])];
+  for (const tool of lists.flatMap(objectsIn)) {
     yield tool;
-    yield* objects(tool["tools"]);
+    yield* objectsIn(tool["tools"]);
   }
 }
 
@@ -42,7 +42,7 @@ function* toolsIn(body: JsonObject): Generator<JsonObject> {
 function related(items: readonly unknown[], random: Random): unknown[] {
   const kept: unknown[] = [];
   for (const item of items) {
-    if (isObject(item) && !relate(item, objects(kept), random)) continue;
+    if (isObject(item) && !relate(item, objectsIn(kept), random)) continue;
     kept.push(item);
   }
   return kept.length > 0 ? kept : [{ role: "user", content: "Hello" }];

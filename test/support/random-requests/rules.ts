@@ -11,7 +11,7 @@ export interface Rule {
   readonly stated: string;
 }
 
-export const rules: readonly Rule[] = [
+export const requestRules: readonly Rule[] = [
   { path: /^input$/, message: /^required$/, stated: "`input` is needed" },
   { path: /^input$/, message: /^(at least 1 item|holds nothing to compact)$/, stated: "`input` is needed" },
   { path: /^messages$/, message: /^at least one message with content/, stated: "At least one message has content" },
@@ -117,4 +117,4 @@ export const rules: readonly Rule[] = [
 ];
 
 export const ruleOf = ({ path, message }: Problem): Rule | undefined =>
-  rules.find((rule) => rule.path.test(path) && rule.message.test(message));
+  requestRules.find((rule) => rule.path.test(path) && rule.message.test(message));

@@ -17,7 +17,7 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newScope } from "../../inference-svc/asking.ts";
-import { type AcceptedRequest, type FuzzedFormat, context } from "./format.ts";
+import { type AcceptedRequest, type FuzzedFormat, fuzzDoorContext } from "./format.ts";
 
 const targets: readonly Target[] = [
   { upstreamModel: "large", tier: "default", original: false },
@@ -35,7 +35,7 @@ const targets: readonly Target[] = [
 export const doorReader =
   ({ read }: Pick<Door, "read">): FuzzedFormat["accept"] =>
   (body, members, throughWire) => {
-    const answer = read(body, members, context);
+    const answer = read(body, members, fuzzDoorContext);
     try {
       return { turn: toTurn(answer.request, throughWire), answer };
     } catch (error) {

@@ -34,7 +34,7 @@ export const outputGuardrails: Layer = outputGuardLayer("answer", ({ caller }, r
   buildOutputRules(caller, report),
 );
 
-/** Scans items that Sluice composes from answers of models. Those answers were scanned and their matches reported, so report-only rules are left out. */
+/** Scans items that Sluice composes from answers of models. Their matches are already reported, so report-only rules are left out. */
 export const enforcedGuardrails: Layer = outputGuardLayer("items", buildEnforcedRules);
 
 /** Scans the joined texts of several answers for one client; report-only rules are left out. */

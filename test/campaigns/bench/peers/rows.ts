@@ -47,10 +47,10 @@ export function toRelativeFigure({ rounds = [] }: Cell, { rounds: base = [] }: C
 }
 
 /** Two runs are to agree within this, and the halves of one are as two short runs. */
-export const maxHalvesDifference = 0.1;
+export const maxDifferenceOfHalves = 0.1;
 
 export const isSettled = ({ halves: [first, second] }: RelativeFigure): boolean =>
-  Math.abs(first - second) <= maxHalvesDifference * Math.min(Math.abs(first), Math.abs(second));
+  Math.abs(first - second) <= maxDifferenceOfHalves * Math.min(Math.abs(first), Math.abs(second));
 
 /** Runs one after the other, so that a measurement is not disturbed by another subject's work. A failure is a figure like any other. */
 export async function measureCells(

@@ -5,7 +5,7 @@ import {
   type ComparableCell,
   type RelativeFigure,
   type PeerRow,
-  maxHalvesDifference,
+  maxDifferenceOfHalves,
   isSettled,
   toRelativeFigure,
 } from "./rows.ts";
@@ -76,7 +76,7 @@ function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject)
 
 /** Whether another run would give the same result, judged by the halves of this one. */
 function settlement(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
-  const percent = `${maxHalvesDifference * 100} %`;
+  const percent = `${maxDifferenceOfHalves * 100} %`;
   const lines = rows.flatMap(({ measure, cells }) =>
     columns.flatMap(({ title, subject }) => {
       const found = multiple(columns, cells, subject);

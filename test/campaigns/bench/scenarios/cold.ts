@@ -6,7 +6,7 @@ import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { cpuNs } from "../../../support/machine.ts";
 import { median, spreadOf, spreadTolerance } from "../measure/rounds.ts";
-import { spreadText } from "./cost.ts";
+import { spreadRange } from "./cost.ts";
 
 const part = 250;
 const limit = 3.0;
@@ -64,7 +64,7 @@ function finding(bench: Bench, name: string, rounds: readonly (readonly Course[]
       `cold: 1 KB requests one at a time, the first ${coldRequests} of a process, per request` +
       (bench.installations.length === 1 ? "" : ` [${name}]`),
     installation: `${median(means(index)).toFixed(0)} us (first ${part} ${at(0)}, last ${part} ${at(100)}), whole ${whole.toFixed(0)} us`,
-    pipe: `${median(means(0)).toFixed(0)} us (${spreadText(spread)})`,
+    pipe: `${median(means(0)).toFixed(0)} us (${spreadRange(spread)})`,
     ratio: `median ${ratio.toFixed(2)} (${rounds.length} rounds)`,
     gate: `<= ${limit.toFixed(1)} (goal ${goal.toFixed(1)})`,
     verdict: spread.fold > spreadTolerance ? "inconclusive" : ratio <= limit ? "pass" : "MISS",

@@ -155,7 +155,7 @@ export function windowOf(windows: CostRound["windows"], subject: LoadSubject): S
 const us = (value: number) => `${value.toFixed(1)} us`;
 const thousand = (perSecond: number) => `${(perSecond / 1_000).toFixed(1)} k/s`;
 
-export const spreadText = ({ leastUs, mostUs, fold }: Spread): string =>
+export const spreadRange = ({ leastUs, mostUs, fold }: Spread): string =>
   `${leastUs.toFixed(1)} to ${mostUs.toFixed(1)}, ${fold.toFixed(2)}-fold`;
 
 function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject, rounds: Rounds<CostRound>): ResultRow {
@@ -173,7 +173,7 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   return {
     measure: scenario.title + named,
     installation: `${us(middle((window) => window.us))}${parts}${whole} at ${thousand(middle(({ perSecond }) => perSecond))}`,
-    pipe: `${us(median(used.map(({ referenceUs }) => referenceUs)))} (${spreadText(spread)}) at ${thousand(middle(({ perSecond }) => perSecond, bench.pipe))}`,
+    pipe: `${us(median(used.map(({ referenceUs }) => referenceUs)))} (${spreadRange(spread)}) at ${thousand(middle(({ perSecond }) => perSecond, bench.pipe))}`,
     ratio: `median ${ratio.toFixed(2)}, min ${Math.min(...ratios).toFixed(2)} (${used.length} rounds${rejected > 0 ? `, ${rejected} rejected` : ""})`,
     gate: gate === undefined ? "" : `<= ${gate.toFixed(1)} (goal ${scenario.goal?.toFixed(1)})`,
     verdict: gate === undefined ? "reported" : inconclusive ? "inconclusive" : ratio <= gate ? "pass" : "MISS",

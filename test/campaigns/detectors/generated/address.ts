@@ -1,4 +1,4 @@
-import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
+import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 import type { Random } from "../../../support/random.ts";
 
 const number = fillShape("#8", "3##", "2###", "5", "1#A");
@@ -77,7 +77,7 @@ export const addressTemplates: Templates = {
     "{year} Ford Drive train",
   ],
   fillers: {
-    address: labelled(address),
+    address: labelledText(address),
     money: fillShape("$###", "#### €"),
     small: fillShape("#", "2#", "1##"),
     unit: pickOne("minute", "mile", "hour", "Minute"),

@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
+import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
 /** First digits and lengths of cards in use, digits of a group. */
 const brands: readonly (readonly [prefix: string, length: number, groups: readonly number[]])[] = [
@@ -91,7 +91,7 @@ export const creditCardTemplates: Templates = {
     "order id: {card16}",
   ],
   fillers: {
-    card: labelled(card),
+    card: labelledText(card),
     mistyped,
     card16: (chance) => digitsOf(chance, "4", 16),
     month: fillShape("0#", "1#"),

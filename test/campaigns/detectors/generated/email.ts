@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
+import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
 const first = [
   "lena",
@@ -62,7 +62,7 @@ export const emailTemplates: Templates = {
     "type Foo = Bar@{digit}",
   ],
   fillers: {
-    mail: labelled(address),
+    mail: labelledText(address),
     time: fillShape("0#:1#:2#"),
     small: fillShape("##"),
     handle: pickOne("lena", "octo_cat", "news24"),

@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
+import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
 const octets = (chance: Random): string =>
   [1 + chance.below(223), chance.below(256), chance.below(256), 1 + chance.below(254)].join(".");
@@ -59,9 +59,9 @@ export const ipAddressTemplates: Templates = {
     "std::add and std::fade",
   ],
   fillers: {
-    four: labelled(octets),
-    six: labelled(six),
-    ip: labelled((chance) => (chance.chance(0.7) ? octets(chance) : six(chance))),
+    four: labelledText(octets),
+    six: labelledText(six),
+    ip: labelledText((chance) => (chance.chance(0.7) ? octets(chance) : six(chance))),
     small: fillShape("##", "###", "####"),
     port: fillShape("8###", "5####"),
     two: fillShape("##"),

@@ -1,4 +1,4 @@
-import { type Templates, labelled, pickOne } from "./template.ts";
+import { type Templates, labelledText, pickOne } from "./template.ts";
 
 const given = pickOne(
   "Zdeněk",
@@ -91,9 +91,9 @@ export const personNameTemplates: Templates = {
     "Terms And Conditions Apply",
   ],
   fillers: {
-    full: labelled((chance) => `${given(chance)} ${family(chance)}`),
-    given: labelled(given),
-    family: labelled(family),
+    full: labelledText((chance) => `${given(chance)} ${family(chance)}`),
+    given: labelledText(given),
+    family: labelledText(family),
     city: pickOne("Berlin", "Kansas City", "Buenos Aires", "Adelaide", "Geneva", "New Delhi", "Santa Monica", "Salem"),
     thing: pickOne("Headquarters", "Gallery", "Quarterly Report", "Arena", "Terminal", "Store"),
     company: pickOne("Goldman Sachs", "Philips", "Rolls Royce", "Adidas", "General Electric", "Lloyd"),

@@ -1,4 +1,4 @@
-import { type Templates, labelled, fillShape } from "./template.ts";
+import { type Templates, labelledText, fillShape } from "./template.ts";
 
 export const phoneTemplates: Templates = {
   positive: [
@@ -49,7 +49,7 @@ export const phoneTemplates: Templates = {
     "dosage {small} {small} {small} {small}",
   ],
   fillers: {
-    international: labelled(
+    international: labelledText(
       fillShape(
         "+49 171 #######",
         "+1 415 55# ####",
@@ -62,12 +62,12 @@ export const phoneTemplates: Templates = {
         "+351 91# ### ###",
       ),
     ),
-    plain: labelled(fillShape("+4917########", "+141555#####")),
-    german: labelled(fillShape("089 / ######", "0172-#######", "040 ######", "0711 ### ###")),
-    american: labelled(fillShape("(415) 55#-####", "646-5##-####", "312.44#.####", "1-888-4##-####")),
-    french: labelled(fillShape("01 4# ## ## ##", "06.1#.##.##.##")),
-    british: labelled(fillShape("07911 ######", "0161 496 0###")),
-    tenDigits: labelled(fillShape("415555####", "64653#####")),
+    plain: labelledText(fillShape("+4917########", "+141555#####")),
+    german: labelledText(fillShape("089 / ######", "0172-#######", "040 ######", "0711 ### ###")),
+    american: labelledText(fillShape("(415) 55#-####", "646-5##-####", "312.44#.####", "1-888-4##-####")),
+    french: labelledText(fillShape("01 4# ## ## ##", "06.1#.##.##.##")),
+    british: labelledText(fillShape("07911 ######", "0161 496 0###")),
+    tenDigits: labelledText(fillShape("415555####", "64653#####")),
     ten: fillShape("7#########", "4#########"),
     small: fillShape("##", "###"),
     millis: fillShape("17###########"),

@@ -1,6 +1,6 @@
 import { mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../../support/random.ts";
-import { type Templates, labelled, pickOne, fillShape } from "./template.ts";
+import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
 /** Assembled here, so that no file of this repository contains the form of a known key. */
 const known = (chance: Random): string => {
@@ -81,19 +81,19 @@ export const secretTemplates: Templates = {
     "bearer bonds of 19{hex16}",
   ],
   fillers: {
-    known: labelled(known),
-    jwt: labelled(jwt),
-    pem: labelled(pem),
-    own: labelled(() => mintKey(KeyKind.INFERENCE)),
-    random: labelled(
+    known: labelledText(known),
+    jwt: labelledText(jwt),
+    pem: labelledText(pem),
+    own: labelledText(() => mintKey(KeyKind.INFERENCE)),
+    random: labelledText(
       fillShape(
         "7%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%x",
         "&&&&&&&&&&&&&&&&a&&&&&&&&&&&&&&&9&&&&&&",
         "%%%%%%%%3%%%%%%%%%z%%%%%%",
       ),
     ),
-    word9: labelled(fillShape("%%%%%%%%%")),
-    strong: labelled(pickOne("Blue!Moon42", "zZ9%tree0k", "hunter-Two22", "Qa$$w0rdd1")),
+    word9: labelledText(fillShape("%%%%%%%%%")),
+    strong: labelledText(pickOne("Blue!Moon42", "zZ9%tree0k", "hunter-Two22", "Qa$$w0rdd1")),
     sha: fillShape("&".repeat(40)),
     sha64: fillShape("&".repeat(64)),
     hex32: fillShape("&".repeat(32)),

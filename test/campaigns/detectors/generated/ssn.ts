@@ -1,5 +1,5 @@
 import type { Random } from "../../../support/random.ts";
-import { type Templates, labelled, fillShape } from "./template.ts";
+import { type Templates, labelledText, fillShape } from "./template.ts";
 
 const padded = (number: number, size: number): string => String(number).padStart(size, "0");
 
@@ -52,9 +52,9 @@ export const ssnTemplates: Templates = {
     "model {dashedPlain} was recalled",
   ],
   fillers: {
-    dashed: labelled((chance) => parts(chance).join("-")),
+    dashed: labelledText((chance) => parts(chance).join("-")),
     dashedPlain: (chance) => parts(chance).join("-"),
-    any: labelled((chance) => parts(chance).join(chance.pick(["-", "-", " ", ""]))),
+    any: labelledText((chance) => parts(chance).join(chance.pick(["-", "-", " ", ""]))),
     unissued: (chance) => {
       const [area, group, serial] = parts(chance);
       return chance.pick([

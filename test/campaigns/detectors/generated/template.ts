@@ -12,7 +12,7 @@ export interface Templates {
   readonly fillers: Fillers;
 }
 
-export const labelled =
+export const labelledText =
   (filler: Filler): Filler =>
   (chance) =>
     `⟦${filler(chance)}⟧`;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Verdict, anyObject, healJson } from "@sluice/inference-svc/features/healing/ladder.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { Random } from "../../../support/random.ts";
-import { truncate, defects, objectOf, pythonWords, withoutBooleans } from "./generate.ts";
+import { truncateJson, jsonDefects, objectOf, pythonWords, withoutBooleans } from "./generate.ts";
 
 export interface HealingTally {
   spoiled: number;
@@ -29,7 +29,7 @@ export function finishHealing<Result>(work: Yielding<Result>): Result {
   return step.value;
 }
 
-const names = [...defects.map(({ name }) => name), "two of them"];
+const names = [...jsonDefects.map(({ name }) => name), "two of them"];
 
 /** @param count objects */
 export function healingCampaign(seed: number, count: number): HealingReport {
@@ -43,14 +43,14 @@ export function healingCampaign(seed: number, count: number): HealingReport {
     const value = objectOf(random);
     const text = JSON.stringify(value, null, random.pick([0, 2]));
     if (finishHealing(healJson(text, anyObject)).is !== "right") complaints.push(`changed what is right: ${text}`);
-    const truncated = truncate(text, random);
+    const truncated = truncateJson(text, random);
     const rest = finishHealing(healJson(truncated, anyObject));
     if (rest.is === "healed" && !/^[\]}]+$/.test(rest.text.slice(truncated.trimEnd().length))) {
       complaints.push(`made up an end: ${truncated}`);
     }
-    const [one, two] = [random.pick(defects), random.pick(defects)];
+    const [one, two] = [random.pick(jsonDefects), random.pick(jsonDefects)];
     const both = { name: "two of them", spoil: (text: string) => two.spoil(one.spoil(text, random) ?? text, random) };
-    for (const { name, spoil } of [...defects, both]) {
+    for (const { name, spoil } of [...jsonDefects, both]) {
       const spoiled = spoil(text, random);
       if (spoiled === undefined || isJson(spoiled, value)) continue;
       const tally = tallies.get(name) as HealingTally;

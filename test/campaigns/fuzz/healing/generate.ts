@@ -79,7 +79,7 @@ const around =
   (text) =>
     before + text + after;
 
-export const defects: readonly Defect[] = [
+export const jsonDefects: readonly Defect[] = [
   { name: "code fence", spoil: around("```json\n", "\n```") },
   { name: "fence without a language", spoil: around("```\n", "\n```\n") },
   { name: "prose before", spoil: around("Sure! Here is what you asked for:\n\n", "") },
@@ -108,7 +108,7 @@ export const defects: readonly Defect[] = [
 ];
 
 /** Cuts off the end of a text. */
-export const truncate = (text: string, random: Random): string => text.slice(0, 1 + random.below(text.length - 1));
+export const truncateJson = (text: string, random: Random): string => text.slice(0, 1 + random.below(text.length - 1));
 
 export const withoutBooleans = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, inner: unknown) => (typeof inner === "boolean" ? null : inner)));

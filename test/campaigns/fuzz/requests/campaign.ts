@@ -1,7 +1,7 @@
 /** Runs bodies one after the other until the count or the time is up, and keeps the errors. */
 import { generateBody } from "../../../support/random-requests/bodies.ts";
 import type { FuzzedFormat } from "../../../support/random-requests/format.ts";
-import { judge } from "../../../support/random-requests/judge.ts";
+import { judgeFuzzedBody } from "../../../support/random-requests/judge.ts";
 import { answerWithEcho, translateToDialects } from "../../../support/random-requests/subject.ts";
 
 export interface RequestCampaignOptions {
@@ -84,7 +84,7 @@ export async function judgeBody(
   number: number,
   accepted: () => void = () => {},
 ): Promise<string | undefined> {
-  const verdict = judge(format, generateBody(seed, number, format), number % seldom === 0);
+  const verdict = judgeFuzzedBody(format, generateBody(seed, number, format), number % seldom === 0);
   if (!verdict.accepted) return verdict.complaint;
   accepted();
   try {

@@ -7,8 +7,8 @@ import { generateBody } from "../../../support/random-requests/bodies.ts";
 import { runRequestCampaign } from "./campaign.ts";
 import type { FuzzedFormat } from "../../../support/random-requests/format.ts";
 import { formats } from "../../../support/random-requests/formats.ts";
-import { judge } from "../../../support/random-requests/judge.ts";
-import { rules } from "../../../support/random-requests/rules.ts";
+import { judgeFuzzedBody } from "../../../support/random-requests/judge.ts";
+import { requestRules } from "../../../support/random-requests/rules.ts";
 
 describe("random requests", () => {
   test.each([
@@ -42,7 +42,7 @@ describe("random requests", () => {
     const body = Buffer.from(
       JSON.stringify({ model: "acme/large", max_tokens: 9, messages, tools: null, mcp_servers }),
     );
-    const { complaint, accepted } = judge(formats.messages, body, false);
+    const { complaint, accepted } = judgeFuzzedBody(formats.messages, body, false);
     expect(complaint).toBeUndefined();
     expect(accepted?.turn.tools).toMatchObject([{ type: "hosted", kind: "mcp" }]);
   });
@@ -77,7 +77,7 @@ describe("random requests", () => {
     const refusal = () => format.accept(bytes, scanObject(bytes, "body"), false);
     if (path === undefined) expect(refusal).not.toThrow();
     else expect(refusal).toThrow(expect.objectContaining({ message: expect.stringContaining(`${path}: `) }));
-    expect(judge(format, bytes, false).complaint).toBeUndefined();
+    expect(judgeFuzzedBody(format, bytes, false).complaint).toBeUndefined();
   });
 
   test("are the same for the same seed", () => {
@@ -87,14 +87,17 @@ describe("random requests", () => {
   });
 
   const text = JSON.stringify(document);
-  test.each(rules)("$message is documented", ({ stated }) => {
+  test.each(requestRules)("$message is documented", ({ stated }) => {
     expect(text).toContain(stated);
   });
 
   test.each(["", "{", "null", '{"model":"a","input":1}', '{"model":"a","input":"b","temperature":3}'])(
     "%j is refused without a complaint",
     (body) => {
-      expect(judge(formats.responses, Buffer.from(body), false)).toEqual({ accepted: undefined, complaint: undefined });
+      expect(judgeFuzzedBody(formats.responses, Buffer.from(body), false)).toEqual({
+        accepted: undefined,
+        complaint: undefined,
+      });
     },
   );
 });

@@ -1,7 +1,7 @@
 /** SPEC 2.4, 6 and 7, and sections D, F and G of the contract: items, events, usage and errors of answers in every format. */
 import type { ModelAnswer, Row, RowCase } from "../row.ts";
 import { pixel } from "../services.ts";
-import { calls, exampleFunction, tool } from "./asks.ts";
+import { repliesWithCall, exampleFunction, requestWithTool } from "./asks.ts";
 import { failureRows } from "./failures.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name, cases });
@@ -61,7 +61,7 @@ const streams: readonly Row[] = [
     events: [...begin, ...message, "response.function_call_arguments.done", "response.completed"],
   }),
   row("F.3 custom tool call", {
-    ask: { stream: true, ...tool("custom", { name: "c" }) },
+    ask: { stream: true, ...requestWithTool("custom", { name: "c" }) },
     on: functionsOnly,
     says: [{ calls: [{ name: "c", args: { input: "37" } }] }],
     events: [
@@ -82,9 +82,9 @@ const streams: readonly Row[] = [
     },
   }),
   row("F.3 web search of Sluice", {
-    ask: { stream: true, ...tool("web_search") },
+    ask: { stream: true, ...requestWithTool("web_search") },
     on: ["chat", "converse"],
-    says: calls("web_search", { query: "cup" }),
+    says: repliesWithCall("web_search", { query: "cup" }),
     events: [
       ...begin,
       "response.output_item.added",
@@ -97,9 +97,9 @@ const streams: readonly Row[] = [
     ],
   }),
   row("F.3 image generation of Sluice", {
-    ask: { stream: true, ...tool("image_generation") },
+    ask: { stream: true, ...requestWithTool("image_generation") },
     on: ["chat", "converse"],
-    says: calls("image_generation", { prompt: "A cube" }),
+    says: repliesWithCall("image_generation", { prompt: "A cube" }),
     otherSays: [{ image: pixel }],
     events: [
       ...begin,
@@ -157,7 +157,7 @@ const answers: readonly Row[] = [
     { tools: [exampleFunction] },
   ),
   row("2.4 custom_tool_call", {
-    ask: tool("custom", { name: "c" }),
+    ask: requestWithTool("custom", { name: "c" }),
     on: functionsOnly,
     says: [{ calls: [{ name: "c", args: { input: "37" } }] }],
     back: { output: [{ type: "custom_tool_call", name: "c", input: "37" }] },
@@ -166,7 +166,7 @@ const answers: readonly Row[] = [
     "namespace of a call",
     { calls: [{ name: "n__f", args: { a: "37" } }] },
     { output: [{ type: "function_call" }] },
-    tool("namespace", { name: "n", description: "d", tools: [exampleFunction] }),
+    requestWithTool("namespace", { name: "n", description: "d", tools: [exampleFunction] }),
   ),
   whole(
     "incomplete",

@@ -9,15 +9,15 @@ export const servicesOrigin = "http://services.invalid";
 /** Replaced by another number in every request, to avoid cached results. */
 export const uniqueWord = "unique-word";
 
-export const user = (...content: readonly object[]) => ({ role: "user", content });
+export const userMessageOf = (...content: readonly object[]) => ({ role: "user", content });
 export const textPart = (text: string) => ({ type: "input_text", text });
-export const greeting = { role: "user", content: "Hi" };
+export const greetingMessage = { role: "user", content: "Hi" };
 
 /** A request with these parts in its only message. */
-export const part = (...content: readonly object[]) => ({ input: [user(...content)] });
+export const requestWithParts = (...content: readonly object[]) => ({ input: [userMessageOf(...content)] });
 /** A request with these items as history, followed by a question. */
-export const history = (...items: readonly object[]) => ({
-  input: [greeting, ...items, { role: "user", content: "Go on" }],
+export const requestWithHistory = (...items: readonly object[]) => ({
+  input: [greetingMessage, ...items, { role: "user", content: "Go on" }],
 });
 
 export const pngUrl = `data:image/png;base64,${pixel}`;
@@ -41,9 +41,10 @@ export const docxFile = {
   ),
 };
 
-export const plugin = (id: string, settings: object = {}) => ({ plugins: [{ id, ...settings }] });
-export const tool = (type: string, settings: object = {}) => ({ tools: [{ type, ...settings }] });
-export const service = (kind: string, parameters: object = {}) => tool(`service:${kind}`, { parameters });
+export const requestWithPlugin = (id: string, settings: object = {}) => ({ plugins: [{ id, ...settings }] });
+export const requestWithTool = (type: string, settings: object = {}) => ({ tools: [{ type, ...settings }] });
+export const requestWithServiceTool = (kind: string, parameters: object = {}) =>
+  requestWithTool(`service:${kind}`, { parameters });
 
 export const exampleFunction = {
   type: "function",
@@ -52,10 +53,10 @@ export const exampleFunction = {
 };
 
 /** The model calls a tool, then answers. */
-export const calls = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
+export const repliesWithCall = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
 
 /** Expects each named item in the answer. */
-export const output = (...items: readonly object[]) => ({ output: items });
+export const expectOutput = (...items: readonly object[]) => ({ output: items });
 export const expectStage = (name: string, data?: object) => ({
   service_metadata: { pipeline: [{ name, ...(data && { data }) }] },
 });

@@ -1,6 +1,6 @@
 /** Failures of providers and meaningless requests, as read by a client. */
 import type { Row, RowCase } from "../row.ts";
-import { greeting } from "./asks.ts";
+import { greetingMessage } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name, cases });
 
@@ -45,7 +45,7 @@ const requestErrors: readonly Row[] = [
   row("7 receipt of a refusal", { ask: { provider: { only: ["nobody"] } }, on: ["chat"], refused: [404, /\w/] }),
   row("4.1 X-Service-Metadata disabled", {
     headers: { "x-service-metadata": "disabled" },
-    ask: { input: [greeting] },
+    ask: { input: [greetingMessage] },
     on: ["chat"],
     back: { status: "completed" },
   }),

@@ -1,7 +1,7 @@
 /** Rows of input items with earlier failures. */
 import type { Row, RowDialect } from "../row.ts";
 import { pixel } from "../services.ts";
-import { history, part, pngUrl, servicesOrigin } from "./asks.ts";
+import { requestWithHistory, requestWithParts, pngUrl, servicesOrigin } from "./asks.ts";
 
 const call = { call_id: "c_1", status: "completed" };
 const patch = { type: "update_file", path: "marker.txt", diff: "@@\n-a\n+b" };
@@ -10,7 +10,7 @@ const shell = { commands: ["cat marker.txt"] };
 /** Items of tools known only to some formats: sent in all of them. */
 const told = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row => ({
   name: `2.3 ${name}`,
-  cases: [{ ask: { ...history(...items), ...more }, sent }],
+  cases: [{ ask: { ...requestWithHistory(...items), ...more }, sent }],
 });
 
 const serviceItem = (kind: string, fields: object, sent: RegExp): Row =>
@@ -111,12 +111,12 @@ export const itemGaps: readonly Row[] = [
     final: "the formats messages and converse have no words for sounds",
     cases: [
       {
-        ask: part({ type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }),
+        ask: requestWithParts({ type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }),
         on: except("messages", "converse"),
         sent: /UklGRg==/,
       },
       {
-        ask: part({ type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }),
+        ask: requestWithParts({ type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }),
         on: ["messages", "converse"],
         refused: [400, /^input\.0\.content\.0: .*audio/],
       },
@@ -127,17 +127,17 @@ export const itemGaps: readonly Row[] = [
     final: "the format messages has no words for videos, and converse none for those at an address",
     cases: [
       {
-        ask: part({ type: "input_video", video_url: "https://a.example/v.mp4" }),
+        ask: requestWithParts({ type: "input_video", video_url: "https://a.example/v.mp4" }),
         on: except("messages", "converse"),
         sent: /a\.example\/v\.mp4/,
       },
       {
-        ask: part({ type: "input_video", video_url: "data:video/mp4;base64,AAAAGGZ0eXA=" }),
+        ask: requestWithParts({ type: "input_video", video_url: "data:video/mp4;base64,AAAAGGZ0eXA=" }),
         on: ["converse", "gemini"],
         sent: /AAAAGGZ0eXA=/,
       },
       {
-        ask: part({ type: "input_video", video_url: "https://a.example/v.mp4" }),
+        ask: requestWithParts({ type: "input_video", video_url: "https://a.example/v.mp4" }),
         on: ["messages", "converse"],
         refused: [400, /^input\.0\.content\.0: .*video/],
       },
@@ -147,7 +147,7 @@ export const itemGaps: readonly Row[] = [
     name: "2.3 input_file (file_url)",
     cases: [
       {
-        ask: part({ type: "input_file", file_url: `${servicesOrigin}/page/cup.pdf` }),
+        ask: requestWithParts({ type: "input_file", file_url: `${servicesOrigin}/page/cup.pdf` }),
         sent: /cup\.pdf|Cup notes of the PDF/,
       },
     ],
@@ -156,9 +156,13 @@ export const itemGaps: readonly Row[] = [
     name: "2.3 input_image (file_id)",
     final: "the formats chat, gemini and converse have no words for stored images",
     cases: [
-      { ask: part({ type: "input_image", file_id: "file_1" }), on: ["responses", "messages"], sent: /file_1/ },
       {
-        ask: part({ type: "input_image", file_id: "file_1" }),
+        ask: requestWithParts({ type: "input_image", file_id: "file_1" }),
+        on: ["responses", "messages"],
+        sent: /file_1/,
+      },
+      {
+        ask: requestWithParts({ type: "input_image", file_id: "file_1" }),
         on: except("responses", "messages"),
         refused: [400, /^input\.0\.content\.0: no provider of this model takes images/],
       },
@@ -168,11 +172,11 @@ export const itemGaps: readonly Row[] = [
     name: "2.3 input_image (https url)",
     cases: [
       {
-        ask: part({ type: "input_image", image_url: `${servicesOrigin}/page/cup.png` }),
+        ask: requestWithParts({ type: "input_image", image_url: `${servicesOrigin}/page/cup.png` }),
         sent: /page\/cup\.png/,
         sentBy: { converse: /"bytes":/ },
       },
-      { ask: part({ type: "input_image", image_url: pngUrl }), sent: /iVBORw0KGgo/ },
+      { ask: requestWithParts({ type: "input_image", image_url: pngUrl }), sent: /iVBORw0KGgo/ },
     ],
   },
 ];

@@ -1,7 +1,7 @@
 /** Rows of tools with calls to another model. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
-import { calls, exampleFunction, output, service, tool } from "./asks.ts";
+import { repliesWithCall, exampleFunction, expectOutput, requestWithServiceTool, requestWithTool } from "./asks.ts";
 
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
@@ -10,20 +10,20 @@ export const modelToolGaps: readonly Row[] = [
     name: "2.5 tool service:subagent",
     cases: [
       {
-        ask: service("subagent", { model: "t/other" }),
-        says: calls("service_subagent", { task_name: "Compare", task_description: "LSM?" }),
+        ask: requestWithServiceTool("subagent", { model: "t/other" }),
+        says: repliesWithCall("service_subagent", { task_name: "Compare", task_description: "LSM?" }),
         otherSays: [{ text: "LSM wins" }],
         to: { other: /LSM\?/ },
         sent: /LSM wins/,
-        back: output({ type: "service:subagent", outcome: "LSM wins" }),
+        back: expectOutput({ type: "service:subagent", outcome: "LSM wins" }),
       },
       {
-        ask: service("subagent", { model: "t/other", tools: [{ type: "service:datetime" }] }),
-        says: calls("service_subagent", { task_name: "Date", task_description: "Which year?" }),
-        otherSays: calls("service_datetime"),
+        ask: requestWithServiceTool("subagent", { model: "t/other", tools: [{ type: "service:datetime" }] }),
+        says: repliesWithCall("service_subagent", { task_name: "Date", task_description: "Which year?" }),
+        otherSays: repliesWithCall("service_datetime"),
         to: { other: /"role":"tool"/ },
         sent: /Done/,
-        back: output({ type: "service:subagent", status: "completed", outcome: "Done" }),
+        back: expectOutput({ type: "service:subagent", status: "completed", outcome: "Done" }),
       },
       {
         ask: {
@@ -33,9 +33,9 @@ export const modelToolGaps: readonly Row[] = [
           ],
           stream: true,
         },
-        says: calls("service_subagent", { task_name: "Compare", task_description: "LSM?" }),
-        otherSays: calls("f", {}),
-        back: output({ type: "service:subagent", status: "in_progress" }, { type: "function_call", name: "f" }),
+        says: repliesWithCall("service_subagent", { task_name: "Compare", task_description: "LSM?" }),
+        otherSays: repliesWithCall("f", {}),
+        back: expectOutput({ type: "service:subagent", status: "in_progress" }, { type: "function_call", name: "f" }),
       },
     ],
   },
@@ -43,30 +43,30 @@ export const modelToolGaps: readonly Row[] = [
     name: "2.5 tool image_generation",
     cases: [
       {
-        ask: tool("image_generation", { size: "1024x1024" }),
+        ask: requestWithTool("image_generation", { size: "1024x1024" }),
         on: ["responses"],
         sent: { tools: [{ type: "image_generation" }] },
       },
       {
-        ask: tool("image_generation", { size: "1024x1024" }),
+        ask: requestWithTool("image_generation", { size: "1024x1024" }),
         on: functionsOnly,
-        says: calls("image_generation", { prompt: "A cube" }),
+        says: repliesWithCall("image_generation", { prompt: "A cube" }),
         otherSays: [{ image: pixel }],
         to: { other: /A cube/ },
-        back: output({ type: "image_generation_call", status: "completed" }),
+        back: expectOutput({ type: "image_generation_call", status: "completed" }),
       },
-      { ask: tool("image_generation"), on: ["chat"], bare: true, refused: [400, /internal_models\.image/] },
+      { ask: requestWithTool("image_generation"), on: ["chat"], bare: true, refused: [400, /internal_models\.image/] },
     ],
   },
   {
     name: "2.5 tool service:image_generation",
     cases: [
       {
-        ask: service("image_generation"),
-        says: calls("service_image_generation", { prompt: "A cube" }),
+        ask: requestWithServiceTool("image_generation"),
+        says: repliesWithCall("service_image_generation", { prompt: "A cube" }),
         otherSays: [{ image: pixel }],
         to: { other: /A cube/ },
-        back: output({ type: "service:image_generation", status: "completed" }),
+        back: expectOutput({ type: "service:image_generation", status: "completed" }),
       },
     ],
   },
@@ -74,14 +74,14 @@ export const modelToolGaps: readonly Row[] = [
     name: "2.5 tool service:advisor",
     cases: [
       {
-        ask: service("advisor"),
-        says: calls("service_advisor", { prompt: "LSM?" }),
+        ask: requestWithServiceTool("advisor"),
+        says: repliesWithCall("service_advisor", { prompt: "LSM?" }),
         otherSays: [{ text: "Take LSM" }],
         to: { other: /LSM\?/ },
         sent: /Take LSM/,
-        back: output({ type: "service:advisor", advice: "Take LSM" }),
+        back: expectOutput({ type: "service:advisor", advice: "Take LSM" }),
       },
-      { ask: service("advisor"), on: ["chat"], bare: true, refused: [400, /internal_models\.advisor/] },
+      { ask: requestWithServiceTool("advisor"), on: ["chat"], bare: true, refused: [400, /internal_models\.advisor/] },
     ],
   },
 ];

@@ -1,6 +1,6 @@
 /** Rows of routers, fusion and the plugin web with earlier failures. */
 import type { Row } from "../row.ts";
-import { plugin, servicesOrigin, expectStage } from "./asks.ts";
+import { requestWithPlugin, servicesOrigin, expectStage } from "./asks.ts";
 
 const hard =
   "Prove that every finite group of odd order is solvable for orders below 100, and give each step of the proof with the theorems it uses.";
@@ -27,8 +27,16 @@ export const pluginGaps: readonly Row[] = [
   {
     name: "13 auto-router: rankings of models",
     cases: [
-      { ask: plugin("auto-router", { cost_tier: "max" }), on: ["service/auto"], back: { model: /^r\d\/m[89]$/ } },
-      { ask: plugin("auto-router", { cost_tier: "low" }), on: ["service/auto"], back: { model: /^r\d\/m[01]$/ } },
+      {
+        ask: requestWithPlugin("auto-router", { cost_tier: "max" }),
+        on: ["service/auto"],
+        back: { model: /^r\d\/m[89]$/ },
+      },
+      {
+        ask: requestWithPlugin("auto-router", { cost_tier: "low" }),
+        on: ["service/auto"],
+        back: { model: /^r\d\/m[01]$/ },
+      },
     ],
   },
   {
@@ -56,12 +64,12 @@ export const pluginGaps: readonly Row[] = [
     name: "13 fusion: presets of the configuration file",
     cases: [
       ...["general-high", "general-budget", "general-fast"].map((preset) => ({
-        ask: { ...cup, ...plugin("fusion", { preset }) },
+        ask: { ...cup, ...requestWithPlugin("fusion", { preset }) },
         on: ["service/fusion"],
         back: { status: "completed" },
       })),
       {
-        ask: { ...cup, ...plugin("fusion", { preset: "general-fast" }) },
+        ask: { ...cup, ...requestWithPlugin("fusion", { preset: "general-fast" }) },
         on: ["service/fusion"],
         bare: true,
         refused: [400, /fusion\.presets\.general-fast/],
@@ -78,7 +86,7 @@ export const pluginGaps: readonly Row[] = [
       // The mix of tokens counts from a hundred answers on.
       { on: Array.from({ length: 101 }, () => "chat") },
       {
-        ask: { ...cup, ...plugin("pareto-router", { price_source: "weighted_avg" }) },
+        ask: { ...cup, ...requestWithPlugin("pareto-router", { price_source: "weighted_avg" }) },
         on: ["service/pareto-code"],
         back: expectStage("pareto-router", { price_source: "weighted_avg" }),
       },
@@ -88,12 +96,12 @@ export const pluginGaps: readonly Row[] = [
     name: `13 web: engine ${engine}`,
     cases: [
       {
-        ask: { ...cup, ...plugin("web", { engine }) },
+        ask: { ...cup, ...requestWithPlugin("web", { engine }) },
         to: { search: new RegExp(`/${engine}/.*cup`) },
         sent: /Bern won/,
       },
       {
-        ask: { ...cup, ...plugin("web", { engine }) },
+        ask: { ...cup, ...requestWithPlugin("web", { engine }) },
         on: ["chat"],
         bare: true,
         refused: [400, new RegExp(`search\\.engines\\.${engine}`)] as const,
@@ -104,29 +112,36 @@ export const pluginGaps: readonly Row[] = [
     name: "13 web: mode, x_search, user_location, max_uses",
     cases: [
       {
-        ask: { ...cup, ...plugin("web", { engine: "exa", mode: "fast" }) },
+        ask: { ...cup, ...requestWithPlugin("web", { engine: "exa", mode: "fast" }) },
         on: ["chat"],
         to: { search: { type: "fast" } },
       },
       {
-        ask: { ...cup, ...plugin("web", { engine: "tavily", user_location: { type: "approximate", country: "CH" } }) },
+        ask: {
+          ...cup,
+          ...requestWithPlugin("web", { engine: "tavily", user_location: { type: "approximate", country: "CH" } }),
+        },
         on: ["chat"],
         to: { search: { country: /switzerland/i } },
       },
-      { ask: { ...cup, ...plugin("web", { engine: "searxng", mode: "fast" }) }, on: ["chat"], lost: { chat: "mode" } },
       {
-        ask: { ...cup, ...plugin("web", { x_search: { allowed_x_handles: ["a"] } }) },
+        ask: { ...cup, ...requestWithPlugin("web", { engine: "searxng", mode: "fast" }) },
+        on: ["chat"],
+        lost: { chat: "mode" },
+      },
+      {
+        ask: { ...cup, ...requestWithPlugin("web", { x_search: { allowed_x_handles: ["a"] } }) },
         on: ["chat"],
         lost: { chat: "x_search" },
       },
-      { ask: { ...cup, ...plugin("web", { max_uses: 1 }) }, on: ["chat"], sent: /Bern won/ },
+      { ask: { ...cup, ...requestWithPlugin("web", { max_uses: 1 }) }, on: ["chat"], sent: /Bern won/ },
     ],
   },
   {
     name: "2.5 web_fetch of a PDF",
     cases: [
       {
-        ask: { input: `Read ${servicesOrigin}/page/cup.pdf`, ...plugin("web-fetch") },
+        ask: { input: `Read ${servicesOrigin}/page/cup.pdf`, ...requestWithPlugin("web-fetch") },
         sent: /Cup notes of the PDF/,
       },
     ],

@@ -3,12 +3,12 @@ import type { Row } from "../row.ts";
 import {
   docxFile,
   exampleFunction,
-  greeting,
-  history,
-  output,
-  part,
+  greetingMessage,
+  requestWithHistory,
+  expectOutput,
+  requestWithParts,
   pdfFile,
-  plugin,
+  requestWithPlugin,
   pngUrl,
   scanFile,
   servicesOrigin,
@@ -18,7 +18,7 @@ import {
 const textOnly = ["t/text-only"];
 /** A question beyond the routers' local classification. */
 const unclear = "Warum faellt der Server jede Nacht aus?";
-const said = (text: string) => output({ type: "message", content: [{ text }] });
+const said = (text: string) => expectOutput({ type: "message", content: [{ text }] });
 const bug = "Why does this TypeScript function throw? function f(a) { return a.b.c }";
 
 export const requestGaps: readonly Row[] = [
@@ -89,8 +89,12 @@ export const requestGaps: readonly Row[] = [
   {
     name: "13 file-parser: DOCX",
     cases: [
-      { ask: { ...part(docxFile), ...plugin("file-parser") }, on: textOnly, sent: /Cup notes of the DOCX/ },
-      { ask: part(docxFile), on: textOnly, sent: /Cup notes of the DOCX/ },
+      {
+        ask: { ...requestWithParts(docxFile), ...requestWithPlugin("file-parser") },
+        on: textOnly,
+        sent: /Cup notes of the DOCX/,
+      },
+      { ask: requestWithParts(docxFile), on: textOnly, sent: /Cup notes of the DOCX/ },
     ],
   },
   {
@@ -98,8 +102,8 @@ export const requestGaps: readonly Row[] = [
     cases: [
       {
         ask: {
-          ...part({ ...docxFile, filename: "a.zip", file_data: "data:application/zip;base64,UEsDBAoA" }),
-          ...plugin("file-parser"),
+          ...requestWithParts({ ...docxFile, filename: "a.zip", file_data: "data:application/zip;base64,UEsDBAoA" }),
+          ...requestWithPlugin("file-parser"),
         },
         on: textOnly,
         refused: [400, /^input\.0\.content\.0/],
@@ -110,7 +114,10 @@ export const requestGaps: readonly Row[] = [
     name: "13 file-parser: file_url",
     cases: [
       {
-        ask: { ...part({ type: "input_file", file_url: `${servicesOrigin}/page/cup.pdf` }), ...plugin("file-parser") },
+        ask: {
+          ...requestWithParts({ type: "input_file", file_url: `${servicesOrigin}/page/cup.pdf` }),
+          ...requestWithPlugin("file-parser"),
+        },
         on: textOnly,
         sent: /Cup notes of the PDF/,
       },
@@ -120,7 +127,7 @@ export const requestGaps: readonly Row[] = [
     name: "13 file-parser: message of engine ocr",
     cases: [
       {
-        ask: { ...part(scanFile), ...plugin("file-parser", { pdf: { engine: "ocr" } }) },
+        ask: { ...requestWithParts(scanFile), ...requestWithPlugin("file-parser", { pdf: { engine: "ocr" } }) },
         on: ["chat"],
         bare: true,
         refused: [400, /internal_models\.ocr/],
@@ -131,7 +138,7 @@ export const requestGaps: readonly Row[] = [
     name: `13 file-parser: pdf.engine ${engine}`,
     cases: [
       {
-        ask: { ...part(scanFile), ...plugin("file-parser", { pdf: { engine } }) },
+        ask: { ...requestWithParts(scanFile), ...requestWithPlugin("file-parser", { pdf: { engine } }) },
         on: [...textOnly, "chat", "messages"],
         otherSays: [{ text: "Scanned cup" }],
         sent: /Scanned cup/,
@@ -140,17 +147,19 @@ export const requestGaps: readonly Row[] = [
   })),
   {
     name: "13 file-parser: scanned PDF (image only)",
-    cases: [{ ask: part(scanFile), on: textOnly, otherSays: [{ text: "Scanned cup" }], sent: /Scanned cup/ }],
+    cases: [
+      { ask: requestWithParts(scanFile), on: textOnly, otherSays: [{ text: "Scanned cup" }], sent: /Scanned cup/ },
+    ],
   },
   {
     name: "file without the plugin to a text-only model",
-    cases: [{ ask: part(pdfFile), on: textOnly, sent: /Cup notes of the PDF/ }],
+    cases: [{ ask: requestWithParts(pdfFile), on: textOnly, sent: /Cup notes of the PDF/ }],
   },
   {
     name: "13 moderation: images are not looked at",
     cases: [
       {
-        ask: { ...part({ type: "input_image", image_url: pngUrl }), ...plugin("moderation") },
+        ask: { ...requestWithParts({ type: "input_image", image_url: pngUrl }), ...requestWithPlugin("moderation") },
         on: ["chat"],
         to: { moderation: /image_url/ },
       },
@@ -161,7 +170,7 @@ export const requestGaps: readonly Row[] = [
     cases: [
       {
         ask: {
-          ...history({ role: "user", content: bug }, { role: "assistant", content: "Show me more." }),
+          ...requestWithHistory({ role: "user", content: bug }, { role: "assistant", content: "Show me more." }),
           session_id: "s1",
         },
         on: ["service/auto"],
@@ -170,7 +179,7 @@ export const requestGaps: readonly Row[] = [
       {
         ask: {
           input: [
-            greeting,
+            greetingMessage,
             { role: "user", content: bug },
             { role: "user", content: "<system-reminder>Be brief.</system-reminder>" },
           ],

@@ -1,6 +1,6 @@
 /** Rows of tools for commands and code in the operator's sandbox. */
 import { type Row, type RowCase, rowDialects } from "../row.ts";
-import { calls, output, service, tool } from "./asks.ts";
+import { repliesWithCall, expectOutput, requestWithServiceTool, requestWithTool } from "./asks.ts";
 
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
@@ -16,10 +16,10 @@ const sandboxed = (
     {
       ask: sendRequest,
       on,
-      says: calls(name, args),
+      says: repliesWithCall(name, args),
       to: { sandbox: run },
       sent: /Ran in the sandbox/,
-      back: output(...items, { type: "message" }),
+      back: expectOutput(...items, { type: "message" }),
     },
     ...(on === rowDialects
       ? []
@@ -35,21 +35,29 @@ const shellRun = { language: "shell", commands: ["ls"] };
 const pythonRun = { language: "python", commands: ["print(1)"] };
 
 export const sandboxGaps: readonly Row[] = [
-  sandboxed("bash", tool("bash"), command, {
+  sandboxed("bash", requestWithTool("bash"), command, {
     run: shellRun,
     items: [{ type: "service:bash", command: "ls", ...printed, exitCode: 0 }],
   }),
-  sandboxed("shell, in a container", tool("shell", { environment: { type: "container_auto" } }), ["shell", commands], {
-    run: { language: "shell", ...commands },
-    items: [
-      { type: "shell_call", action: commands },
-      { type: "shell_call_output", output: [printed] },
-    ],
-    on: functionsOnly,
-  }),
+  sandboxed(
+    "shell, in a container",
+    requestWithTool("shell", { environment: { type: "container_auto" } }),
+    ["shell", commands],
+    {
+      run: { language: "shell", ...commands },
+      items: [
+        { type: "shell_call", action: commands },
+        { type: "shell_call_output", output: [printed] },
+      ],
+      on: functionsOnly,
+    },
+  ),
   sandboxed(
     "code_interpreter",
-    { ...tool("code_interpreter", { container: { type: "auto" } }), include: ["code_interpreter_call.outputs"] },
+    {
+      ...requestWithTool("code_interpreter", { container: { type: "auto" } }),
+      include: ["code_interpreter_call.outputs"],
+    },
     ["code_interpreter", code],
     {
       run: pythonRun,
@@ -57,16 +65,21 @@ export const sandboxGaps: readonly Row[] = [
       on: functionsOnly,
     },
   ),
-  sandboxed("service:bash", service("bash"), command, {
+  sandboxed("service:bash", requestWithServiceTool("bash"), command, {
     run: shellRun,
     items: [{ type: "service:bash", command: "ls", ...printed, exitCode: 0 }],
   }),
-  sandboxed("service:shell", service("shell"), ["service_shell", commands], {
+  sandboxed("service:shell", requestWithServiceTool("shell"), ["service_shell", commands], {
     run: { language: "shell", ...commands },
     items: [{ type: "service:shell", action: commands, output: [printed] }],
   }),
-  sandboxed("service:code_interpreter", service("code_interpreter"), ["service_code_interpreter", code], {
-    run: pythonRun,
-    items: [{ type: "service:code_interpreter", ...code, ...printed, exitCode: 0 }],
-  }),
+  sandboxed(
+    "service:code_interpreter",
+    requestWithServiceTool("code_interpreter"),
+    ["service_code_interpreter", code],
+    {
+      run: pythonRun,
+      items: [{ type: "service:code_interpreter", ...code, ...printed, exitCode: 0 }],
+    },
+  ),
 ];

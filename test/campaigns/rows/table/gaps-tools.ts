@@ -1,6 +1,16 @@
 /** Rows of tools with earlier failures. */
 import type { Row } from "../row.ts";
-import { calls, exampleFunction, output, part, pdfFile, service, servicesOrigin, tool, uniqueWord } from "./asks.ts";
+import {
+  repliesWithCall,
+  exampleFunction,
+  expectOutput,
+  requestWithParts,
+  pdfFile,
+  requestWithServiceTool,
+  servicesOrigin,
+  requestWithTool,
+  uniqueWord,
+} from "./asks.ts";
 
 const cup = { input: "Who won the cup?" };
 const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
@@ -10,12 +20,12 @@ const functionsOnly = ["chat", "messages", "gemini", "converse"];
 const clientTool = (type: string, settings: object, args: object, item: object): Row => ({
   name: `2.5 tool ${type}`,
   cases: [
-    { ask: tool(type, settings), sent: /apply_patch|shell|computer/ },
+    { ask: requestWithTool(type, settings), sent: /apply_patch|shell|computer/ },
     {
-      ask: tool(type, settings),
+      ask: requestWithTool(type, settings),
       on: functionsOnly,
-      says: calls(type === "computer_use_preview" ? "computer" : type, args),
-      back: output(item),
+      says: repliesWithCall(type === "computer_use_preview" ? "computer" : type, args),
+      back: expectOutput(item),
     },
   ],
 });
@@ -23,22 +33,30 @@ const clientTool = (type: string, settings: object, args: object, item: object):
 const searches = (type: string, settings: object = {}): Row => ({
   name: `2.5 tool ${type}`,
   cases: [
-    { ask: { ...cup, ...tool(type, settings) }, on: ["responses"], sent: { tools: [{ type }] } },
+    { ask: { ...cup, ...requestWithTool(type, settings) }, on: ["responses"], sent: { tools: [{ type }] } },
     {
-      ask: { ...cup, ...tool(type, settings) },
+      ask: { ...cup, ...requestWithTool(type, settings) },
       on: ["chat", "converse"],
-      says: calls("web_search", { query: "cup" }),
+      says: repliesWithCall("web_search", { query: "cup" }),
       to: { search: /cup/ },
-      back: output({ type: "web_search_call", status: "completed" }, { type: "message" }),
+      back: expectOutput({ type: "web_search_call", status: "completed" }, { type: "message" }),
     },
-    { ask: { ...cup, ...tool(type, settings) }, on: ["messages", "gemini"], sent: /web_search|googleSearch/ },
+    {
+      ask: { ...cup, ...requestWithTool(type, settings) },
+      on: ["messages", "gemini"],
+      sent: /web_search|googleSearch/,
+    },
     {
       ask: { ...cup, tools: [{ type, ...settings }, exampleFunction] },
       on: ["gemini"],
-      says: calls("web_search", { query: "cup" }),
+      says: repliesWithCall("web_search", { query: "cup" }),
       to: { search: /cup/ },
     },
-    { ask: { ...cup, ...tool(type, settings) }, on: ["sluice/echo", "service/auto"], back: { status: "completed" } },
+    {
+      ask: { ...cup, ...requestWithTool(type, settings) },
+      on: ["sluice/echo", "service/auto"],
+      back: { status: "completed" },
+    },
   ],
 });
 
@@ -48,13 +66,13 @@ const fetchEngine = (engine: string): Row => ({
   name: `2.5 web_fetch engine ${engine}`,
   cases: [
     {
-      ask: { input: `Read ${publicPage}`, ...service("web_fetch", { engine }) },
-      says: calls("service_web_fetch", { url: publicPage }),
+      ask: { input: `Read ${publicPage}`, ...requestWithServiceTool("web_fetch", { engine }) },
+      says: repliesWithCall("service_web_fetch", { url: publicPage }),
       to: { search: new RegExp(`/${engine}/.*cup\\.html`) },
-      back: output({ type: "service:web_fetch", status: "completed", httpStatus: 200, content: "Bern won" }),
+      back: expectOutput({ type: "service:web_fetch", status: "completed", httpStatus: 200, content: "Bern won" }),
     },
     {
-      ask: service("web_fetch", { engine }),
+      ask: requestWithServiceTool("web_fetch", { engine }),
       on: ["chat"],
       bare: true,
       refused: [400, new RegExp(`search\\.engines\\.${engine}`)],
@@ -65,13 +83,13 @@ const searchEngine = (engine: string): Row => ({
   name: `2.5 web_search engine ${engine}`,
   cases: [
     {
-      ask: { ...cup, ...service("web_search", { engine }) },
-      says: calls("service_web_search", { query: "cup" }),
+      ask: { ...cup, ...requestWithServiceTool("web_search", { engine }) },
+      says: repliesWithCall("service_web_search", { query: "cup" }),
       to: { search: new RegExp(`/${engine}/`) },
-      back: output({ type: "service:web_search", status: "completed" }),
+      back: expectOutput({ type: "service:web_search", status: "completed" }),
     },
     {
-      ask: service("web_search", { engine }),
+      ask: requestWithServiceTool("web_search", { engine }),
       on: ["chat"],
       bare: true,
       refused: [400, new RegExp(`search\\.engines\\.${engine}`)],
@@ -106,19 +124,19 @@ export const toolGaps: readonly Row[] = [
     name: "2.5 tool file_search",
     cases: [
       {
-        ask: tool("file_search", { vector_store_ids: ["handbook"], max_num_results: 3 }),
-        says: calls("file_search", { query: "cup" }),
+        ask: requestWithTool("file_search", { vector_store_ids: ["handbook"], max_num_results: 3 }),
+        says: repliesWithCall("file_search", { query: "cup" }),
         to: { search: { query: "cup", max_num_results: 3 } },
         sent: /Bern won/,
-        back: output({ type: "file_search_call", status: "completed", queries: ["cup"] }),
+        back: expectOutput({ type: "file_search_call", status: "completed", queries: ["cup"] }),
       },
       {
-        ask: tool("file_search", { vector_store_ids: ["vs_1"] }),
+        ask: requestWithTool("file_search", { vector_store_ids: ["vs_1"] }),
         on: ["responses"],
         sent: { tools: [{ type: "file_search" }] },
       },
       {
-        ask: tool("file_search", { vector_store_ids: ["vs_1"] }),
+        ask: requestWithTool("file_search", { vector_store_ids: ["vs_1"] }),
         on: functionsOnly,
         refused: [400, /file_search\.stores/],
       },
@@ -127,42 +145,42 @@ export const toolGaps: readonly Row[] = [
   {
     name: "2.5 tool mcp",
     cases: [
-      { ask: tool("mcp", mcpServer), on: ["responses"], sent: { tools: [{ type: "mcp" }] } },
+      { ask: requestWithTool("mcp", mcpServer), on: ["responses"], sent: { tools: [{ type: "mcp" }] } },
       {
-        ask: tool("mcp", { ...mcpServer, require_approval: "never" }),
+        ask: requestWithTool("mcp", { ...mcpServer, require_approval: "never" }),
         on: functionsOnly,
-        says: calls("s__find", {}),
+        says: repliesWithCall("s__find", {}),
         to: { mcp: /tools\/call/ },
         sent: /A secret of Alice/,
-        back: output(
+        back: expectOutput(
           { type: "mcp_list_tools", tools: [{ name: "find" }] },
           { type: "mcp_call", output: "A secret of Alice" },
           { type: "message" },
         ),
       },
       {
-        ask: tool("mcp", mcpServer),
+        ask: requestWithTool("mcp", mcpServer),
         on: functionsOnly,
-        says: calls("s__find", {}),
-        back: output({ type: "mcp_list_tools" }, { type: "mcp_approval_request", name: "find" }),
+        says: repliesWithCall("s__find", {}),
+        back: expectOutput({ type: "mcp_list_tools" }, { type: "mcp_approval_request", name: "find" }),
       },
       {
-        ask: { ...tool("mcp", mcpServer), input: allowedCall },
+        ask: { ...requestWithTool("mcp", mcpServer), input: allowedCall },
         on: functionsOnly,
         to: { mcp: /tools\/call/ },
-        back: output({ type: "mcp_call", approval_request_id: "m_1" }, { type: "message" }),
+        back: expectOutput({ type: "mcp_call", approval_request_id: "m_1" }, { type: "message" }),
       },
-      { ask: tool("mcp", mcpServer), on: ["chat"], bare: true, refused: [400, /mcp\.allow/] },
+      { ask: requestWithTool("mcp", mcpServer), on: ["chat"], bare: true, refused: [400, /mcp\.allow/] },
     ],
   },
   {
     name: "2.5 tool service:apply_patch",
     cases: [
       {
-        ask: service("apply_patch"),
+        ask: requestWithServiceTool("apply_patch"),
         on: functionsOnly,
-        says: calls("apply_patch", { type: "delete_file", path: "a" }),
-        back: output({ type: "apply_patch_call" }),
+        says: repliesWithCall("apply_patch", { type: "delete_file", path: "a" }),
+        back: expectOutput({ type: "apply_patch_call" }),
       },
     ],
   },
@@ -170,10 +188,10 @@ export const toolGaps: readonly Row[] = [
     name: "2.5 tool service:files",
     cases: [
       {
-        ask: { ...part(pdfFile), ...service("files") },
-        says: calls("service_files", { operation: "list" }),
+        ask: { ...requestWithParts(pdfFile), ...requestWithServiceTool("files") },
+        says: repliesWithCall("service_files", { operation: "list" }),
         sent: /cup\.pdf/,
-        back: output({ type: "service:files", operation: "list" }),
+        back: expectOutput({ type: "service:files", operation: "list" }),
       },
     ],
   },
@@ -187,9 +205,9 @@ export const toolGaps: readonly Row[] = [
       {
         ask: { ...cup, tools: [exampleFunction, { type: "custom", name: "apply_patch" }, { type: "web_search" }] },
         on: ["chat", "converse", "gemini"],
-        says: calls("web_search", { query: "cup" }),
+        says: repliesWithCall("web_search", { query: "cup" }),
         to: { search: /cup/ },
-        back: output({ type: "web_search_call" }),
+        back: expectOutput({ type: "web_search_call" }),
       },
       {
         ask: { ...cup, tools: [exampleFunction, { type: "web_search" }] },
@@ -204,7 +222,7 @@ export const toolGaps: readonly Row[] = [
     final: "only a provider that reads pages can run it",
     cases: [
       {
-        ask: { ...cup, ...service("web_fetch", { engine: "native" }) },
+        ask: { ...cup, ...requestWithServiceTool("web_fetch", { engine: "native" }) },
         on: functionsOnly,
         refused: [400, /^tools\.0\.parameters\.engine: /],
       },
@@ -216,7 +234,7 @@ export const toolGaps: readonly Row[] = [
     final: "only a provider with a search of its own can run it",
     cases: [
       {
-        ask: { ...cup, ...service("web_search", { engine: "native" }) },
+        ask: { ...cup, ...requestWithServiceTool("web_search", { engine: "native" }) },
         on: ["chat", "converse"],
         refused: [400, /^tools\.0\.parameters\.engine: /],
       },
@@ -228,20 +246,23 @@ export const toolGaps: readonly Row[] = [
       {
         ask: {
           ...cup,
-          ...service("web_search", { engine: "tavily", user_location: { type: "approximate", country: "CH" } }),
+          ...requestWithServiceTool("web_search", {
+            engine: "tavily",
+            user_location: { type: "approximate", country: "CH" },
+          }),
         },
         on: ["chat"],
-        says: calls("service_web_search", { query: "cup" }),
+        says: repliesWithCall("service_web_search", { query: "cup" }),
         to: { search: { country: /switzerland/i } },
       },
       {
-        ask: { ...cup, ...service("web_search", { engine: "parallel", mode: "fast" }) },
+        ask: { ...cup, ...requestWithServiceTool("web_search", { engine: "parallel", mode: "fast" }) },
         on: ["chat"],
-        says: calls("service_web_search", { query: "cup" }),
+        says: repliesWithCall("service_web_search", { query: "cup" }),
         to: { search: { mode: "fast" } },
       },
       {
-        ask: { ...cup, ...service("web_search", { engine: "brave", mode: "fast" }) },
+        ask: { ...cup, ...requestWithServiceTool("web_search", { engine: "brave", mode: "fast" }) },
         on: ["chat"],
         lost: { chat: "tools.0.parameters.mode" },
       },

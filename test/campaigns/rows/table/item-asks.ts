@@ -1,11 +1,11 @@
 /** Parts of the rows of items: calls with marks every provider must read, and the forms of such rows. */
 import type { Row, RowCase } from "../row.ts";
-import { history, pngUrl } from "./asks.ts";
+import { requestWithHistory, pngUrl } from "./asks.ts";
 
 export const itemRow = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.3 ${name}`, cases });
 /** A row of history items whose text must reach every provider. */
 export const forwardedItemsRow = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
-  itemRow(name, { ask: { ...history(...items), ...more }, sent });
+  itemRow(name, { ask: { ...requestWithHistory(...items), ...more }, sent });
 export const refusedInput = (name: string, input: unknown, message: RegExp): Row =>
   itemRow(name, { ask: { input }, on: ["chat"], refused: [400, message] });
 export const completedCall = { call_id: "c_1", status: "completed" };

@@ -1,7 +1,7 @@
 /** SPEC 2.3: items of calls and of their outputs, each sent to providers of every format. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
-import { exampleFunction, greeting, history, pdfFile, textPart } from "./asks.ts";
+import { exampleFunction, greetingMessage, requestWithHistory, pdfFile, textPart } from "./asks.ts";
 import {
   completedCall,
   itemRow,
@@ -20,19 +20,22 @@ export const callItemRows: readonly Row[] = [
   }),
   forwardedItemsRow("function_call + output, the tool is gone", [markedCall, markedOutput], /marker37.*result37/s),
   itemRow("function_call_output: parts", {
-    ask: { ...history(markedCall, { ...markedOutput, output: [textPart("result37")] }), tools: [exampleFunction] },
+    ask: {
+      ...requestWithHistory(markedCall, { ...markedOutput, output: [textPart("result37")] }),
+      tools: [exampleFunction],
+    },
     sent: /result37/,
   }),
   itemRow("function_call_output: image", {
     ask: {
-      ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pngImage] }),
+      ...requestWithHistory(markedCall, { ...markedOutput, output: [textPart("result37"), pngImage] }),
       tools: [exampleFunction],
     },
     sent: /iVBORw0KGgo/,
   }),
   itemRow("function_call_output: file", {
     ask: {
-      ...history(markedCall, { ...markedOutput, output: [textPart("result37"), pdfFile] }),
+      ...requestWithHistory(markedCall, { ...markedOutput, output: [textPart("result37"), pdfFile] }),
       tools: [exampleFunction],
     },
     sent: /JVBERi0|Cup notes/,
@@ -54,8 +57,12 @@ export const callItemRows: readonly Row[] = [
   forwardedItemsRow("function_call: async", [{ ...markedCall, async: true }, markedOutput], /marker37/, {
     tools: [{ ...exampleFunction, async: true }],
   }),
-  refusedInput("function_call_output without its call", [greeting, markedOutput], /c_1|call_id/),
-  refusedInput("function_call without a name", [greeting, { ...markedCall, name: undefined }], /^input\.1\.name/),
+  refusedInput("function_call_output without its call", [greetingMessage, markedOutput], /c_1|call_id/),
+  refusedInput(
+    "function_call without a name",
+    [greetingMessage, { ...markedCall, name: undefined }],
+    /^input\.1\.name/,
+  ),
   forwardedItemsRow(
     "custom_tool_call + output",
     [c1, { type: "custom_tool_call_output", call_id: "c_1", output: "result37" }],

@@ -1,6 +1,14 @@
 /** SPEC 2.3 and section C of the contract: input items and parts, each sent to providers of every format. */
 import type { Row, RowDialect } from "../row.ts";
-import { exampleFunction, greeting, history, part, pdfFile, textPart, user } from "./asks.ts";
+import {
+  exampleFunction,
+  greetingMessage,
+  requestWithHistory,
+  requestWithParts,
+  pdfFile,
+  textPart,
+  userMessageOf,
+} from "./asks.ts";
 import { itemRow, markedCall, markedOutput, pngImage, refusedInput, forwardedItemsRow } from "./item-asks.ts";
 import { callItemRows } from "./item-calls.ts";
 
@@ -9,9 +17,9 @@ const sealed = (type: string): Row => ({
   name: `2.3 ${type}`,
   final: "only the provider that made it can read it",
   cases: [
-    { ask: history({ type, encrypted_content: "sealed37" }), on: ["responses"], sent: /sealed37/ },
+    { ask: requestWithHistory({ type, encrypted_content: "sealed37" }), on: ["responses"], sent: /sealed37/ },
     {
-      ask: history({ type, encrypted_content: "sealed37" }),
+      ask: requestWithHistory({ type, encrypted_content: "sealed37" }),
       on: ["chat", "messages", "gemini", "converse"],
       refused: [400, /^input\.1: no provider of this model takes items of type/],
     },
@@ -30,7 +38,7 @@ const assistant = (...content: readonly object[]) => ({
 const messages: readonly Row[] = [
   forwardedItemsRow("easy message: text", [{ role: "user", content: "marker37" }], /marker37/),
   forwardedItemsRow("easy message: type message", [{ type: "message", role: "user", content: "marker37" }], /marker37/),
-  forwardedItemsRow("easy message: parts", [user(textPart("marker37"))], /marker37/),
+  forwardedItemsRow("easy message: parts", [userMessageOf(textPart("marker37"))], /marker37/),
   forwardedItemsRow(
     "input message with id",
     [{ type: "message", id: "msg_2", role: "user", content: [textPart("marker37")] }],
@@ -61,7 +69,7 @@ const messages: readonly Row[] = [
     ),
   ),
   itemRow("output message: content null", {
-    ask: history({ ...assistant(), content: null }),
+    ask: requestWithHistory({ ...assistant(), content: null }),
     back: { status: "completed" },
   }),
   forwardedItemsRow(
@@ -75,8 +83,8 @@ const messages: readonly Row[] = [
     /marker37/,
   ),
   refusedInput("message: unknown role", [{ role: "wizard", content: "x" }], /^input\.0\.role/),
-  refusedInput("message: unknown part", [user({ type: "input_smell" })], /^input\.0\.content\.0\.type/),
-  refusedInput("message: part without text", [user({ type: "input_text" })], /^input\.0\.content\.0\.text/),
+  refusedInput("message: unknown part", [userMessageOf({ type: "input_smell" })], /^input\.0\.content\.0\.type/),
+  refusedInput("message: part without text", [userMessageOf({ type: "input_text" })], /^input\.0\.content\.0\.text/),
 ];
 
 const thought = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "thought37" }] };
@@ -87,18 +95,18 @@ const formats = {
 } as const satisfies Record<string, RowDialect>;
 const reasoning: readonly Row[] = [
   itemRow("reasoning: summary", {
-    ask: history(thought, assistant(outputText("Hello"))),
+    ask: requestWithHistory(thought, assistant(outputText("Hello"))),
     back: { status: "completed" },
   }),
   itemRow("reasoning: content", {
-    ask: history(
+    ask: requestWithHistory(
       { ...thought, content: [{ type: "reasoning_text", text: "thought37" }] },
       assistant(outputText("Hello")),
     ),
     back: { status: "completed" },
   }),
   itemRow("reasoning: summary null", {
-    ask: history({ ...thought, summary: null }, assistant(outputText("Hello"))),
+    ask: requestWithHistory({ ...thought, summary: null }, assistant(outputText("Hello"))),
     back: { status: "completed" },
   }),
   ...[
@@ -111,13 +119,13 @@ const reasoning: readonly Row[] = [
     "meta-responses-v1",
   ].map((format) =>
     itemRow(`reasoning: format ${format}`, {
-      ask: history({ ...thought, format, signature: "c2lnbmVk" }, assistant(outputText("Hello"))),
+      ask: requestWithHistory({ ...thought, format, signature: "c2lnbmVk" }, assistant(outputText("Hello"))),
       back: { status: "completed" },
     }),
   ),
   itemRow("reasoning: thoughts of a provider go back to it", {
     ask: {
-      ...history(
+      ...requestWithHistory(
         {
           type: "reasoning",
           id: "rs_1",
@@ -137,7 +145,7 @@ const reasoning: readonly Row[] = [
     },
   }),
   itemRow("reasoning: encrypted_content goes back to the provider", {
-    ask: history({ ...thought, encrypted_content: "sealed37" }, assistant(outputText("Hello"))),
+    ask: requestWithHistory({ ...thought, encrypted_content: "sealed37" }, assistant(outputText("Hello"))),
     on: ["responses"],
     sent: /sealed37/,
   }),
@@ -148,7 +156,7 @@ const others: readonly Row[] = [
   sealed("context_compaction"),
   refusedInput(
     "item_reference to what is nowhere",
-    [greeting, { type: "item_reference", id: "gone" }],
+    [greetingMessage, { type: "item_reference", id: "gone" }],
     /^input\.1\.id: names no earlier item/,
   ),
   itemRow("item_reference to an item of the input", {
@@ -171,32 +179,36 @@ const others: readonly Row[] = [
     /marker37/,
   ),
   itemRow("configuration_update", {
-    ask: history({ type: "configuration_update", reasoning: { effort: "low" } }),
+    ask: requestWithHistory({ type: "configuration_update", reasoning: { effort: "low" } }),
     back: { status: "completed" },
   }),
   refusedInput(
     "two configuration updates in a row",
     [
-      greeting,
+      greetingMessage,
       { type: "configuration_update", reasoning: { effort: "low" } },
       { type: "configuration_update", reasoning: { effort: "high" } },
     ],
     /^input\.2|configuration_update/,
   ),
-  refusedInput("an item of an unknown type", [greeting, { type: "dream" }], /^input\.1\.type: unknown type dream/),
+  refusedInput(
+    "an item of an unknown type",
+    [greetingMessage, { type: "dream" }],
+    /^input\.1\.type: unknown type dream/,
+  ),
 ];
 
 const parts: readonly Row[] = [
   ...["auto", "low", "high", "original"].map((detail) =>
     itemRow(`input_image: detail ${detail}`, {
-      ask: part(textPart("Look"), { ...pngImage, detail }),
+      ask: requestWithParts(textPart("Look"), { ...pngImage, detail }),
       sent: /iVBORw0KGgo/,
     }),
   ),
-  refusedInput("input_image: without an image", [user({ type: "input_image" })], /^input\.0\.content\.0/),
-  itemRow("input_file: file_data", { ask: part(textPart("Read"), pdfFile), sent: /JVBERi0|Cup notes/ }),
+  refusedInput("input_image: without an image", [userMessageOf({ type: "input_image" })], /^input\.0\.content\.0/),
+  itemRow("input_file: file_data", { ask: requestWithParts(textPart("Read"), pdfFile), sent: /JVBERi0|Cup notes/ }),
   itemRow("input_file: text file", {
-    ask: part(textPart("Read"), {
+    ask: requestWithParts(textPart("Read"), {
       type: "input_file",
       filename: "a.txt",
       file_data: `data:text/plain;base64,${Buffer.from("marker37").toString("base64")}`,
@@ -204,25 +216,25 @@ const parts: readonly Row[] = [
     sent: /marker37|bWFya2VyMzc=/,
   }),
   itemRow("input_file: file_id", {
-    ask: part(textPart("Read"), { type: "input_file", file_id: "file_37" }),
+    ask: requestWithParts(textPart("Read"), { type: "input_file", file_id: "file_37" }),
     on: ["responses", "messages", "chat"],
     sent: /file_37/,
   }),
   ...["mp3", "wav"].map((format) =>
     itemRow(`input_audio: format ${format}`, {
-      ask: part({ type: "input_audio", input_audio: { data: "UklGRg==", format } }),
+      ask: requestWithParts({ type: "input_audio", input_audio: { data: "UklGRg==", format } }),
       on: ["chat", "responses", "gemini"],
       sent: /UklGRg==/,
     }),
   ),
   refusedInput(
     "input_audio: unknown format",
-    [user({ type: "input_audio", input_audio: { data: "UklGRg==", format: "ogg" } })],
+    [userMessageOf({ type: "input_audio", input_audio: { data: "UklGRg==", format: "ogg" } })],
     /format/,
   ),
   ...["agentic", "static"].map((processing) =>
     itemRow(`input_video: processing ${processing}`, {
-      ask: part({ type: "input_video", video_url: "https://a.example/v37.mp4", processing }),
+      ask: requestWithParts({ type: "input_video", video_url: "https://a.example/v37.mp4", processing }),
       on: ["gemini", "chat"],
       sent: /v37\.mp4/,
     }),

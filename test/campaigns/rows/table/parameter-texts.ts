@@ -1,6 +1,6 @@
 /** SPEC 2.1 and 2.4: parameters for texts or formats of texts, and the answer's echo of its request. */
 import type { Row, RowCase } from "../row.ts";
-import { exampleFunction, greeting, textPart, user } from "./asks.ts";
+import { exampleFunction, greetingMessage, textPart, userMessageOf } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
@@ -23,7 +23,7 @@ export const textRows: readonly Row[] = [
   row("input as text", { ask: { input: "Who won 37?" }, sent: /Who won 37\?/ }),
   ...["user", "system", "developer", "assistant"].map((role) =>
     row(`input: message of role ${role}`, {
-      ask: { input: [{ role, content: "Words 37" }, greeting] },
+      ask: { input: [{ role, content: "Words 37" }, greetingMessage] },
       sent: /Words 37/,
     }),
   ),
@@ -82,12 +82,14 @@ export const textRows: readonly Row[] = [
     sentBy: { messages: /cache_control/, converse: /cachePoint/ },
   }),
   row("cache_control on a part", {
-    ask: { input: [user({ ...textPart("Long"), cache_control: { type: "ephemeral" } }, textPart("Hi"))] },
+    ask: { input: [userMessageOf({ ...textPart("Long"), cache_control: { type: "ephemeral" } }, textPart("Hi"))] },
     on: ["messages", "converse"],
     sentBy: { messages: /cache_control/, converse: /cachePoint/ },
   }),
   row("prompt_cache_breakpoint on a part", {
-    ask: { input: [user({ ...textPart("Long"), prompt_cache_breakpoint: { mode: "explicit" } }, textPart("Hi"))] },
+    ask: {
+      input: [userMessageOf({ ...textPart("Long"), prompt_cache_breakpoint: { mode: "explicit" } }, textPart("Hi"))],
+    },
     on: ["messages", "converse"],
     sentBy: { messages: /cache_control/, converse: /cachePoint/ },
   }),

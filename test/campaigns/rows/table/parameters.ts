@@ -1,6 +1,6 @@
 /** SPEC 2.1: the parameters of a request as sent to providers, in each format. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
-import { exampleFunction, greeting } from "./asks.ts";
+import { exampleFunction, greetingMessage } from "./asks.ts";
 import { choiceRows } from "./parameter-choices.ts";
 import { echoRows, textRows } from "./parameter-texts.ts";
 
@@ -183,7 +183,7 @@ const samplers: readonly Row[] = [
       [{}, [{}], "a"],
     ],
     input: [
-      ["Hi", [greeting]],
+      ["Hi", [greetingMessage]],
       [5, [], [{ type: "unknown" }]],
     ],
     instructions: [["Be kind", null], [5]],

@@ -1,6 +1,6 @@
 /** Forms of the rows of plugins. */
 import type { Row, RowCase } from "../row.ts";
-import { plugin } from "./asks.ts";
+import { requestWithPlugin } from "./asks.ts";
 
 export const pluginRow = (id: string, what: string, ...cases: readonly RowCase[]): Row => ({
   name: `2.2 ${id}: ${what}`,
@@ -19,7 +19,7 @@ export function pluginLimits(
   more: { readonly on?: string; readonly settings?: object; readonly ask?: object } = {},
 ): Row {
   const { on = "chat", settings = {}, ask: sendRequest = {} } = more;
-  const given = (value: unknown) => ({ ...sendRequest, ...plugin(id, { ...settings, [field]: value }) });
+  const given = (value: unknown) => ({ ...sendRequest, ...requestWithPlugin(id, { ...settings, [field]: value }) });
   return pluginRow(
     id,
     `${field}: limits`,

@@ -1,13 +1,13 @@
 /** SPEC 2.2: settings of the routing plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
-import { greeting, plugin, expectStage } from "./asks.ts";
+import { greetingMessage, requestWithPlugin, expectStage } from "./asks.ts";
 import { textOfLength, distinctWords, pluginLimits, pluginRow } from "./plugin-asks.ts";
 
 const autoRouters: readonly Row[] = ["auto-router", "auto-beta-router"].flatMap((id) => {
   const on = id === "auto-router" ? "service/auto" : "service/auto-beta";
   const tier = (cost_tier: string, model: RegExp) =>
     pluginRow(id, `cost_tier ${cost_tier}`, {
-      ask: plugin(id, { cost_tier, allowed_models: ["r*/*"] }),
+      ask: requestWithPlugin(id, { cost_tier, allowed_models: ["r*/*"] }),
       on: [on],
       back: { model },
     });
@@ -35,22 +35,22 @@ const autoRouters: readonly Row[] = ["auto-router", "auto-beta-router"].flatMap(
     tier("xhigh", /^r\d\/m[67]$/),
     tier("max", /^r\d\/m[89]$/),
     pluginRow(id, "cost_quality_tradeoff 10 is cheap", {
-      ask: plugin(id, { cost_quality_tradeoff: 10, allowed_models: ["r*/*"] }),
+      ask: requestWithPlugin(id, { cost_quality_tradeoff: 10, allowed_models: ["r*/*"] }),
       on: [on],
       back: { model: /m[01]$/ },
     }),
     pluginRow(id, "cost_quality_tradeoff 0 is dear", {
-      ask: plugin(id, { cost_quality_tradeoff: 0, allowed_models: ["r*/*"] }),
+      ask: requestWithPlugin(id, { cost_quality_tradeoff: 0, allowed_models: ["r*/*"] }),
       on: [on],
       back: { model: /m[78]$/ },
     }),
     pluginRow(id, "allowed_models", {
-      ask: plugin(id, { allowed_models: ["r3/*"] }),
+      ask: requestWithPlugin(id, { allowed_models: ["r3/*"] }),
       on: [on],
       back: { model: "r3/m3" },
     }),
     pluginRow(id, "excluded_models wins", {
-      ask: plugin(id, { allowed_models: ["r3/*"], excluded_models: ["r3/m3"] }),
+      ask: requestWithPlugin(id, { allowed_models: ["r3/*"], excluded_models: ["r3/m3"] }),
       on: [on],
       refused: [404, /\w/],
     }),
@@ -66,7 +66,7 @@ const others: readonly Row[] = [
   pluginRow("auto-router", "pin_model keeps the model of the last answer", {
     ask: {
       input: [
-        greeting,
+        greetingMessage,
         {
           type: "message",
           id: "msg_1",
@@ -75,9 +75,9 @@ const others: readonly Row[] = [
           model: "r7/m7",
           content: [{ type: "output_text", text: "Hello", annotations: [] }],
         },
-        greeting,
+        greetingMessage,
       ],
-      ...plugin("auto-router", { pin_model: true }),
+      ...requestWithPlugin("auto-router", { pin_model: true }),
     },
     on: ["service/auto"],
     back: { model: "r7/m7" },
@@ -101,7 +101,7 @@ const others: readonly Row[] = [
     refused: [400, /mode/],
   }),
   pluginRow("jev-router", "excluded_models leaves nothing", {
-    ask: plugin("jev-router", { excluded_models: ["*"] }),
+    ask: requestWithPlugin("jev-router", { excluded_models: ["*"] }),
     on: ["service/jev-router"],
     refused: [404, /\w/],
   }),
@@ -110,12 +110,12 @@ const others: readonly Row[] = [
   pluginLimits("pareto-router", "price_source", ["prompt", "weighted_avg"], ["luck"], { on: "service/pareto-code" }),
   pluginLimits("pareto-router", "enabled", [true], ["yes"], { on: "service/pareto-code" }),
   pluginRow("pareto-router", "max_price", {
-    ask: plugin("pareto-router", { max_price: 1 }),
+    ask: requestWithPlugin("pareto-router", { max_price: 1 }),
     on: ["service/pareto-code"],
     back: { model: /m[0-3]$/ },
   }),
   pluginRow("pareto-router", "max_price below every price", {
-    ask: plugin("pareto-router", { max_price: 0.00001 }),
+    ask: requestWithPlugin("pareto-router", { max_price: 0.00001 }),
     on: ["service/pareto-code"],
     refused: [404, /\w/],
   }),
@@ -125,7 +125,7 @@ const others: readonly Row[] = [
   }),
   ...["capability", "stage", "auto", "random", "composite", "passthrough"].map((algorithm) =>
     pluginRow("switchyard-router", `algorithm ${algorithm}`, {
-      ask: { ...plugin("switchyard-router", { algorithm }), models: ["r1/m1", "r9/m9"] },
+      ask: { ...requestWithPlugin("switchyard-router", { algorithm }), models: ["r1/m1", "r9/m9"] },
       on: ["service/switchyard"],
       otherSays: [
         { text: JSON.stringify({ crux: "", primary_rule: "S1", capability_boundary: "supported", p_solve: 0.9 }) },

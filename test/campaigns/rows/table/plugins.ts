@@ -1,6 +1,14 @@
 /** SPEC 2.2 and section B of the contract: settings of plugins, their limits, and their effects. */
 import type { Row } from "../row.ts";
-import { pdfFile, part, plugin, servicesOrigin, expectStage, textPart, uniqueWord } from "./asks.ts";
+import {
+  pdfFile,
+  requestWithParts,
+  requestWithPlugin,
+  servicesOrigin,
+  expectStage,
+  textPart,
+  uniqueWord,
+} from "./asks.ts";
 import { textOfLength, distinctWords, pluginLimits, pluginRow, probabilityReply } from "./plugin-asks.ts";
 import { routerRows } from "./plugin-routers.ts";
 
@@ -20,36 +28,36 @@ const alignment: readonly Row[] = [
   pluginLimits("alignment", "threshold", [0.5, 1], [0, 1.1, "a"], judged),
   pluginLimits("alignment", "unheard_of", [], [1], judged),
   pluginRow("alignment", "rules are stated to the model", {
-    ask: plugin("alignment", { rules }),
+    ask: requestWithPlugin("alignment", { rules }),
     otherSays: probabilityReply(0.1),
     sent: /Be kind and never rude/,
     back: { alignment: { calls: [{ call: 1, outcome: "allowed", rules: [{ broken: false }] }] } },
   }),
   pluginRow("alignment", "instruct false states nothing", {
-    ask: plugin("alignment", { rules, instruct: false }),
+    ask: requestWithPlugin("alignment", { rules, instruct: false }),
     otherSays: probabilityReply(0.1),
     unsent: /Be kind and never rude/,
     back: { alignment: { calls: [{ outcome: "allowed" }] } },
   }),
   pluginRow("alignment", "enforce refuses a turn that stays broken", {
-    ask: plugin("alignment", { rules }),
+    ask: requestWithPlugin("alignment", { rules }),
     says: [{ text: "Rude words" }],
     otherSays: probabilityReply(0.9),
     refused: [403, /\w/],
   }),
   pluginRow("alignment", "audit delivers a broken turn", {
-    ask: plugin("alignment", { rules, mode: "audit" }),
+    ask: requestWithPlugin("alignment", { rules, mode: "audit" }),
     says: [{ text: "Ruder words" }],
     otherSays: probabilityReply(0.9),
     back: { alignment: { calls: [{ outcome: "blocked", rules: [{ broken: true }] }] }, output: [{ type: "message" }] },
   }),
   pluginRow("alignment", "a stream", {
-    ask: { ...plugin("alignment", { rules }), stream: true },
+    ask: { ...requestWithPlugin("alignment", { rules }), stream: true },
     otherSays: probabilityReply(0.1),
     events: ["response.created", "response.output_text.delta", "response.completed"],
   }),
   pluginRow("alignment", "without a judge", {
-    ask: plugin("alignment", { rules }),
+    ask: requestWithPlugin("alignment", { rules }),
     bare: true,
     on: ["chat"],
     refused: [400, /internal_models\.alignment_judge/],
@@ -78,7 +86,7 @@ const fusion: readonly Row[] = [
   ),
   pluginLimits("fusion", "enabled", [true], ["yes"], { ...fused, settings: { analysis_models: panel } }),
   pluginRow("fusion", "the slug runs a panel", {
-    ask: plugin("fusion", { analysis_models: panel, model: "t/chat" }),
+    ask: requestWithPlugin("fusion", { analysis_models: panel, model: "t/chat" }),
     on: ["service/fusion"],
     back: {
       output: [{ type: "service:fusion", responses: [{ model: "t/messages" }] }, { type: "message" }],
@@ -86,7 +94,7 @@ const fusion: readonly Row[] = [
     },
   }),
   pluginRow("fusion", "events of the stream", {
-    ask: { ...plugin("fusion", { analysis_models: panel, model: "t/chat" }), stream: true },
+    ask: { ...requestWithPlugin("fusion", { analysis_models: panel, model: "t/chat" }), stream: true },
     on: ["service/fusion"],
     events: [
       "response.created",
@@ -106,13 +114,13 @@ const textPlugins: readonly Row[] = [
   pluginLimits("context-compression", "engine", ["middle-out"], ["luck"]),
   pluginLimits("context-compression", "enabled", [true, false], ["yes"]),
   pluginRow("context-compression", "an input above the window", {
-    ask: { input: long, ...plugin("context-compression") },
+    ask: { input: long, ...requestWithPlugin("context-compression") },
     on: ["t/small-window"],
     sent: /0 word/,
     back: { service_metadata: { pipeline: [{ type: "context_compression", data: { engine: "middle-out" } }] } },
   }),
   pluginRow("context-compression", "enabled false: the input is sent as it is", {
-    ask: { input: long, ...plugin("context-compression", { enabled: false }) },
+    ask: { input: long, ...requestWithPlugin("context-compression", { enabled: false }) },
     on: ["t/small-window"],
     sent: /30 word/,
   }),
@@ -125,31 +133,34 @@ const textPlugins: readonly Row[] = [
   ),
   ...["markdown", "cloudflare-ai", "pdf-text"].map((engine) =>
     pluginRow("file-parser", `pdf.engine ${engine}`, {
-      ask: { ...part(pdfFile), ...plugin("file-parser", { pdf: { engine } }) },
+      ask: { ...requestWithParts(pdfFile), ...requestWithPlugin("file-parser", { pdf: { engine } }) },
       sent: /Cup notes of the PDF/,
       back: expectStage("file-parser", { pages: 1 }),
     }),
   ),
   pluginRow("file-parser", "pdf.engine native", {
-    ask: { ...part(textPart("Read"), pdfFile), ...plugin("file-parser", { pdf: { engine: "native" } }) },
+    ask: {
+      ...requestWithParts(textPart("Read"), pdfFile),
+      ...requestWithPlugin("file-parser", { pdf: { engine: "native" } }),
+    },
     sent: /JVBERi0/,
   }),
   pluginRow("file-parser", "enabled false to a model without files", {
-    ask: { ...part(pdfFile), ...plugin("file-parser", { enabled: false }) },
+    ask: { ...requestWithParts(pdfFile), ...requestWithPlugin("file-parser", { enabled: false }) },
     on: ["t/text-only"],
     refused: [404, /file/],
   }),
   pluginRow("moderation", "an input that is not flagged", {
-    ask: { input: `Hi ${uniqueWord}`, ...plugin("moderation") },
+    ask: { input: `Hi ${uniqueWord}`, ...requestWithPlugin("moderation") },
     to: { moderation: /Hi/ },
     back: { status: "completed" },
   }),
   pluginRow("moderation", "a flagged input", {
-    ask: { input: "forbidden", ...plugin("moderation") },
+    ask: { input: "forbidden", ...requestWithPlugin("moderation") },
     refused: [403, /\w/],
   }),
   pluginRow("moderation", "without a service", {
-    ask: plugin("moderation"),
+    ask: requestWithPlugin("moderation"),
     bare: true,
     on: ["chat"],
     refused: [400, /internal_models\.moderation/],
@@ -166,7 +177,7 @@ const textPlugins: readonly Row[] = [
     ] as const
   ).map(([what, text]) =>
     pluginRow("response-healing", what, {
-      ask: { text: { format: { type: "json_object" } }, ...plugin("response-healing") },
+      ask: { text: { format: { type: "json_object" } }, ...requestWithPlugin("response-healing") },
       says: [{ text }],
       back: {
         output: [{ content: [{ text: /^\{\s*"a":\s*1\s*\}$/ }] }],
@@ -175,7 +186,7 @@ const textPlugins: readonly Row[] = [
     }),
   ),
   pluginRow("response-healing", "a truncated answer is left as it is", {
-    ask: { text: { format: { type: "json_object" } }, ...plugin("response-healing") },
+    ask: { text: { format: { type: "json_object" } }, ...requestWithPlugin("response-healing") },
     says: [{ text: '{"a": 1', cut: true }],
     back: { status: "incomplete", output: [{ content: [{ text: '{"a": 1' }] }] },
   }),
@@ -199,27 +210,30 @@ const web: readonly Row[] = [
   ),
   ...["searxng", "tavily", "brave"].map((engine) =>
     pluginRow("web", `engine ${engine}`, {
-      ask: { ...cup, ...plugin("web", { engine }) },
+      ask: { ...cup, ...requestWithPlugin("web", { engine }) },
       to: { search: new RegExp(`/${engine}`) },
       sent: /Bern won/,
     }),
   ),
   pluginRow("web", "search_prompt", {
-    ask: { ...cup, ...plugin("web", { search_prompt: "Mark 37", engine: "searxng" }) },
+    ask: { ...cup, ...requestWithPlugin("web", { search_prompt: "Mark 37", engine: "searxng" }) },
     sent: /Mark 37.*Bern won|Bern won.*Mark 37/s,
   }),
   pluginRow("web", "exclude_domains", {
-    ask: { ...cup, ...plugin("web", { exclude_domains: ["127.0.0.1"] }) },
+    ask: { ...cup, ...requestWithPlugin("web", { exclude_domains: ["127.0.0.1"] }) },
     unsent: /Bern won/,
   }),
-  pluginRow("web", "enabled false", { ask: { ...cup, ...plugin("web", { enabled: false }) }, unsent: /Bern won/ }),
+  pluginRow("web", "enabled false", {
+    ask: { ...cup, ...requestWithPlugin("web", { enabled: false }) },
+    unsent: /Bern won/,
+  }),
   pluginRow("web", "citations", {
-    ask: { ...cup, ...plugin("web", { engine: "searxng" }) },
+    ask: { ...cup, ...requestWithPlugin("web", { engine: "searxng" }) },
     says: [{ text: `Bern won [cup](${servicesOrigin}/page/cup.html)` }],
     back: { output: [{ content: [{ annotations: [{ type: "url_citation", title: "Cup" }] }] }] },
   }),
   pluginRow("web", "without an engine", {
-    ask: { ...cup, ...plugin("web") },
+    ask: { ...cup, ...requestWithPlugin("web") },
     bare: true,
     on: ["chat"],
     refused: [400, /search\.engines/],
@@ -229,20 +243,26 @@ const web: readonly Row[] = [
   pluginLimits("web-fetch", "max_content_tokens", [1, 1_000], [0, "a"]),
   pluginLimits("web-fetch", "max_uses", [1, 50], [0, "a"]),
   pluginRow("web-fetch", "a page that the input names", {
-    ask: { input: `Read ${servicesOrigin}/page/${uniqueWord}-cup.html`, ...plugin("web-fetch") },
+    ask: { input: `Read ${servicesOrigin}/page/${uniqueWord}-cup.html`, ...requestWithPlugin("web-fetch") },
     to: { page: /cup\.html/ },
     sent: /went to Bern/,
   }),
   pluginRow("web-fetch", "blocked_domains", {
-    ask: { input: `Read ${servicesOrigin}/page/cup.html`, ...plugin("web-fetch", { blocked_domains: ["127.0.0.1"] }) },
+    ask: {
+      input: `Read ${servicesOrigin}/page/cup.html`,
+      ...requestWithPlugin("web-fetch", { blocked_domains: ["127.0.0.1"] }),
+    },
     unsent: /went to Bern/,
   }),
   pluginRow("web-fetch", "max_content_tokens", {
-    ask: { input: `Read ${servicesOrigin}/page/cup.html`, ...plugin("web-fetch", { max_content_tokens: 5 }) },
+    ask: {
+      input: `Read ${servicesOrigin}/page/cup.html`,
+      ...requestWithPlugin("web-fetch", { max_content_tokens: 5 }),
+    },
     unsent: /as the page says/,
   }),
   pluginRow("web-fetch", "a private address", {
-    ask: { input: "Read http://127.0.0.1:1/a", ...plugin("web-fetch") },
+    ask: { input: "Read http://127.0.0.1:1/a", ...requestWithPlugin("web-fetch") },
     back: { status: "completed" },
   }),
 ];

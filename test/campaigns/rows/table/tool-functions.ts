@@ -1,18 +1,21 @@
 /** SPEC 2.5: functions, custom tools and namespaces of them, as providers are sent them and call them. */
 import type { Row, RowCase } from "../row.ts";
-import { calls, exampleFunction, output, tool } from "./asks.ts";
+import { repliesWithCall, exampleFunction, expectOutput, requestWithTool } from "./asks.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.5 ${name}`, cases });
 const deep = { type: "object", properties: { where37: { type: "string", enum: ["a", "b"] } }, required: ["where37"] };
 const functions: readonly Row[] = [
   row("function", {
-    ask: tool("function", { name: "f37", description: "Does 37", parameters: deep }),
+    ask: requestWithTool("function", { name: "f37", description: "Does 37", parameters: deep }),
     sent: /f37.*Does 37|Does 37.*f37/s,
   }),
-  row("function: parameters", { ask: tool("function", { name: "f", parameters: deep }), sent: /where37/ }),
-  row("function: parameters null", { ask: tool("function", { name: "f37", parameters: null }), sent: /f37/ }),
+  row("function: parameters", { ask: requestWithTool("function", { name: "f", parameters: deep }), sent: /where37/ }),
+  row("function: parameters null", {
+    ask: requestWithTool("function", { name: "f37", parameters: null }),
+    sent: /f37/,
+  }),
   row("function: strict", {
-    ask: tool("function", { name: "f", strict: true, parameters: { ...deep, additionalProperties: false } }),
+    ask: requestWithTool("function", { name: "f", strict: true, parameters: { ...deep, additionalProperties: false } }),
     on: ["chat", "responses"],
     sent: /"strict":true/,
   }),
@@ -50,9 +53,9 @@ const functions: readonly Row[] = [
         { type: "service:tool_search" },
       ],
     },
-    says: calls("service_tool_search", { query: "hidden37" }),
+    says: repliesWithCall("service_tool_search", { query: "hidden37" }),
     sent: /hidden37/,
-    back: output({ type: "service:tool_search", status: "completed" }),
+    back: expectOutput({ type: "service:tool_search", status: "completed" }),
   }),
   row("function: defer_loading and tool_choice required", {
     ask: {
@@ -80,36 +83,43 @@ const functions: readonly Row[] = [
 ];
 
 const customs: readonly Row[] = [
-  row("custom", { ask: tool("custom", { name: "c37", description: "Does 37" }), sent: /c37/ }),
+  row("custom", { ask: requestWithTool("custom", { name: "c37", description: "Does 37" }), sent: /c37/ }),
   row("custom: its call", {
-    ask: tool("custom", { name: "c" }),
+    ask: requestWithTool("custom", { name: "c" }),
     on: ["chat", "messages", "gemini", "converse"],
-    says: calls("c", { input: "words37" }),
-    back: output({ type: "custom_tool_call", name: "c", input: "words37" }),
+    says: repliesWithCall("c", { input: "words37" }),
+    back: expectOutput({ type: "custom_tool_call", name: "c", input: "words37" }),
   }),
-  row("custom: format text", { ask: tool("custom", { name: "c37", format: { type: "text" } }), sent: /c37/ }),
+  row("custom: format text", {
+    ask: requestWithTool("custom", { name: "c37", format: { type: "text" } }),
+    sent: /c37/,
+  }),
   ...["lark", "regex"].map((syntax) =>
     row(`custom: grammar ${syntax}`, {
-      ask: tool("custom", { name: "c37", format: { type: "grammar", syntax, definition: "start: /a/" } }),
+      ask: requestWithTool("custom", { name: "c37", format: { type: "grammar", syntax, definition: "start: /a/" } }),
       sent: /c37/,
     }),
   ),
   row("namespace", {
-    ask: tool("namespace", { name: "n37", description: "Things", tools: [{ ...exampleFunction, name: "g37" }] }),
+    ask: requestWithTool("namespace", {
+      name: "n37",
+      description: "Things",
+      tools: [{ ...exampleFunction, name: "g37" }],
+    }),
     sent: /g37/,
   }),
   row("namespace: its call", {
-    ask: tool("namespace", { name: "n", description: "Things", tools: [exampleFunction] }),
+    ask: requestWithTool("namespace", { name: "n", description: "Things", tools: [exampleFunction] }),
     on: ["chat", "messages", "gemini", "converse"],
-    says: calls("n__f", { a: "1" }),
-    back: output({ type: "function_call", name: "f", namespace: "n" }),
+    says: repliesWithCall("n__f", { a: "1" }),
+    back: expectOutput({ type: "function_call", name: "f", namespace: "n" }),
   }),
   row("namespace: with a custom tool", {
-    ask: tool("namespace", { name: "n", description: "Things", tools: [{ type: "custom", name: "c37" }] }),
+    ask: requestWithTool("namespace", { name: "n", description: "Things", tools: [{ type: "custom", name: "c37" }] }),
     sent: /c37/,
   }),
   row("namespace: empty description", {
-    ask: tool("namespace", { name: "n", description: "", tools: [{ ...exampleFunction, name: "g37" }] }),
+    ask: requestWithTool("namespace", { name: "n", description: "", tools: [{ ...exampleFunction, name: "g37" }] }),
     sent: /g37/,
   }),
 ];

@@ -1,6 +1,15 @@
 /** SPEC 2.5 and section E of the contract: fields of tools, their limits, and their form at providers. */
 import type { Row, RowCase } from "../row.ts";
-import { calls, exampleFunction, output, pdfFile, part, service, servicesOrigin, tool } from "./asks.ts";
+import {
+  repliesWithCall,
+  exampleFunction,
+  expectOutput,
+  pdfFile,
+  requestWithParts,
+  requestWithServiceTool,
+  servicesOrigin,
+  requestWithTool,
+} from "./asks.ts";
 import { functionRows } from "./tool-functions.ts";
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.5 ${name}`, cases });
@@ -16,7 +25,7 @@ function limits(
   const isService = type.startsWith("service:");
   const sendRequest = (value: unknown) => {
     const settings = { ...more, [field]: value };
-    return tool(type, isService ? { parameters: settings } : settings);
+    return requestWithTool(type, isService ? { parameters: settings } : settings);
   };
   return row(
     `${type}: ${field}`,
@@ -132,46 +141,49 @@ const serviceTools: readonly Row[] = [
 const cup = { input: "Who won the cup?" };
 const runs: readonly Row[] = [
   row("service:datetime runs", {
-    ask: service("datetime", { timezone: "Europe/Vienna" }),
-    says: calls("service_datetime"),
-    back: output({ type: "service:datetime", timezone: "Europe/Vienna" }, { type: "message" }),
+    ask: requestWithServiceTool("datetime", { timezone: "Europe/Vienna" }),
+    says: repliesWithCall("service_datetime"),
+    back: expectOutput({ type: "service:datetime", timezone: "Europe/Vienna" }, { type: "message" }),
   }),
   row("service:search_models runs", {
-    ask: service("search_models"),
-    says: calls("service_search_models", { query: "painter" }),
+    ask: requestWithServiceTool("search_models"),
+    says: repliesWithCall("service_search_models", { query: "painter" }),
     sent: /t\/painter/,
-    back: output({ type: "service:search_models" }),
+    back: expectOutput({ type: "service:search_models" }),
   }),
   row("service:web_fetch runs", {
-    ask: service("web_fetch"),
-    says: calls("service_web_fetch", { url: `${servicesOrigin}/page/cup.html` }),
+    ask: requestWithServiceTool("web_fetch"),
+    says: repliesWithCall("service_web_fetch", { url: `${servicesOrigin}/page/cup.html` }),
     sent: /went to Bern/,
-    back: output({ type: "service:web_fetch", status: "completed", httpStatus: 200 }),
+    back: expectOutput({ type: "service:web_fetch", status: "completed", httpStatus: 200 }),
   }),
   row("service:web_fetch reads a PDF", {
-    ask: service("web_fetch"),
-    says: calls("service_web_fetch", { url: `${servicesOrigin}/page/cup.pdf` }),
+    ask: requestWithServiceTool("web_fetch"),
+    says: repliesWithCall("service_web_fetch", { url: `${servicesOrigin}/page/cup.pdf` }),
     sent: /Cup notes of the PDF/,
   }),
   row("service:fusion runs", {
-    ask: service("fusion", { analysis_models: ["t/other"], model: "t/other" }),
-    says: calls("service_fusion", { prompt: "37?" }),
+    ask: requestWithServiceTool("fusion", { analysis_models: ["t/other"], model: "t/other" }),
+    says: repliesWithCall("service_fusion", { prompt: "37?" }),
     otherSays: [{ text: "Panel 37" }],
-    back: output({ type: "service:fusion" }, { type: "message" }),
+    back: expectOutput({ type: "service:fusion" }, { type: "message" }),
   }),
   row("service:files reads", {
-    ask: { ...part(pdfFile), ...service("files") },
-    says: calls("service_files", { operation: "read", file_id: "file_0" }),
-    back: output({ type: "service:files", operation: "read", status: "completed" }),
+    ask: { ...requestWithParts(pdfFile), ...requestWithServiceTool("files") },
+    says: repliesWithCall("service_files", { operation: "read", file_id: "file_0" }),
+    back: expectOutput({ type: "service:files", operation: "read", status: "completed" }),
   }),
   row("service:files writes nothing", {
-    ask: { ...part(pdfFile), ...service("files") },
-    says: calls("service_files", { operation: "write", filename: "a" }),
-    back: output({ type: "service:files", status: "incomplete" }),
+    ask: { ...requestWithParts(pdfFile), ...requestWithServiceTool("files") },
+    says: repliesWithCall("service_files", { operation: "write", filename: "a" }),
+    back: expectOutput({ type: "service:files", status: "incomplete" }),
   }),
   row("max_tool_calls", {
-    ask: { ...service("datetime"), max_tool_calls: 1 },
-    says: [...calls("service_datetime").slice(0, 1), ...calls("service_datetime", { timezone: "UTC" })],
+    ask: { ...requestWithServiceTool("datetime"), max_tool_calls: 1 },
+    says: [
+      ...repliesWithCall("service_datetime").slice(0, 1),
+      ...repliesWithCall("service_datetime", { timezone: "UTC" }),
+    ],
     back: { status: "completed" },
   }),
   row("server and client tools in one turn", {
@@ -184,50 +196,63 @@ const runs: readonly Row[] = [
         ],
       },
     ],
-    back: output({ type: "service:datetime" }, { type: "function_call", name: "f" }),
+    back: expectOutput({ type: "service:datetime" }, { type: "function_call", name: "f" }),
   }),
   row("usage counts server tools", {
-    ask: service("datetime"),
-    says: calls("service_datetime"),
+    ask: requestWithServiceTool("datetime"),
+    says: repliesWithCall("service_datetime"),
     back: { usage: { server_tool_use_details: { tool_calls_requested: 1, tool_calls_executed: 1 } } },
   }),
   row("usage counts searches", {
-    ask: { ...cup, ...service("web_search") },
-    says: calls("service_web_search", { query: "cup" }),
+    ask: { ...cup, ...requestWithServiceTool("web_search") },
+    says: repliesWithCall("service_web_search", { query: "cup" }),
     back: { usage: { server_tool_use_details: { web_search_requests: 1 } } },
   }),
   ...["searxng", "tavily", "brave"].map((engine) =>
     row(`service:web_search engine ${engine}`, {
-      ask: { ...cup, ...service("web_search", { engine }) },
-      says: calls("service_web_search", { query: "cup" }),
+      ask: { ...cup, ...requestWithServiceTool("web_search", { engine }) },
+      says: repliesWithCall("service_web_search", { query: "cup" }),
       to: { search: new RegExp(`/${engine}`) },
       sent: /Bern won/,
     }),
   ),
   row("service:web_search max_uses", {
-    ask: { ...cup, ...service("web_search", { max_uses: 1 }) },
-    says: [...calls("service_web_search", { query: "a" }).slice(0, 1), ...calls("service_web_search", { query: "b" })],
-    back: output(
+    ask: { ...cup, ...requestWithServiceTool("web_search", { max_uses: 1 }) },
+    says: [
+      ...repliesWithCall("service_web_search", { query: "a" }).slice(0, 1),
+      ...repliesWithCall("service_web_search", { query: "b" }),
+    ],
+    back: expectOutput(
       { type: "service:web_search", status: "completed" },
       { type: "service:web_search", status: "incomplete" },
     ),
   }),
   row("tool_choice of a server tool", {
-    ask: { ...service("datetime"), tool_choice: { type: "service:datetime" } },
-    says: calls("service_datetime"),
-    back: output({ type: "service:datetime" }),
+    ask: { ...requestWithServiceTool("datetime"), tool_choice: { type: "service:datetime" } },
+    says: repliesWithCall("service_datetime"),
+    back: expectOutput({ type: "service:datetime" }),
   }),
-  row("an unknown tool", { ask: tool("service:unheard"), on: ["chat"], refused: [400, /^tools\.0\.type/] }),
+  row("an unknown tool", { ask: requestWithTool("service:unheard"), on: ["chat"], refused: [400, /^tools\.0\.type/] }),
   ...(
     [
       [
         "a client tool",
         { type: "apply_patch" },
-        calls("apply_patch", { type: "delete_file", path: "a" }),
+        repliesWithCall("apply_patch", { type: "delete_file", path: "a" }),
         { type: "apply_patch_call" },
       ],
-      ["web_search", { type: "web_search" }, calls("web_search", { query: "cup" }), { type: "web_search_call" }],
-      ["a server tool", { type: "service:datetime" }, calls("service_datetime"), { type: "service:datetime" }],
+      [
+        "web_search",
+        { type: "web_search" },
+        repliesWithCall("web_search", { query: "cup" }),
+        { type: "web_search_call" },
+      ],
+      [
+        "a server tool",
+        { type: "service:datetime" },
+        repliesWithCall("service_datetime"),
+        { type: "service:datetime" },
+      ],
     ] as const
   ).flatMap(([what, brought, says, item]) => [
     row(`additional_tools: ${what}`, { ask: bringing(brought), sent: /apply_patch|web_search|googleSearch|datetime/ }),
@@ -235,7 +260,7 @@ const runs: readonly Row[] = [
       ask: { ...bringing(brought, exampleFunction) },
       on: ["chat", "converse", "gemini"],
       says,
-      back: output(item),
+      back: expectOutput(item),
     }),
   ]),
 ];

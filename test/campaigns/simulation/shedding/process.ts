@@ -2,7 +2,7 @@
  * A process with one processor. Its event loop has the phases of Node's loop: due timers, data arrived at its
  * sockets, and callbacks deferred to the end of the turn. Data arriving during work waits.
  */
-import { type VirtualLoop, type VirtualTime, settled } from "../virtual-time.ts";
+import { type VirtualLoop, type VirtualTime, settledInVirtualTime } from "../virtual-time.ts";
 
 /** Processor time of an empty callback. */
 const callbackMs = 0.002;
@@ -89,7 +89,7 @@ export class SimulatedProcess implements VirtualLoop {
       if (this.#isGone) break;
       this.work(callbackMs);
       task();
-      await settled();
+      await settledInVirtualTime();
     }
     this.#time.running = undefined;
   }

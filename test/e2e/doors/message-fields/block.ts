@@ -5,10 +5,10 @@ import {
   assistantMessage,
   toolResultTurn,
   base64,
-  image,
-  pdf,
+  imageBlock,
+  pdfSource,
   documentBlock,
-  search,
+  searchResultBlock,
   type FieldRow,
   sentAs,
   namedAsNotSent,
@@ -18,7 +18,7 @@ import {
 
 export const blockFieldRows: readonly FieldRow[] = [
   ["text", userMessage(textBlock("Hello there")), sentAs("Hello there")],
-  ["image in base64", userMessage(image), sentAs(base64.data)],
+  ["image in base64", userMessage(imageBlock), sentAs(base64.data)],
   [
     "image by URL",
     userMessage({ type: "image", source: { type: "url", url: "https://a.example/a.png" } }),
@@ -32,10 +32,10 @@ export const blockFieldRows: readonly FieldRow[] = [
   ],
   [
     "image.transformations",
-    userMessage({ ...image, transformations: {} }),
+    userMessage({ ...imageBlock, transformations: {} }),
     namedAsNotSent("messages.0.content.0.transformations"),
   ],
-  ["document in base64", userMessage(documentBlock(pdf, { title: "T" })), sentAs(pdf.data)],
+  ["document in base64", userMessage(documentBlock(pdfSource, { title: "T" })), sentAs(pdfSource.data)],
   [
     "document of text",
     userMessage(documentBlock({ type: "text", media_type: "text/plain", data: "Words" })),
@@ -53,16 +53,16 @@ export const blockFieldRows: readonly FieldRow[] = [
     sentAs("https://a.example/a.pdf"),
     refusedWith("messages.0.content.0"),
   ],
-  ["document.context", userMessage(documentBlock(pdf, { context: "Of old" })), sentAs("Of old")],
+  ["document.context", userMessage(documentBlock(pdfSource, { context: "Of old" })), sentAs("Of old")],
   [
     "document.citations",
-    userMessage(documentBlock(pdf, { citations: { enabled: true } })),
+    userMessage(documentBlock(pdfSource, { citations: { enabled: true } })),
     namedAsNotSent("messages.0.content.0.citations"),
   ],
-  ["search_result", userMessage(search), sentAs("Phobos")],
+  ["search_result", userMessage(searchResultBlock), sentAs("Phobos")],
   [
     "search_result.citations",
-    userMessage({ ...search, citations: { enabled: true } }),
+    userMessage({ ...searchResultBlock, citations: { enabled: true } }),
     namedAsNotSent("messages.0.content.0.citations"),
   ],
   [
@@ -132,9 +132,9 @@ export const blockFieldRows: readonly FieldRow[] = [
     sentAs('"input":{"b":1}'),
     sentAs(innerJson(JSON.stringify({ b: 1 }))),
   ],
-  ["tool_result of blocks", toolResultTurn({ content: [textBlock("one"), image] }), sentAs(base64.data)],
-  ["tool_result of a document", toolResultTurn({ content: [documentBlock(pdf)] }), sentAs(pdf.data)],
-  ["tool_result of a search_result", toolResultTurn({ content: [search] }), sentAs("Phobos")],
+  ["tool_result of blocks", toolResultTurn({ content: [textBlock("one"), imageBlock] }), sentAs(base64.data)],
+  ["tool_result of a document", toolResultTurn({ content: [documentBlock(pdfSource)] }), sentAs(pdfSource.data)],
+  ["tool_result of a search_result", toolResultTurn({ content: [searchResultBlock] }), sentAs("Phobos")],
   [
     "tool_result of a tool_reference",
     toolResultTurn({ content: [{ type: "tool_reference", tool_name: "a" }] }),

@@ -20,23 +20,23 @@ export const toolResultTurn = (result: object) => ({
 });
 
 export const base64 = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
-export const image = { type: "image", source: base64 };
-export const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERi0x" };
+export const imageBlock = { type: "image", source: base64 };
+export const pdfSource = { type: "base64", media_type: "application/pdf", data: "JVBERi0x" };
 export const documentBlock = (source: object, more: object = {}) => ({ type: "document", source, ...more });
-export const search = {
+export const searchResultBlock = {
   type: "search_result",
   source: "https://a.example/",
   title: "Moons",
   content: [textBlock("Phobos")],
 };
 export const contextEdits = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
-export const schema = {
+export const answerSchema = {
   type: "object",
   properties: { a: { type: "string" } },
   required: ["a"],
   additionalProperties: false,
 };
-export const format = { type: "json_schema", schema };
+export const schemaFormat = { type: "json_schema", schema: answerSchema };
 
 /** A field's fate: a part of the body sent to the provider, or its path in a warning or a refusal. */
 export type FieldFate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };

@@ -8,7 +8,7 @@ import { configSchema } from "@sluice/proto/config/config-file.js";
 import { textPdf } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.js";
-import { block, guardrailOf } from "../guardrails/gating.js";
+import { blockFilter, guardrailOf } from "../guardrails/gating.js";
 
 let provider: Upstream;
 let site: Upstream;
@@ -113,7 +113,7 @@ test("a disabled plugin fetches nothing", async () => {
 
 test("guardrails scan a fetched file", async () => {
   site.script([file("the secret-1", "text/plain")]);
-  const guarded = newScope({ guardrail: guardrailOf([block("secret-\\d")], { appliesTo: AppliesTo.INPUT }) });
+  const guarded = newScope({ guardrail: guardrailOf([blockFilter("secret-\\d")], { appliesTo: AppliesTo.INPUT }) });
   expect(await runRequest("acme/text", naming(`${site.url}/a.txt`), guarded)).toMatchObject({
     status: 403,
     content: undefined,

@@ -18,7 +18,14 @@ import {
 import { toDataUrl, pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
-import { type Filter, type GuardrailFields, block, flag, guardrailOf, redact } from "../guardrails/gating.js";
+import {
+  type Filter,
+  type GuardrailFields,
+  blockFilter,
+  flagFilter,
+  guardrailOf,
+  redactFilter,
+} from "../guardrails/gating.js";
 
 const fileParser = (pdfEngine = "") => ({ fileParser: create(FileParserPluginSchema, { pdfEngine }) });
 const off = { fileParser: create(FileParserPluginSchema, { enabled: false }) };
@@ -304,9 +311,9 @@ describe("a guardrail", () => {
     ["a text in disguise", "text/csv", { file_data: csv("name,s\u200becret-1") }],
     ["a PDF that says to be a text", "application/pdf", { file_data: pdf.replace("application/pdf", "text/plain") }],
   ])("reads %s, and the provider gets the detected type: %s", async (_, type, file) => {
-    const blocked = await sent({ models, ...sending(file) }, under([block("secret-\\d")]));
+    const blocked = await sent({ models, ...sending(file) }, under([blockFilter("secret-\\d")]));
     expect(blocked).toMatchObject({ status: 403, content: undefined });
-    const flagged = await sent({ models, ...sending(file) }, under([flag("secret-\\d")]));
+    const flagged = await sent({ models, ...sending(file) }, under([flagFilter("secret-\\d")]));
     expect(flagged).toMatchObject({ fault: undefined, stages: [{ data: { action: "flagged" } }] });
     const data = file.file_data.replace(/^data:[^;]*/, `data:${type}`);
     expect(flagged.content).toMatchObject([{}, { file: { file_data: data } }]);
@@ -382,8 +389,8 @@ describe("a guardrail", () => {
     ],
   ])("sees %s, and sends a redacting key's file as text without it", async (_, bytes) => {
     const file = { file_data: typeof bytes === "string" ? bytes : toDataUrl(bytes, "application/octet-stream") };
-    expect(await sent({ models, ...sending(file) }, under([block("secret-1")]))).toMatchObject({ status: 403 });
-    const redacted = await sent({ models, ...sending(file) }, under([redact("secret-1", "[M]")]));
+    expect(await sent({ models, ...sending(file) }, under([blockFilter("secret-1")]))).toMatchObject({ status: 403 });
+    const redacted = await sent({ models, ...sending(file) }, under([redactFilter("secret-1", "[M]")]));
     expect(redacted).toMatchObject({ fault: undefined, content: [{}, { type: "text" }] });
     expect(JSON.stringify(redacted.content)).not.toMatch(/secret-1|UEsD|JVBER/);
   });
@@ -393,7 +400,7 @@ describe("a guardrail", () => {
     async (path) => {
       const twice = buildDocx(paragraph, xmlPart(path, "<w:document/>"));
       expect(
-        await sent({ models, ...sending({ file_data: toDataUrl(twice, docxType) }) }, under([block("x")])),
+        await sent({ models, ...sending({ file_data: toDataUrl(twice, docxType) }) }, under([blockFilter("x")])),
       ).toMatchObject({
         status: 400,
         fault: "input.0.content.1: the DOCX file has two parts of one name",
@@ -410,7 +417,7 @@ describe("a guardrail", () => {
     const bytes = Buffer.concat([whole.subarray(0, list), hidden, whole.subarray(list)]);
     bytes.writeUInt32LE(list + hidden.length, end + hidden.length + 16);
     expect(
-      await sent({ models, ...sending({ file_data: toDataUrl(bytes, docxType) }) }, under([block("x")])),
+      await sent({ models, ...sending({ file_data: toDataUrl(bytes, docxType) }) }, under([blockFilter("x")])),
     ).toMatchObject({
       status: 400,
       fault: "input.0.content.1: the DOCX file has parts that its list of parts does not name",
@@ -422,7 +429,7 @@ describe("a guardrail", () => {
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "c", output: [{ type: "input_file", file_data: csv("secret-1") }] },
     ];
-    expect((await sent({ models, input }, under([block("secret-\\d")]))).status).toBe(403);
+    expect((await sent({ models, input }, under([blockFilter("secret-\\d")]))).status).toBe(403);
   });
 
   test.each([
@@ -433,7 +440,7 @@ describe("a guardrail", () => {
     const bytes = Buffer.from(before, type.includes("utf-16") ? "utf16le" : "utf8");
     const { content, stages } = await sent(
       { models, ...sending({ file_data: toDataUrl(bytes, type) }) },
-      under([redact("secret-\\d", "[M]")]),
+      under([redactFilter("secret-\\d", "[M]")]),
     );
     const [, file] = content as [unknown, { readonly file: { readonly file_data: string } }];
     const [head = "", data = ""] = file.file.file_data.split(",");
@@ -445,7 +452,7 @@ describe("a guardrail", () => {
   });
 
   test("cannot redact a PDF passed unchanged: 403", async () => {
-    const redacting = under([redact("secret-\\d", "[M]")]);
+    const redacting = under([redactFilter("secret-\\d", "[M]")]);
     const request = { models, ...sending({ file_data: pdf }) };
     const blocked = { status: 403, stages: [{ data: { action: "blocked" } }] };
     expect(await sent({ ...request, plugins: off }, redacting)).toMatchObject(blocked);
@@ -453,12 +460,12 @@ describe("a guardrail", () => {
   });
 
   test.each(["acme/files", "acme/text"])("redacts the text sent instead of a PDF or office file: %s", async (model) => {
-    const redacting = under([redact("secret-\\d", "[M]")]);
+    const redacting = under([redactFilter("secret-\\d", "[M]")]);
     const word = await sent({ models: [model], ...sending({ file_data: docxFile }) }, redacting);
     expect(word.content).toMatchObject([{}, { type: "text", text: "[file]\nThe [M] of Word\n[end of file]" }]);
     const { content, stages } = await sent(
       { models: [model], ...sending({ file_data: pdf }) },
-      under([redact("secret-\\d", "[M]")]),
+      under([redactFilter("secret-\\d", "[M]")]),
     );
     expect(content).toMatchObject([{}, { type: "text", text: "[file, 1 page]\nThe [M] of a PDF\n[end of file]" }]);
     // The text is nowhere else either.
@@ -468,7 +475,7 @@ describe("a guardrail", () => {
 
   test("leaves no redacted text in the request itself", async () => {
     const request = structuredClone(testRequest({ models, plugins: fileParser(), ...sending({ file_data: pdf }) }));
-    await runTestTurn(engine.turn, request, newScope(under([redact("secret-\\d", "[M]")])));
+    await runTestTurn(engine.turn, request, newScope(under([redactFilter("secret-\\d", "[M]")])));
     const parts = request.input[0]?.["content"] as { readonly file_data?: string }[] | undefined;
     expect(parts?.[1]?.file_data).toBe(
       `data:text/markdown;base64,${Buffer.from("The [M] of a PDF").toString("base64")}`,
@@ -478,12 +485,12 @@ describe("a guardrail", () => {
   test("passes nothing unscanned, unless it fails open", async () => {
     const request = { models, ...sending({ file_data: "data:application/pdf;base64,QUJD" }) };
     const message = "input.0.content.1: the PDF is damaged, or no PDF";
-    expect(await sent(request, under([block("x")]))).toMatchObject({
+    expect(await sent(request, under([blockFilter("x")]))).toMatchObject({
       status: 400,
       fault: message,
       stages: [{ data: { action: "error", fail_mode: "closed" } }],
     });
-    expect(await sent(request, under([block("x")], { onError: ErrorPolicy.OPEN }))).toMatchObject({
+    expect(await sent(request, under([blockFilter("x")], { onError: ErrorPolicy.OPEN }))).toMatchObject({
       fault: undefined,
       stages: [{ data: { action: "error", fail_mode: "open" } }],
     });
@@ -491,7 +498,7 @@ describe("a guardrail", () => {
 
   test("for answers only reads no files", async () => {
     const request = { models, ...sending({ file_data: "data:application/pdf;base64,QUJD" }) };
-    const { fault, stages } = await sent(request, under([block("x")], { appliesTo: AppliesTo.OUTPUT }));
+    const { fault, stages } = await sent(request, under([blockFilter("x")], { appliesTo: AppliesTo.OUTPUT }));
     expect([fault, stages]).toEqual([undefined, []]);
   });
 });

@@ -5,7 +5,7 @@ import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.j
 import { textPdf } from "../../../support/documents/pdf.ts";
 import { textReply, callReply, hosted } from "../../../support/tool-replies.ts";
 import { newScope } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
@@ -85,7 +85,7 @@ test("an unreadable PDF is an error of the call", async () => {
 });
 
 test("rules of the key hold for the read text, wherever the tool cuts it", async () => {
-  const guardrail = guardrailOf([redact("Code is \\d", "<m>")], { appliesTo: AppliesTo.INPUT });
+  const guardrail = guardrailOf([redactFilter("Code is \\d", "<m>")], { appliesTo: AppliesTo.INPUT });
   const { fault } = await turn([{ operation: "search", query: "<m>" }], {}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
   expect(told()).toContain("The <m>.");

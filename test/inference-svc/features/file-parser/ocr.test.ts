@@ -9,7 +9,7 @@ import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.js";
-import { guardrailOf, redact } from "../guardrails/gating.js";
+import { guardrailOf, redactFilter } from "../guardrails/gating.js";
 
 const transcript = "## Page 1\n\nThe secret-1 of a scan";
 
@@ -114,7 +114,9 @@ test.each([
 });
 
 test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s", async (model) => {
-  const guarded = newScope({ guardrail: guardrailOf([redact("secret-\\d", "[M]")], { appliesTo: AppliesTo.INPUT }) });
+  const guarded = newScope({
+    guardrail: guardrailOf([redactFilter("secret-\\d", "[M]")], { appliesTo: AppliesTo.INPUT }),
+  });
   const { content } = await runRequest(model, { ...sending(scan), plugins: withEngine("ocr") }, guarded);
   expect(content).toEqual(told("## Page 1\n\nThe [M] of a scan"));
 });

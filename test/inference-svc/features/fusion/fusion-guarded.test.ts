@@ -10,7 +10,7 @@ import {
   startUpstream,
 } from "../../../support/providers/upstream.ts";
 import { type Engine, testRequest, testConfig, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.ts";
-import { type Filter, block, flag, guardrailOf, redact } from "../guardrails/gating.ts";
+import { type Filter, blockFilter, flagFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 
 let panel: Upstream;
 let lead: Upstream;
@@ -66,7 +66,7 @@ const inTwo = {
 };
 
 test("an answer of the panel is redacted, in the events and in the item", async () => {
-  const { events, fault, told, said, deeds } = await asked(inTwo.messages, redact("plu\\s+tonium", "<m>"));
+  const { events, fault, told, said, deeds } = await asked(inTwo.messages, redactFilter("plu\\s+tonium", "<m>"));
   expect([fault, said("panel.delta")]).toEqual([undefined, "It is <m> now"]);
   expect(told("panel.completed")).toEqual([{ model: "acme/a", content: "It is <m> now" }]);
   expect(itemsOf(events)[0]).toMatchObject({ responses: [{ model: "acme/a", content: "It is <m> now" }] });
@@ -74,7 +74,7 @@ test("an answer of the panel is redacted, in the events and in the item", async 
 });
 
 test("a blocked answer of the panel is not shown", async () => {
-  const { events, told, deeds } = await asked(inTwo.messages, block("plu\\s*tonium", "<m>"));
+  const { events, told, deeds } = await asked(inTwo.messages, blockFilter("plu\\s*tonium", "<m>"));
   expect(told("panel.failed")).toMatchObject([{ error: "Response blocked by content filter: <m>", status_code: 403 }]);
   expect(JSON.stringify(events)).not.toMatch(/It is plu|tonium/);
   expect(deeds).toEqual(["blocked"]);
@@ -87,7 +87,7 @@ test("an answer blocked after a tool call is not shown, with the reason", async 
     chatStream("It is plutonium"),
   ]);
   const fusion = create(FusionPluginSchema, { toolsJson: Buffer.from('[{"type":"service:datetime"}]') });
-  const asker = newScope({ guardrail: guardrailOf([block("plutonium", "<m>")]) });
+  const asker = newScope({ guardrail: guardrailOf([blockFilter("plutonium", "<m>")]) });
   const { events } = await runTestTurn(
     engine.turn,
     testRequest({ models: ["service/fusion"], plugins: { fusion } }),
@@ -99,13 +99,13 @@ test("an answer blocked after a tool call is not shown, with the reason", async 
 });
 
 test("reasoning stays as separate as messages do", async () => {
-  const apart = await asked(inTwo.thoughts, redact("plutonium", "<m>"));
+  const apart = await asked(inTwo.thoughts, redactFilter("plutonium", "<m>"));
   expect(apart.said("panel.reasoning.delta")).toBe("It is plu\n\ntonium now");
-  const redacted = await asked(inTwo.thoughts, redact("plu\\s*tonium", "<m>"));
+  const redacted = await asked(inTwo.thoughts, redactFilter("plu\\s*tonium", "<m>"));
   expect(redacted.said("panel.reasoning.delta")).toBe("It is <m> now");
 });
 
 test("a flagged match is reported once", async () => {
-  const { deeds } = await asked([{ reasoning_content: "It is plutonium" }, { content: "Hm" }], flag("plutonium"));
+  const { deeds } = await asked([{ reasoning_content: "It is plutonium" }, { content: "Hm" }], flagFilter("plutonium"));
   expect(deeds).toEqual(["flagged"]);
 });

@@ -25,7 +25,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 
 const names = ["a", "b", "lead", "outer"] as const;
 type Name = (typeof names)[number];
@@ -333,7 +333,7 @@ describe("policies", () => {
       textReply(JSON.stringify({ ...analysis, consensus: ["SECRE\u0054-3"] }).replace("T-3", "\\u0054-3")),
     ]);
     upstreams.outer.script([callReplyStream("", call({ prompt: "Is it SECRET-1?" })), chatStream("Both.")]);
-    const guardrail = guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH });
+    const guardrail = guardrailOf([redactFilter("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH });
     const { events, fault } = await turn({ stream: true }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(sent("a").messages.at(-1)).toEqual({ role: "user", content: "Is it [CODE]?" });
@@ -350,7 +350,7 @@ describe("policies", () => {
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([textReply(JSON.stringify({ ...analysis, blind_spots: ["a fork"] }))]);
     upstreams.outer.script([callReplyStream("", call()), chatStream("Both.")]);
-    const guardrail = guardrailOf([redact("^a fork$", "[GONE]")], { appliesTo: AppliesTo.OUTPUT });
+    const guardrail = guardrailOf([redactFilter("^a fork$", "[GONE]")], { appliesTo: AppliesTo.OUTPUT });
     const { events, fault } = await turn({ stream: true }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     const redacted = expect.objectContaining({ blind_spots: ["[GONE]"] });

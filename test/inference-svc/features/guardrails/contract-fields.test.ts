@@ -23,7 +23,7 @@ import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
-import { block, guardrailOf } from "./gating.js";
+import { blockFilter, guardrailOf } from "./gating.js";
 
 const word = "plutonium";
 
@@ -211,7 +211,7 @@ async function leaks(door: string, dialect: string, variant: Variant): Promise<"
     throw error;
   }
   const before = provider.requests.length;
-  const scope = newScope({ guardrail: guardrailOf([block(word)], { appliesTo: AppliesTo.INPUT }) });
+  const scope = newScope({ guardrail: guardrailOf([blockFilter(word)], { appliesTo: AppliesTo.INPUT }) });
   await runTestTurn(turn(), request, scope);
   const sent = provider.requests.slice(before);
   if (sent.some(({ path, headers, body: said }) => `${path}${JSON.stringify(headers)}${said}`.includes(word)))

@@ -11,7 +11,16 @@ import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/slui
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type DetectorService, startClassifier, startRecognizer } from "../../../support/providers/detector.ts";
 import { testRequest, itemsOf, newScope, runTestTurn } from "../../asking.js";
-import { itemEnd, itemAt, message, turnEnd, joinDeltas, streamedMessage, itemStart, textDeltaEvent } from "./gating.js";
+import {
+  itemEnd,
+  itemAt,
+  outputMessage,
+  turnEnd,
+  joinDeltas,
+  streamedMessage,
+  itemStart,
+  textDeltaEvent,
+} from "./gating.js";
 
 const known = {
   "Anna Berg": "PERSON",
@@ -153,9 +162,9 @@ test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4="
 );
 
 test("an answer is redacted over the parts of a message", async () => {
-  const parts = message("I met Anna", " Berg today.");
+  const parts = outputMessage("I met Anna", " Berg today.");
   const batches: Batch[] = [
-    [itemStart(0, message())],
+    [itemStart(0, outputMessage())],
     [textDeltaEvent("I met Anna"), textDeltaEvent(" Berg today.", 1)],
     [itemEnd(0, parts), turnEnd],
   ];

@@ -8,9 +8,9 @@ import { inputGuardrails } from "@sluice/inference-svc/features/guardrails/input
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { readPage } from "../../../support/pages.js";
-import { type Disguise, disguises } from "../../../support/providers/disguises.js";
+import { type Disguise, disguisedWords } from "../../../support/providers/disguises.js";
 import { testRequest, newScope, runTestTurn } from "../../asking.js";
-import { type Filter, runGuarded, guardrailOf, redact, joinDeltas, streamedMessage } from "./gating.js";
+import { type Filter, runGuarded, guardrailOf, redactFilter, joinDeltas, streamedMessage } from "./gating.js";
 
 /** The text of a request after the guardrails. */
 async function asked(text: string, filters: readonly Filter[]): Promise<unknown> {
@@ -31,14 +31,14 @@ async function asked(text: string, filters: readonly Filter[]): Promise<unknown>
 const answered = async (pieces: readonly string[], filters: readonly Filter[]): Promise<string> =>
   joinDeltas((await runGuarded(streamedMessage(...pieces), filters)).events);
 
-const rows = disguises.flatMap((disguise) =>
+const rows = disguisedWords.flatMap((disguise) =>
   disguise.written.map((written) => [disguise.name, written, disguise] as const),
 );
 
 test.each(rows)(
   "a text is found when it is %s: %j",
   async (_, written, { pattern = "password", requests, answers }: Disguise) => {
-    const filters = [redact(pattern, "<pw>")];
+    const filters = [redactFilter(pattern, "<pw>")];
     const text = `say ${written} now`;
     const shown = [
       String(await asked(text, filters)),
@@ -56,7 +56,7 @@ test.each([
   "p_a_s_s_w_o_r_d now",
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg== p_a_s_s_w_o_r_d 3deba7a99f04c1",
 ])("the spelling with underscores %j is found, whole and in pieces", async (text) => {
-  const filters = [redact("password", "<pw>")];
+  const filters = [redactFilter("password", "<pw>")];
   const shown = [await answered([text], filters), await answered(text.split(""), filters), await asked(text, filters)];
   expect(shown).toEqual([expect.stringContaining("<pw>"), shown[0], shown[0]]);
 });
@@ -72,7 +72,7 @@ describe("exactly the written characters are redacted", () => {
     ["a b  p  a  s  s  w  o  r  d  c d", "a b  <pw>  c d"],
     ["p\u0336a\u0336s\u0336s\u0336word b", "<pw> b"],
   ])("%j", async (text, expected) => {
-    const filters = [redact("password", "<pw>")];
+    const filters = [redactFilter("password", "<pw>")];
     expect([await asked(text, filters), await answered(text.split(""), filters)]).toEqual([expected, expected]);
   });
 });
@@ -86,13 +86,13 @@ describe("nothing is found in", () => {
     "pass & word, pass &amp; word, pass&lt;word",
     "a, b, c  s e c r e t  w o r d",
   ])("%j", async (text) => {
-    const filters = [redact("password", "<pw>"), redact("secretword", "<pw>")];
+    const filters = [redactFilter("password", "<pw>"), redactFilter("secretword", "<pw>")];
     expect([await asked(text, filters), await answered(text.split(""), filters)]).toEqual([text, text]);
   });
 });
 
 test("a long text read in pieces keeps its markup whole", async () => {
-  const filters = [redact("password", "<pw>")];
+  const filters = [redactFilter("password", "<pw>")];
   for (let shift = 0; shift < 40; shift++) {
     const text = `${"x".repeat(8_170 + shift)} pass<b title="ab cd ef gh">word</b> ${"y ".repeat(6_000)}`;
     expect(await asked(text, filters)).toContain("<pw></b>");
@@ -102,7 +102,7 @@ test("a long text read in pieces keeps its markup whole", async () => {
 test("markup holds an answer back no longer than the maximum length of a match", async () => {
   const junk = `pass${"<b></b>".repeat(20_000)}`;
   const { events } = await runGuarded(streamedMessage(...(junk.match(/.{1,500}/gs) ?? []), "word", " after"), [
-    redact("password"),
+    redactFilter("password"),
   ]);
   const first = events.findIndex(({ type }) => type === "text.delta");
   expect([joinDeltas(events), first < 10]).toEqual([`${junk}word after`, true]);
@@ -111,6 +111,8 @@ test("markup holds an answer back no longer than the maximum length of a match",
 test("the page on disguises lists all of them", () => {
   const readme = readPage("docs/guardrails/disguises.md");
   const mark = (isSeen: boolean) => (isSeen ? "seen" : "not seen");
-  const table = disguises.map(({ name, requests, answers }) => `| ${name} | ${mark(requests)} | ${mark(answers)} |`);
+  const table = disguisedWords.map(
+    ({ name, requests, answers }) => `| ${name} | ${mark(requests)} | ${mark(answers)} |`,
+  );
   expect(readme).toContain(["| disguise | requests | answers |", "|---|---|---|", ...table].join("\n"));
 });

@@ -13,7 +13,7 @@ import {
   startUpstream,
 } from "../../../support/providers/upstream.ts";
 import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn } from "../../asking.js";
-import { block, guardrailOf } from "./gating.js";
+import { blockFilter, guardrailOf } from "./gating.js";
 
 const dialects = ["chat", "responses", "messages", "gemini", "cohere"];
 let provider: Upstream;
@@ -279,7 +279,7 @@ describe.each(Object.keys(answers))("ids of an answer, %s,", (format) => {
 
 describe("a guardrail reads", () => {
   const guarded = (input: unknown[]) => {
-    const scope = newScope({ guardrail: guardrailOf([block(secret)], { appliesTo: AppliesTo.INPUT }) });
+    const scope = newScope({ guardrail: guardrailOf([blockFilter(secret)], { appliesTo: AppliesTo.INPUT }) });
     const request = parseTurn(
       create(RunTurnRequestSchema, { model: "responses/m", inputJson: json([...input, asked]) }),
     );

@@ -18,9 +18,9 @@ export interface Filter {
   readonly action?: FilterAction;
 }
 
-export const block = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.BLOCK });
-export const redact = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.REDACT });
-export const flag = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.FLAG });
+export const blockFilter = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.BLOCK });
+export const redactFilter = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.REDACT });
+export const flagFilter = (pattern: string, label = ""): Filter => ({ pattern, label, action: FilterAction.FLAG });
 
 export interface GuardrailFields {
   readonly appliesTo?: AppliesTo;
@@ -39,7 +39,7 @@ export const guardrailOf = (filters: readonly Filter[], fields: GuardrailFields 
     contentFilterBuiltins: [...(fields.contentFilterBuiltins ?? [])],
   });
 
-export const message = (...texts: readonly string[]): OutputItem => ({
+export const outputMessage = (...texts: readonly string[]): OutputItem => ({
   type: "message",
   id: "msg_1",
   role: "assistant",
@@ -63,9 +63,9 @@ export const turnEnd: TurnEvent = {
 /** A message streamed in these deltas. */
 export const streamedMessage = (...deltas: readonly string[]): Batch[] => [
   [{ type: "start", model: "acme/large-2" }],
-  [itemStart(0, { ...message(), status: "in_progress" })],
+  [itemStart(0, { ...outputMessage(), status: "in_progress" })],
   ...deltas.map((delta) => [textDeltaEvent(delta)]),
-  [itemEnd(0, message(deltas.join(""))), turnEnd],
+  [itemEnd(0, outputMessage(deltas.join(""))), turnEnd],
 ];
 
 export interface Outcome {

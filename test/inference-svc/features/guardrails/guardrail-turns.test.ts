@@ -8,7 +8,16 @@ import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { findMinCpuMs, measureLongestBlockMs } from "../../../support/clock.js";
 import { testRequest, newScope, runTestTurn } from "../../asking.js";
-import { type Filter, itemEnd, flag, runGuarded, guardrailOf, message, turnEnd, redact } from "./gating.js";
+import {
+  type Filter,
+  itemEnd,
+  flagFilter,
+  runGuarded,
+  guardrailOf,
+  outputMessage,
+  turnEnd,
+  redactFilter,
+} from "./gating.js";
 
 const limitMs = 50;
 
@@ -33,8 +42,8 @@ const parts = (count: number): InputItem => ({
   content: Array.from({ length: count }, () => ({ type: "input_text", text: "ab" })),
 });
 
-const none = Array.from({ length: 5 }, (_, index) => redact(`[a-z]+~${index}`));
-const each = [redact("b"), redact("[ab]")];
+const none = Array.from({ length: 5 }, (_, index) => redactFilter(`[a-z]+~${index}`));
+const each = [redactFilter("b"), redactFilter("[ab]")];
 
 describe("a scanned request", () => {
   test.each<[string, () => InputItem, readonly Filter[]]>([
@@ -67,16 +76,16 @@ describe("a scanned request", () => {
 });
 
 describe("a scanned answer", () => {
-  const filters = [redact("a"), redact("(?:a|b)+c"), redact("[ab]{0,200}c"), flag("b")];
+  const filters = [redactFilter("a"), redactFilter("(?:a|b)+c"), redactFilter("[ab]{0,200}c"), flagFilter("b")];
 
   test.each([
-    ["a long text full of matches", message("ab".repeat(30_000))],
+    ["a long text full of matches", outputMessage("ab".repeat(30_000))],
     [
       "arguments with many strings",
       { type: "function_call", id: "f", call_id: "c", name: "f", arguments: JSON.stringify(Array(5_000).fill("ab")) },
     ],
-    ["a text full of markup", message("<b>a</b>**b**`c`[d](e) &amp;#112; ".repeat(5_000))],
-    ["a text of links that end nowhere", message("](<a [b](c \"d [e](f 'g ".repeat(5_000))],
+    ["a text full of markup", outputMessage("<b>a</b>**b**`c`[d](e) &amp;#112; ".repeat(5_000))],
+    ["a text of links that end nowhere", outputMessage("](<a [b](c \"d [e](f 'g ".repeat(5_000))],
     ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
   ])(
     "lets other turns run: %s",

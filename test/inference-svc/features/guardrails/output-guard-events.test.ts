@@ -2,8 +2,18 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { block, itemEnd, flag, runGuarded, message, turnEnd, redact, itemStart, textDeltaEvent } from "./gating.js";
-import { itemAddedEvent, completed, read } from "./reading.js";
+import {
+  blockFilter,
+  itemEnd,
+  flagFilter,
+  runGuarded,
+  outputMessage,
+  turnEnd,
+  redactFilter,
+  itemStart,
+  textDeltaEvent,
+} from "./gating.js";
+import { itemAddedEvent, completedEvent, readGuarded } from "./reading.js";
 
 const item = { type: "later", id: "l" };
 
@@ -20,10 +30,10 @@ const inItem = (payloads: readonly object[]): Batch[] => [
   [itemEnd(0, item), turnEnd],
 ];
 const inNone = (payloads: readonly object[]): Batch[] => [
-  [itemStart(0, message())],
+  [itemStart(0, outputMessage())],
   ...payloads.map((payload) => [native(payload)]),
   [textDeltaEvent("well")],
-  [itemEnd(0, message("well")), turnEnd],
+  [itemEnd(0, outputMessage("well")), turnEnd],
 ];
 
 const payloadsOf = (events: readonly TurnEvent[]): unknown[] =>
@@ -43,11 +53,11 @@ describe.each([
     ["pieces with a time", (delta, at) => ({ delta, at: 1_700_000_000 + Math.floor(at / 2) })],
   ])("%s are scanned", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
-    const { events, stages } = await runGuarded(batches(payloads), [redact("secret")]);
+    const { events, stages } = await runGuarded(batches(payloads), [redactFilter("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
     expect(events.at(-1)).toEqual(turnEnd);
     expect(stages).toMatchObject([{ data: { action: "redacted", counts: { secret: 1 } } }]);
-    const { events: given } = await runGuarded(batches(payloads), [block("secret")]);
+    const { events: given } = await runGuarded(batches(payloads), [blockFilter("secret")]);
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
@@ -56,12 +66,14 @@ describe.each([
       { model: "a", delta },
       { model: "b", delta: "se" },
     ]);
-    const { events } = await runGuarded(batches(payloads), [redact("secret")]);
+    const { events } = await runGuarded(batches(payloads), [redactFilter("secret")]);
     expect(payloadsOf(events)).toEqual(payloads.filter(({ delta }) => !/ec|re|t or/.test(delta)));
   });
 
   test("a match within a single text is redacted in it", async () => {
-    const { events } = await runGuarded(batches([{ delta: "a secret" }, { delta: " b" }]), [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches([{ delta: "a secret" }, { delta: " b" }]), [
+      redactFilter("secret", "<s>"),
+    ]);
     expect(payloadsOf(events)).toEqual([{ delta: "a <s>" }, { delta: " b" }]);
   });
 });
@@ -79,37 +91,37 @@ describe.each([
     ["without a name", (text) => ({ list: [text] })],
   ])("is scanned %s", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
-    const { events } = await runGuarded(batches(payloads), [redact("secret")]);
+    const { events } = await runGuarded(batches(payloads), [redactFilter("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
-    const { events: given } = await runGuarded(batches(payloads), [block("secret")]);
+    const { events: given } = await runGuarded(batches(payloads), [blockFilter("secret")]);
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
   test("repeated in every event is no text in pieces", async () => {
     const payloads = pieces.map((delta) => ({ delta, voice: "ab" }));
-    const { events } = await runGuarded(batches(payloads), [redact("baba", "<s>")]);
+    const { events } = await runGuarded(batches(payloads), [redactFilter("baba", "<s>")]);
     expect(payloadsOf(events)).toEqual(payloads);
   });
 });
 
 describe.each([0, undefined])("the name of an event, of item %s", (index) => {
   const named = (...names: readonly string[]): Batch[] => [
-    [itemStart(0, message())],
+    [itemStart(0, outputMessage())],
     [...names.map((name) => native({}, name, index)), textDeltaEvent("well")],
-    [itemEnd(0, message("well")), turnEnd],
+    [itemEnd(0, outputMessage("well")), turnEnd],
   ];
 
   test("is dropped with a match of a rule", async () => {
     const names = ["response.x.begun", "response.secret.delta", "response.x.a_secret_step", "response.x.over"];
-    const { events } = await runGuarded(named(...names), [redact("secret")]);
+    const { events } = await runGuarded(named(...names), [redactFilter("secret")]);
     expect(events.flatMap((event) => (event.type === "native" ? [event.name] : []))).toEqual([names[0], names[3]]);
-    const { fault, events: given } = await runGuarded(named(...names), [block("secret")]);
+    const { fault, events: given } = await runGuarded(named(...names), [blockFilter("secret")]);
     expect(JSON.stringify(given)).not.toContain("secret");
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
   test("keeps its meaning if it is the contract's", async () => {
-    const { events } = await runGuarded(named("response.web_search_call.searching"), [block("search")]);
+    const { events } = await runGuarded(named("response.web_search_call.searching"), [blockFilter("search")]);
     expect([events.length, events.at(-1)]).toEqual([5, turnEnd]);
   });
 });
@@ -126,7 +138,7 @@ describe("images", () => {
         [itemStart(0, drawn(null)), partial, partial],
         [itemEnd(0, drawn(image)), turnEnd],
       ];
-      const { events, fault } = await runGuarded(batches, [block("secret")]);
+      const { events, fault } = await runGuarded(batches, [blockFilter("secret")]);
       expect([events, fault]).toEqual([batches.flat(), undefined]);
     },
   );
@@ -139,10 +151,10 @@ describe("images", () => {
         [itemStart(0, drawn(null)), itemEnd(0, drawn(result)), turnEnd],
         [itemStart(0, drawn(null)), partial, itemEnd(0, drawn(null)), turnEnd],
       ]) {
-        const { events } = await runGuarded([batch], [redact("secret", "<s>")]);
+        const { events } = await runGuarded([batch], [redactFilter("secret", "<s>")]);
         expect(JSON.stringify(events)).toContain("<s>");
         expect(JSON.stringify(events)).not.toContain("secret");
-        const { events: given } = await runGuarded([batch], [block("secret")]);
+        const { events: given } = await runGuarded([batch], [blockFilter("secret")]);
         expect(JSON.stringify(given)).not.toContain("secret");
       }
     },
@@ -153,14 +165,14 @@ test("events after a text in pieces stay after it", async () => {
   const { events } = await runGuarded(
     [
       [
-        itemStart(0, message()),
+        itemStart(0, outputMessage()),
         native({ delta: "a" }),
         native({ all: "ab" }, "response.x.done"),
         textDeltaEvent("well"),
       ],
       [turnEnd],
     ],
-    [redact("secret")],
+    [redactFilter("secret")],
   );
   expect(events.map(({ type }) => type)).toEqual(["item.start", "text.delta", "native", "native", "end"]);
   expect(payloadsOf(events)).toEqual([{ delta: "a" }, { all: "ab" }]);
@@ -170,52 +182,52 @@ describe("the sent body, as a request may show it", () => {
   const told = { messages: [{ role: "user", content: "a secret" }], n: 1 };
   const turn: Batch[] = [
     [{ type: "debug", bodyJson: JSON.stringify(told) }],
-    [itemStart(0, message())],
-    [textDeltaEvent("well"), itemEnd(0, message("well")), turnEnd],
+    [itemStart(0, outputMessage())],
+    [textDeltaEvent("well"), itemEnd(0, outputMessage("well")), turnEnd],
   ];
   const echoes = (events: readonly TurnEvent[]) =>
     events.flatMap((event) => (event.type === "debug" ? [JSON.parse(event.bodyJson) as unknown] : []));
 
   test("is shown redacted", async () => {
-    const { events, stages } = await runGuarded(turn, [redact("secret", "<s>")]);
+    const { events, stages } = await runGuarded(turn, [redactFilter("secret", "<s>")]);
     expect(echoes(events)).toEqual([{ messages: [{ role: "user", content: "a <s>" }], n: 1 }]);
     // The receipt only reports matches in the answer.
     expect(stages).toEqual([]);
   });
 
   test("is hidden with a blocked match, and blocks nothing", async () => {
-    const { events, fault, stages } = await runGuarded(turn, [block("secret")]);
+    const { events, fault, stages } = await runGuarded(turn, [blockFilter("secret")]);
     expect([echoes(events), fault, stages]).toEqual([[], undefined, []]);
     expect(events.at(-1)).toEqual(turnEnd);
   });
 
   test("is shown unchanged without a match, or if rules only report", async () => {
-    expect(echoes((await runGuarded(turn, [block("other")])).events)).toEqual([told]);
-    expect(echoes((await runGuarded(turn, [flag("secret")])).events)).toEqual([told]);
+    expect(echoes((await runGuarded(turn, [blockFilter("other")])).events)).toEqual([told]);
+    expect(echoes((await runGuarded(turn, [flagFilter("secret")])).events)).toEqual([told]);
   });
 });
 
 test("padding against guessing the length of deltas does not pass", () => {
-  const { events } = read([
+  const { events } = readGuarded([
     itemAddedEvent(0, item),
     { type: "response.x.delta", output_index: 0, item_id: "l", delta: "a", obfuscation: "k3" },
-    completed([]),
+    completedEvent([]),
   ]);
   expect(payloadsOf(events)).toEqual([{ delta: "a" }]);
 });
 
 test("undelivered tokens are no reason for a block", async () => {
-  const [part] = message("a").content as object[];
+  const [part] = outputMessage("a").content as object[];
   const said = {
-    ...message("a"),
+    ...outputMessage("a"),
     content: [{ ...part, logprobs: [{ token: "a", top_logprobs: [{ token: "secret" }] }] }],
   };
   const { events, stages } = await runGuarded(
     [
-      [itemStart(0, message()), textDeltaEvent("a")],
+      [itemStart(0, outputMessage()), textDeltaEvent("a")],
       [itemEnd(0, said), turnEnd],
     ],
-    [block("secret")],
+    [blockFilter("secret")],
   );
   expect([events.at(-1), stages]).toEqual([turnEnd, []]);
   expect(JSON.stringify(events)).not.toContain("secret");

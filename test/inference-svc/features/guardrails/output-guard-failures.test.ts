@@ -16,11 +16,11 @@ import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { newScope } from "../../asking.js";
 import {
-  block,
+  blockFilter,
   itemEnd,
   runGuarded,
   guardrailOf,
-  message,
+  outputMessage,
   turnEnd,
   joinDeltas,
   streamedMessage,
@@ -131,7 +131,7 @@ test("unreadable text is not passed", async () => {
   const native = { type: "native", name: "response.x.y", payloadJson: "{", index: 0 } as const;
   for (const events of [
     [itemEnd(0, { type: "later", id: "l", deep })],
-    [itemStart(0, message()), textDeltaEvent("a"), native],
+    [itemStart(0, outputMessage()), textDeltaEvent("a"), native],
   ]) {
     const { fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [[...events, turnEnd]]);
     expect([(fault as Fault).reason, stages]).toEqual([FaultReason.UNAVAILABLE, record]);
@@ -141,7 +141,7 @@ test("unreadable text is not passed", async () => {
 test("a part going on after the beginning of another is not passed", async () => {
   const deltas = [textDeltaEvent("sec"), textDeltaEvent("a", 1), textDeltaEvent("ret")];
   const { given, fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [
-    [itemStart(0, message()), ...deltas, itemEnd(0, message("secret", "a")), turnEnd],
+    [itemStart(0, outputMessage()), ...deltas, itemEnd(0, outputMessage("secret", "a")), turnEnd],
   ]);
   expect([joinDeltas(given), (fault as Fault).reason, stages]).toEqual(["", FaultReason.UNAVAILABLE, record]);
 });
@@ -150,7 +150,7 @@ test("a provider's failure stays the provider's", async () => {
   const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
   const { scope } = newScope();
   const source = (async function* () {
-    yield [itemStart(0, message()), textDeltaEvent("All is well")];
+    yield [itemStart(0, outputMessage()), textDeltaEvent("All is well")];
     throw lost;
   })();
   const gate = guardOf([ruleOf(failing("push", 1_000), closed)], scope, source)[Symbol.asyncIterator]();
@@ -184,7 +184,7 @@ test("a reader leaving during a scan stops the provider at once, and nothing mor
 });
 
 describe("an uncompilable pattern", () => {
-  const broken = [block("(", "broken")];
+  const broken = [blockFilter("(", "broken")];
 
   test("is refused before any call", async () => {
     const { events, fault, stopped } = await runGuarded(streamedMessage("well"), broken);

@@ -6,15 +6,15 @@ import { AppliesTo, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/acce
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { itemsOf } from "../../asking.js";
 import {
-  block,
+  blockFilter,
   itemEnd,
-  flag,
+  flagFilter,
   runGuarded,
   guardedTurn,
   itemAt,
-  message,
+  outputMessage,
   turnEnd,
-  redact,
+  redactFilter,
   joinDeltas,
   streamedMessage,
   itemStart,
@@ -30,40 +30,42 @@ describe("redaction", () => {
     [["hunter2"], "[REDACTED]"],
     [["h", "u", "n", "t", "e", "r", "2", "hunter", "3"], "[REDACTED]hunter3"],
   ])("works over deltas %j", async (deltas, expected) => {
-    const { events, fault } = await runGuarded(streamedMessage(...deltas), [redact("hunter2")]);
+    const { events, fault } = await runGuarded(streamedMessage(...deltas), [redactFilter("hunter2")]);
     expect(fault).toBeUndefined();
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual([expected, [expected]]);
     itemsOf(events);
   });
 
   test("holds back no more than it must", async () => {
-    const { events } = await runGuarded(streamedMessage("one hunt", "ing hunter", "2 t"), [redact("hunter2", "<pw>")]);
+    const { events } = await runGuarded(streamedMessage("one hunt", "ing hunter", "2 t"), [
+      redactFilter("hunter2", "<pw>"),
+    ]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
     expect(deltas).toEqual(["one ", "hunting ", "<pw> t"]);
   });
 
   test("leaves nothing of overlapping matches, with the placeholder of the longest", async () => {
     const { events } = await runGuarded(streamedMessage("a 1234-5678 b"), [
-      redact("1234", "<short>"),
-      redact("\\d+-5678", "<long>"),
+      redactFilter("1234", "<short>"),
+      redactFilter("\\d+-5678", "<long>"),
     ]);
     expect(joinDeltas(events)).toBe("a <long> b");
   });
 
   test("works over two parts of a message, and at the beginning of a part", async () => {
-    const parts = message("say plu", "tonium now", "key: a");
+    const parts = outputMessage("say plu", "tonium now", "key: a");
     const batches: Batch[] = [
-      [itemStart(0, message())],
+      [itemStart(0, outputMessage())],
       [textDeltaEvent("say plu"), textDeltaEvent("tonium", 1), textDeltaEvent(" now", 1), textDeltaEvent("key: a", 2)],
       [itemEnd(0, parts), turnEnd],
     ];
-    const { events } = await runGuarded(batches, [redact("plutonium", "<p>"), redact("^key", "<k>")]);
+    const { events } = await runGuarded(batches, [redactFilter("plutonium", "<p>"), redactFilter("^key", "<k>")]);
     expect(textOf(itemAt(events))).toEqual(["say <p>", " now", "<k>: a"]);
     itemsOf(events);
   });
 
   test("never sends half a character", async () => {
-    const { events } = await runGuarded(streamedMessage("a\ud83d", "\ude00k", "\ud83d"), [redact("x")]);
+    const { events } = await runGuarded(streamedMessage("a\ud83d", "\ude00k", "\ud83d"), [redactFilter("x")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
     expect(deltas).toEqual(["a", "\u{1f600}k", "\ud83d"]);
   });
@@ -71,7 +73,7 @@ describe("redaction", () => {
   test("covers an overlong match, to its final character", async () => {
     const long = "x".repeat(10_000);
     const { events } = await runGuarded(streamedMessage("a secret:", long.slice(0, 5_000), long.slice(5_000), "x\nb"), [
-      redact("secret:.*", "<s>"),
+      redactFilter("secret:.*", "<s>"),
     ]);
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual(["a <s>\nb", ["a <s>\nb"]]);
     // The match was reported long before its end was known.
@@ -81,9 +83,9 @@ describe("redaction", () => {
   test("covers a stretch longer than the hold limit, before its end is known", async () => {
     const deltas = Array.from({ length: 300 }, () => "ab".repeat(50));
     const { events } = await runGuarded(streamedMessage("x", ...deltas, "x"), [
-      redact("a"),
-      redact("(?:a|b)+c"),
-      redact("[ab]{0,200}c"),
+      redactFilter("a"),
+      redactFilter("(?:a|b)+c"),
+      redactFilter("[ab]{0,200}c"),
     ]);
     expect(joinDeltas(events)).toMatch(/^x[^ab]+x$/);
     expect(events.findIndex((event) => "delta" in event && event.delta.includes("[REDACTED]"))).toBeLessThan(60);
@@ -94,7 +96,7 @@ describe("redaction", () => {
     [
       "a refusal",
       "refusal.delta",
-      { ...message(), content: [{ type: "refusal", refusal: "no secret" }] },
+      { ...outputMessage(), content: [{ type: "refusal", refusal: "no secret" }] },
       [{ type: "refusal.delta", index: 0, part: 0, delta: "no sec" }],
     ],
     [
@@ -137,10 +139,10 @@ describe("redaction", () => {
     const begun = { type: item.type, id: item.id, ...(item["call_id"] !== undefined && { call_id: item["call_id"] }) };
     const streamed = await runGuarded(
       [[itemStart(0, begun)], deltas, [itemEnd(0, item), turnEnd]],
-      [redact("secret", "<s>")],
+      [redactFilter("secret", "<s>")],
     );
     expect(joinDeltas(streamed.events, type)).toBe("no <s>");
-    const whole = await runGuarded([[itemEnd(0, item), turnEnd]], [redact("secret", "<s>")]);
+    const whole = await runGuarded([[itemEnd(0, item), turnEnd]], [redactFilter("secret", "<s>")]);
     expect(itemAt(whole.events)).toEqual(itemAt(streamed.events));
     expect(JSON.stringify([streamed.events, whole.events])).toMatch(/no <s>/);
     expect(JSON.stringify([streamed.events, whole.events])).not.toMatch(/secret|sealed/);
@@ -157,10 +159,10 @@ describe("redaction", () => {
     ["names and words of the contract", { status: "completed" }, { status: "completed" }],
   ])("works in a call of any kind: %s", async (_, fields, expected) => {
     const item = { type: "tool_search_call", id: "ts_1", ...fields };
-    const rules = [redact("secret|completed|type|status", "<s>"), redact("41{15}", "<c>")];
+    const rules = [redactFilter("secret|completed|type|status", "<s>"), redactFilter("41{15}", "<c>")];
     const { events } = await runGuarded([[itemStart(0, item), itemEnd(0, item), turnEnd]], rules);
     expect(itemAt(events)).toEqual({ type: "tool_search_call", id: "ts_1", ...expected });
-    const { rejected } = await runGuarded([[itemEnd(0, item), turnEnd]], [block("secret|41{15}")]);
+    const { rejected } = await runGuarded([[itemEnd(0, item), turnEnd]], [blockFilter("secret|41{15}")]);
     expect(rejected).toBe(JSON.stringify(expected) !== JSON.stringify(fields));
   });
 
@@ -174,7 +176,7 @@ describe("redaction", () => {
     });
     const { events, stages } = await runGuarded(
       [[itemEnd(0, reasoning("a secret")), itemEnd(1, reasoning("nothing")), turnEnd]],
-      [redact("secret")],
+      [redactFilter("secret")],
     );
     expect([itemAt(events, 0)?.["encrypted_content"], itemAt(events, 1)?.["encrypted_content"]]).toEqual([
       undefined,
@@ -210,9 +212,9 @@ describe("arguments", () => {
     ['{"a":"nothing"}', '{"a":"nothing"}'],
   ])("stay JSON after a redaction: %s", async (json, expected) => {
     const { events } = await runGuarded(called(json), [
-      redact("secret"),
-      redact("41{15}"),
-      redact('"password": "[^"]+"'),
+      redactFilter("secret"),
+      redactFilter("41{15}"),
+      redactFilter('"password": "[^"]+"'),
     ]);
     expect([joinDeltas(events, "arguments.delta"), itemAt(events)?.["arguments"]]).toEqual([expected, expected]);
     itemsOf(events);
@@ -220,19 +222,19 @@ describe("arguments", () => {
 
   test("a blocked call never begins, and later items wait", async () => {
     const batches = [
-      [itemStart(0, { ...message(), status: "in_progress" })],
+      [itemStart(0, { ...outputMessage(), status: "in_progress" })],
       [textDeltaEvent("Let me see.")],
-      [itemEnd(0, message("Let me see."))],
-      [itemStart(1, call("")), itemStart(2, { ...message(), id: "msg_2" }), textDeltaEvent("Done", 0, 2)],
+      [itemEnd(0, outputMessage("Let me see."))],
+      [itemStart(1, call("")), itemStart(2, { ...outputMessage(), id: "msg_2" }), textDeltaEvent("Done", 0, 2)],
       [{ type: "arguments.delta", index: 1, delta: '{"a":"secret"}' } as const, itemEnd(1, call('{"a":"secret"}'))],
-      [itemEnd(2, message("Done")), turnEnd],
+      [itemEnd(2, outputMessage("Done")), turnEnd],
     ];
-    const { events, stopped } = await runGuarded(batches, [block("secret")]);
+    const { events, stopped } = await runGuarded(batches, [blockFilter("secret")]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
     expect(events.some((event) => "index" in event && (event.index ?? 0) > 0)).toBe(false);
     expect(stopped).toBe(true);
     itemsOf(events);
-    const passed = await runGuarded(batches, [redact("secret")]);
+    const passed = await runGuarded(batches, [redactFilter("secret")]);
     expect(itemsOf(passed.events)).toHaveLength(3);
   });
 });
@@ -247,27 +249,30 @@ describe("a failure", () => {
   const usual = new Fault(FaultReason.INVALID_REQUEST).message;
 
   test.each([
-    ["redacted", redact("secret", "<s>"), told("no secret here"), told("no <s> here")],
-    ["in our own words", block("secret"), told("no secret here"), told(usual)],
+    ["redacted", redactFilter("secret", "<s>"), told("no secret here"), told("no <s> here")],
+    ["in our own words", blockFilter("secret"), told("no secret here"), told(usual)],
     [
       "without the code",
-      redact("secret"),
+      redactFilter("secret"),
       told("no", "secret"),
       new Fault(FaultReason.INVALID_REQUEST, "no", { metadata: { param: "input" } }),
     ],
-    ["as it is", redact("secret"), told("no"), told("no")],
-    ["with what is left of the files that were read", redact("secret", "<s>"), read("a secret"), read("a <s>")],
+    ["as it is", redactFilter("secret"), told("no"), told("no")],
+    ["with what is left of the files that were read", redactFilter("secret", "<s>"), read("a secret"), read("a <s>")],
     [
       "without the files",
-      block("secret"),
+      blockFilter("secret"),
       read("a secret"),
       new Fault(FaultReason.INVALID_REQUEST, "no", { metadata: {} }),
     ],
-    ["with the files", block("secret"), read("a"), read("a")],
-    ["as it is, where rules only report", flag("secret"), told("no secret"), told("no secret")],
+    ["with the files", blockFilter("secret"), read("a"), read("a")],
+    ["as it is, where rules only report", flagFilter("secret"), told("no secret"), told("no secret")],
   ])("is reported %s, before any output and afterwards", async (_, rule, thrown, expected) => {
     const failing = (said: readonly Batch[]) => guardedTurn(throwing(thrown, said), [rule]);
-    for (const { fault } of [await failing([]), await failing([[itemStart(0, message()), textDeltaEvent("Well. ")]])]) {
+    for (const { fault } of [
+      await failing([]),
+      await failing([[itemStart(0, outputMessage()), textDeltaEvent("Well. ")]]),
+    ]) {
       expect([fault?.message, fault?.metadata]).toEqual([expected.message, expected.metadata]);
     }
     const { fault } = await guardedTurn(() => {
@@ -290,7 +295,7 @@ describe("a failure", () => {
 describe("a block", () => {
   test("before any output is a refusal", async () => {
     const { events, fault, rejected, stages, stopped } = await runGuarded(streamedMessage("sec", "ret", " more"), [
-      block("secret", "Secrets"),
+      blockFilter("secret", "Secrets"),
     ]);
     expect([events, rejected, stopped]).toEqual([[], true, true]);
     expect([fault?.reason, fault?.status, fault?.message, fault?.metadata]).toEqual([
@@ -313,8 +318,8 @@ describe("a block", () => {
 
   test("after output ends the permitted part as incomplete", async () => {
     const { events, stages, stopped, fault } = await runGuarded(streamedMessage("Hello ", "you, the sec", "ret is"), [
-      block("secret"),
-      redact("you", "<y>"),
+      blockFilter("secret"),
+      redactFilter("you", "<y>"),
     ]);
     expect([joinDeltas(events), stopped, fault]).toEqual(["Hello <y>, the ", true, undefined]);
     expect(events.slice(-2)).toEqual([
@@ -322,7 +327,7 @@ describe("a block", () => {
         type: "item.end",
         index: 0,
         item: {
-          ...message("Hello <y>, the "),
+          ...outputMessage("Hello <y>, the "),
           status: "incomplete",
         },
       },
@@ -336,7 +341,7 @@ describe("a block", () => {
   });
 
   test("follows from an overlong match", async () => {
-    const { fault } = await runGuarded(streamedMessage("secret:", "x".repeat(5_000)), [block("secret:.*\n")]);
+    const { fault } = await runGuarded(streamedMessage("secret:", "x".repeat(5_000)), [blockFilter("secret:.*\n")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
@@ -358,7 +363,7 @@ describe("a block", () => {
   ])("covers the text in %s as well", async (_, events) => {
     const batches = [
       [
-        itemStart(0, message()),
+        itemStart(0, outputMessage()),
         textDeltaEvent("a"),
         itemStart(1, { type: "later", id: "l" }),
         ...events,
@@ -366,7 +371,7 @@ describe("a block", () => {
         turnEnd,
       ],
     ];
-    const { fault } = await runGuarded(batches, [block("secret")]);
+    const { fault } = await runGuarded(batches, [blockFilter("secret")]);
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 });
@@ -388,11 +393,11 @@ describe("annotations and log probabilities of a text", () => {
       annotations,
       logprobs: [],
     });
-    const item = { ...message(), content: [part("a secret and", out, moved), part("more", next)] };
+    const item = { ...outputMessage(), content: [part("a secret and", out, moved), part("more", next)] };
     const note = (annotation: object, at = 0): TurnEvent => ({ type: "annotation", index: 0, part: at, annotation });
     const batches: Batch[] = [
       [
-        itemStart(0, message()),
+        itemStart(0, outputMessage()),
         textDeltaEvent("a "),
         note(out),
         note(moved),
@@ -401,7 +406,7 @@ describe("annotations and log probabilities of a text", () => {
       ],
       [note(next, 1), textDeltaEvent("more", 1), itemEnd(0, item), turnEnd],
     ];
-    const { events } = await runGuarded(batches, [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches, [redactFilter("secret", "<s>")]);
     const told = events.flatMap((event) =>
       event.type === "annotation" || event.type === "text.delta" ? [[event.part, event.type]] : [],
     );
@@ -418,15 +423,15 @@ describe("annotations and log probabilities of a text", () => {
     const whole = "\u{1f600} secret see here, secret";
     const annotations = [citation(0, 1), citation(2, 8), citation(9, 12), citation(13, 17)];
     const item = {
-      ...message(),
+      ...outputMessage(),
       content: [{ type: "output_text", text: whole, annotations, logprobs: [] }],
     };
     const batches: Batch[] = [
-      [itemStart(0, message()), textDeltaEvent(whole.slice(0, 20))],
+      [itemStart(0, outputMessage()), textDeltaEvent(whole.slice(0, 20))],
       annotations.map((annotation) => ({ type: "annotation", index: 0, part: 0, annotation })),
       [textDeltaEvent(whole.slice(20)), itemEnd(0, item), turnEnd],
     ];
-    const { events } = await runGuarded(batches, [redact("secret", "<s>")]);
+    const { events } = await runGuarded(batches, [redactFilter("secret", "<s>")]);
     const content = itemAt(events)?.["content"] as { text: string; annotations: ReturnType<typeof citation>[] }[];
     const { text: shown = "", annotations: kept = [] } = content[0] ?? {};
     const characters = Array.from(shown);
@@ -437,11 +442,11 @@ describe("annotations and log probabilities of a text", () => {
 
   test("are left out if they spell the text", async () => {
     const logprobs = [{ token: "secret", logprob: -1, top_logprobs: [] }];
-    const item = { ...message(), content: [{ type: "output_text", text: "secret", annotations: [], logprobs }] };
+    const item = { ...outputMessage(), content: [{ type: "output_text", text: "secret", annotations: [], logprobs }] };
     const delta = { ...textDeltaEvent("secret"), logprobsJson: JSON.stringify(logprobs) } as TurnEvent;
     const { events } = await runGuarded(
-      [[itemStart(0, message()), delta, itemEnd(0, item), turnEnd]],
-      [redact("secret")],
+      [[itemStart(0, outputMessage()), delta, itemEnd(0, item), turnEnd]],
+      [redactFilter("secret")],
     );
     expect(JSON.stringify(events)).not.toContain("secret");
   });
@@ -449,9 +454,9 @@ describe("annotations and log probabilities of a text", () => {
 
 describe("an answer stays unchanged", () => {
   test.each([
-    ["flag", [flag("hunter2", "pw")], {}, "flagged"],
-    ["audit", [block("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "blocked"],
-    ["audit", [redact("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "redacted"],
+    ["flag", [flagFilter("hunter2", "pw")], {}, "flagged"],
+    ["audit", [blockFilter("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "blocked"],
+    ["audit", [redactFilter("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "redacted"],
   ])("under %s, with the would-be action in the receipt", async (_, filters, fields, action) => {
     const batches = streamedMessage("my hun", "ter2");
     const { events, stages } = await runGuarded(batches, filters, fields);
@@ -461,12 +466,15 @@ describe("an answer stays unchanged", () => {
 
   test.each([AppliesTo.INPUT, AppliesTo.UNSPECIFIED])("under a guardrail for the input", async (appliesTo) => {
     const batches = streamedMessage("hunter2");
-    const { events, stages } = await runGuarded(batches, [block("hunter2")], { appliesTo });
+    const { events, stages } = await runGuarded(batches, [blockFilter("hunter2")], { appliesTo });
     expect([events, stages]).toEqual([batches.flat(), []]);
   });
 
   test("without a match", async () => {
-    const { events, stages } = await runGuarded(streamedMessage("all ", "is ", "well"), [block("hunter2"), flag("x")]);
+    const { events, stages } = await runGuarded(streamedMessage("all ", "is ", "well"), [
+      blockFilter("hunter2"),
+      flagFilter("x"),
+    ]);
     expect([events, stages]).toEqual([streamedMessage("all ", "is ", "well").flat(), []]);
   });
 });
@@ -484,7 +492,7 @@ describe("sees through disguises", () => {
     ["escapes of bytes", "ha \\x68unter2 ha"],
     ["an encoded word", `ha ${Buffer.from("it is hunter2, see").toString("hex")} ha`],
   ])("a block, of %s, before anything of it went out", async (_, text) => {
-    const { events, fault } = await runGuarded(streamedMessage(...text.split("")), [block("hunter2", "pw")]);
+    const { events, fault } = await runGuarded(streamedMessage(...text.split("")), [blockFilter("hunter2", "pw")]);
     expect([fault?.status ?? 200, "ha ".startsWith(joinDeltas(events))]).toEqual([200, true]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
   });
@@ -494,7 +502,7 @@ describe("sees through disguises", () => {
     const call = { type: "function_call", id: "f", call_id: "c", name: "f", arguments: json };
     const { events } = await runGuarded(
       [[itemEnd(0, call), turnEnd]],
-      [redact("jane@", "<mail>"), redact("hunter", "<pw>")],
+      [redactFilter("jane@", "<mail>"), redactFilter("hunter", "<pw>")],
     );
     expect(itemAt(events)).toMatchObject({ arguments: '{"to":"<mail>","say":"<pw>"}' });
   });
@@ -502,7 +510,7 @@ describe("sees through disguises", () => {
   test("an overlong key is removed from the place where it was found", async () => {
     const word = Buffer.from(`${"lorem ipsum ".repeat(1_000)}hunter2${" dolor sit".repeat(1_000)}`).toString("base64");
     const { events } = await runGuarded(streamedMessage(...(word.match(/.{1,50}/g) ?? []), " after"), [
-      redact("hunter2", "<pw>"),
+      redactFilter("hunter2", "<pw>"),
     ]);
     const shown = joinDeltas(events);
     expect([word.startsWith(shown.slice(0, shown.indexOf("<"))), shown.slice(shown.indexOf("<"))]).toEqual([

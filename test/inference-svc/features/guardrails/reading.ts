@@ -13,7 +13,7 @@ export interface Reading {
   readonly items: Record<string, unknown>[];
 }
 
-export function read(
+export function readGuarded(
   events: readonly unknown[],
   request: Partial<TurnRequest> = {},
   at: Partial<Target> = {},
@@ -52,7 +52,7 @@ export const textDelta = (output_index: number, delta: string, content_index = 0
   content_index,
   delta,
 });
-export const completed = (output: readonly unknown[], more: object = {}) => ({
+export const completedEvent = (output: readonly unknown[], more: object = {}) => ({
   type: "response.completed",
   response: { status: "completed", output, usage: null, ...more },
 });

@@ -14,7 +14,7 @@ import {
   runGuarded,
   guardrailOf,
   joinDeltas,
-  redact,
+  redactFilter,
   streamedMessage,
 } from "./gating.js";
 
@@ -93,7 +93,7 @@ const left = (shown: string): readonly string[] =>
     .slice(0, 5)
     .map((word) => JSON.stringify(word));
 
-const atom: Rules = { filters: [redact("atom", "<pw>")] };
+const atom: Rules = { filters: [redactFilter("atom", "<pw>")] };
 const slugs = ["email", "credit-card", "ssn", "phone", "secrets"];
 const detectors: Rules = {
   filters: [],
@@ -158,7 +158,7 @@ const words: readonly (readonly [style: string, written: string])[] = [
 ];
 
 test.each(words)("a word in letters of the style %s is detected", async (_, text) => {
-  const rules = { filters: [redact("(?i)password", "<pw>")] };
+  const rules = { filters: [redactFilter("(?i)password", "<pw>")] };
   expect([left(await asked(text, rules)), left(await answered(text, rules))]).toEqual([[], []]);
 });
 
@@ -197,6 +197,6 @@ test.each([
   "\ue0b0 main \ue0b1 \uf09b repo \u{f0001} ok\u000bnext\u000cpage \u001b[1mbold\u001b[0m line\u2028line\u2029\u0085end\u0007",
   "\u4f60\u597d\uff0c\u4e16\u754c\u3002\u7535\u8bdd\uff1a\uff11\uff12\uff13\u3002 \u30b3\u30fc\u30d2\u30fc \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 \u0e51\u0e52\u0e53 \u05e9\u05dc\u05d5\u05dd \u200f\u202b12\u202c \u169b\u1691\u1680\u1692\u169c \u2801\u2800\u2803",
 ])("nothing is found in, and nothing is changed of: %j", async (text) => {
-  const rules = { ...detectors, filters: [redact("(?i)password|plutonium", "<pw>")] };
+  const rules = { ...detectors, filters: [redactFilter("(?i)password|plutonium", "<pw>")] };
   expect([await asked(text, rules), await answered(text, rules)]).toEqual([text, text]);
 });

@@ -7,7 +7,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Batch, OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ResponseHealingPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { testRequest, newScope, runTestTurn } from "../../asking.js";
-import { itemEnd, itemAt, message, turnEnd } from "../guardrails/gating.js";
+import { itemEnd, itemAt, outputMessage, turnEnd } from "../guardrails/gating.js";
 
 const asked: Partial<TurnRequest> = {
   stream: false,
@@ -39,7 +39,7 @@ const fenced = '```json\n{"a": 1}\n```';
 
 describe("the text of an answer", () => {
   test("is repaired, with the method in the receipt", async () => {
-    const { events, stages } = await healed(whole(message(fenced)));
+    const { events, stages } = await healed(whole(outputMessage(fenced)));
     expect(texts(itemAt(events))).toEqual(['{"a": 1}']);
     expect(stages).toEqual([
       {
@@ -55,14 +55,14 @@ describe("the text of an answer", () => {
     ["is right", '{"a" :1.0}'],
     ["is empty", ""],
   ])("passes unchanged when it %s, and leaves no stage", async (_, text) => {
-    const said = whole(message(text));
+    const said = whole(outputMessage(text));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
     expect(stages).toEqual([]);
   });
 
   test("beyond repair passes unchanged, with the reason in the receipt", async () => {
-    const said = whole(message("I cannot."));
+    const said = whole(outputMessage("I cannot."));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
     expect(stages).toMatchObject([
@@ -75,7 +75,7 @@ describe("the text of an answer", () => {
       type: "end",
       outcome: { status: "incomplete", reason: "max_output_tokens", serviceTier: "default" },
     };
-    const said = [...whole(message(fenced)).slice(0, -1), cut];
+    const said = [...whole(outputMessage(fenced)).slice(0, -1), cut];
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
     expect(stages).toMatchObject([{ data: { improved: false, how: "truncated" } }]);
@@ -88,7 +88,7 @@ describe("the text of an answer", () => {
       start_index,
       end_index,
     });
-    const item = message("\u{1f600}: ", '{"a": "b', '", "c": "d",}!');
+    const item = outputMessage("\u{1f600}: ", '{"a": "b', '", "c": "d",}!');
     const parts = item["content"] as { annotations: unknown[] }[];
     parts[0]!.annotations.push(cite(0, 1));
     parts[1]!.annotations.push(cite(7, 8), { type: "file_path", file_id: "f" });
@@ -107,15 +107,15 @@ describe("the text of an answer", () => {
 
   test("is the last message's, with any items before it", async () => {
     const reasoning: OutputItem = { type: "reasoning", id: "rs_1", summary: [] };
-    const { events } = await healed(whole(message("Let me see."), reasoning, message(fenced)));
+    const { events } = await healed(whole(outputMessage("Let me see."), reasoning, outputMessage(fenced)));
     const items = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect([texts(items[0]), texts(items[2])]).toEqual([["Let me see."], ['{"a": 1}']]);
   });
 
   test("does not exist before a call or in a refusal", async () => {
     const call: OutputItem = { type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: "{}" };
-    const refusal: OutputItem = { ...message(), content: [{ type: "refusal", refusal: "No." }] };
-    for (const said of [whole(message(fenced), call), whole(refusal)]) {
+    const refusal: OutputItem = { ...outputMessage(), content: [{ type: "refusal", refusal: "No." }] };
+    for (const said of [whole(outputMessage(fenced), call), whole(refusal)]) {
       const { events, stages } = await healed(said);
       expect([events, stages]).toEqual([said, []]);
     }
@@ -124,15 +124,15 @@ describe("the text of an answer", () => {
   test("fits the schema, or stays", async () => {
     const schemaJson = '{"type":"object","properties":{"a":{"type":"string"}}}';
     const textFormat = { type: "json_schema", name: "s", schemaJson } as const;
-    const { stages } = await healed(whole(message(fenced)), { textFormat });
+    const { stages } = await healed(whole(outputMessage(fenced)), { textFormat });
     expect(stages).toMatchObject([{ data: { mode: "json_schema", improved: false, how: "unfit" } }]);
     const elsewhere = { ...textFormat, schemaJson: '{"$ref":"https://example.com/s"}' };
-    const { stages: unchecked } = await healed(whole(message(fenced)), { textFormat: elsewhere });
+    const { stages: unchecked } = await healed(whole(outputMessage(fenced)), { textFormat: elsewhere });
     expect(unchecked).toMatchObject([{ data: { improved: false, how: "schema" } }]);
   });
 
   test("is skipped when it is too long", async () => {
-    const { stages } = await healed(whole(message(`x${" ".repeat(1024 * 1024)}`)));
+    const { stages } = await healed(whole(outputMessage(`x${" ".repeat(1024 * 1024)}`)));
     expect(stages).toMatchObject([{ data: { improved: false, how: "too_long" } }]);
   });
 });
@@ -142,7 +142,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["text", { textFormat: { type: "text" } }],
   ["nobody asked", { plugins: {} }],
 ])("an answer is not repaired: %s", async (_, more) => {
-  const said = whole(message(fenced));
+  const said = whole(outputMessage(fenced));
   const { events, stages } = await healed(said, more);
   expect([events, stages]).toEqual([said, []]);
 });

@@ -5,7 +5,7 @@ import { mcp } from "@sluice/proto/config/mcp.js";
 import { type McpService, startSessionServer } from "../../../support/providers/mcp-servers.ts";
 import { textReply, callReply } from "../../../support/tool-replies.ts";
 import { functionTool, newScope } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, finishedItems } from "../../agent-loop/calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
@@ -113,7 +113,7 @@ describe("the next request", () => {
 
   test("sends the server only text permitted by the output rules", async () => {
     const { items } = await first();
-    const guardrail = guardrailOf([redact("hello", "<m>")]);
+    const guardrail = guardrailOf([redactFilter("hello", "<m>")]);
     await next([...items, decision(items, true)], newScope({ guardrail }));
     const sent = server.requests.find(({ message }) => message?.method === "tools/call")?.message?.params;
     expect(sent).toMatchObject({ arguments: { text: expect.not.stringContaining("hello") } });

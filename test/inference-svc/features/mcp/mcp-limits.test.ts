@@ -14,7 +14,7 @@ import {
 } from "../../../support/providers/mcp-servers.ts";
 import { textReply, callReply } from "../../../support/tool-replies.ts";
 import { functionTool, newScope, openUnlimitedMeter } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, finishedItems } from "../../agent-loop/calling-tools.ts";
 import { echoCall, mcpTool } from "./mcp-tools.ts";
 
@@ -264,26 +264,26 @@ describe("guardrails", () => {
     newScope({ guardrail: guardrailOf(filters, { appliesTo: AppliesTo.BOTH }) });
 
   test("scan the tools' descriptions for the model", async () => {
-    expect((await call(scope(block("Says it again")))).fault?.status).toBe(403);
-    await call(scope(redact("again", "<m>")));
+    expect((await call(scope(blockFilter("Says it again")))).fault?.status).toBe(403);
+    await call(scope(redactFilter("again", "<m>")));
     expect(JSON.stringify(installation.sent("outer", -2)["tools"])).not.toContain("again");
   });
 
   test("hide the same text from the server and from the client", async () => {
-    await call(scope(redact("hello", "<m>")));
+    await call(scope(redactFilter("hello", "<m>")));
     const made = server.requests.find(({ message }) => message?.method === "tools/call");
     expect(JSON.stringify(made?.message)).not.toContain("hello");
   });
 
   test("scan a tool's result, for the client and for the model", async () => {
     answer = on("tools/call", (message) => toMcpResult(message, { content: [{ type: "text", text: "the secret" }] }));
-    const { made, told } = await call(scope(redact("secret", "<m>")));
+    const { made, told } = await call(scope(redactFilter("secret", "<m>")));
     expect([made?.["output"], told.includes("secret")]).toEqual([expect.not.stringContaining("secret"), false]);
-    expect((await call(scope(block("secret")))).fault?.status).toBe(403);
+    expect((await call(scope(blockFilter("secret")))).fault?.status).toBe(403);
   });
 
   test("do not read credentials", async () => {
-    const testScope = newScope({ guardrail: guardrailOf([block("tok_123")], { appliesTo: AppliesTo.BOTH }) });
+    const testScope = newScope({ guardrail: guardrailOf([blockFilter("tok_123")], { appliesTo: AppliesTo.BOTH }) });
     const entry = tool({ authorization: "tok_123", headers: { "x-key": "tok_123" } });
     expect((await call(testScope, [entry])).fault).toBeUndefined();
     expect(server.requests.at(-1)?.headers).toMatchObject({ authorization: "Bearer tok_123", "x-key": "tok_123" });

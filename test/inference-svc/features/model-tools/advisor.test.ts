@@ -7,7 +7,7 @@ import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/tur
 import { chatChunk, chatStream, sse } from "../../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream, datetime, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, progressEvents, finishedItems, expectPromptEnd } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
@@ -236,7 +236,7 @@ describe("guardrails of the key", () => {
   test("redacted text reaches neither the client nor the model", async () => {
     installation.outer.script([callReplyStream("", call()), chatStream("An LSM tree.")]);
     installation.other.script([chatStream("Take L", "SM.")]);
-    const guardrail = guardrailOf([redact("Take L\\w+", "<m>")]);
+    const guardrail = guardrailOf([redactFilter("Take L\\w+", "<m>")]);
     const { events, fault } = await turn({ stream: true, tools: [tool({ stream: true })] }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(finishedItems(events)[0]).toMatchObject({ advice: "<m>." });
@@ -246,7 +246,7 @@ describe("guardrails of the key", () => {
 
   test("a blocked question is not sent", async () => {
     const before = installation.other.requests.length;
-    const guardrail = guardrailOf([block("B-tree", "<m>")], { appliesTo: AppliesTo.INPUT });
+    const guardrail = guardrailOf([blockFilter("B-tree", "<m>")], { appliesTo: AppliesTo.INPUT });
     const { events, fault } = await turn({}, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(finishedItems(events)[0]).toMatchObject({ status: "failed", error: expect.stringMatching(/blocked/i) });

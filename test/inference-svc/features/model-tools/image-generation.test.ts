@@ -4,7 +4,7 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk, chatStream } from "../../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
@@ -194,7 +194,7 @@ describe("a failure of the image model", () => {
 });
 
 test("a rule of the key reads the words and leaves the image as it is", async () => {
-  const guardrail = guardrailOf([redact("red|AAAA", "<m>")]);
+  const guardrail = guardrailOf([redactFilter("red|AAAA", "<m>")]);
   const { events, fault } = await turn({}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
   expect(finishedItems(events)[0]).toMatchObject({ prompt: "A <m> cube", result: png });

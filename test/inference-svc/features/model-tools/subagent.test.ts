@@ -9,7 +9,7 @@ import { changeDigit } from "../../../support/altered.ts";
 import { chatChunk, chatStream, sse } from "../../../support/providers/upstream.ts";
 import { type Call, textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { functionTool, itemsOf, newScope } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, finishedItems, expectPromptEnd } from "../../agent-loop/calling-tools.ts";
 
 let installation: ToolInstallation;
@@ -420,7 +420,7 @@ describe("guardrails of the key", () => {
   test("redacted text reaches neither the client nor the model", async () => {
     installation.outer.script([callReplyStream("", call()), chatStream("An LSM tree.")]);
     installation.other.script([chatStream("LSM w", "ins.")]);
-    const guardrail = guardrailOf([redact("LSM w\\w+", "<m>")]);
+    const guardrail = guardrailOf([redactFilter("LSM w\\w+", "<m>")]);
     const { events, fault } = await turn({ stream: true }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(finishedItems(events)[0]).toMatchObject({ outcome: "<m>." });
@@ -428,7 +428,7 @@ describe("guardrails of the key", () => {
   });
 
   test("text redacted in a call for the client stays redacted for the worker", async () => {
-    const guardrail = guardrailOf([redact("secret\\w*", "<m>")]);
+    const guardrail = guardrailOf([redactFilter("secret\\w*", "<m>")]);
     installation.other.script([callReply({ name: "f", args: { word: "secret1" }, id: "x1" })]);
     const tools = [tool({ inherit_functions: true }), functionTool()];
     const { events } = await turn({ tools }, newScope({ guardrail }));
@@ -444,7 +444,7 @@ describe("guardrails of the key", () => {
 
   test("a blocked task does not begin", async () => {
     const before = installation.other.requests.length;
-    const guardrail = guardrailOf([block("B-tree", "<m>")], { appliesTo: AppliesTo.INPUT });
+    const guardrail = guardrailOf([blockFilter("B-tree", "<m>")], { appliesTo: AppliesTo.INPUT });
     const { events, fault } = await turn({}, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(finishedItems(events)[0]).toMatchObject({ status: "failed", error: expect.stringMatching(/blocked/i) });

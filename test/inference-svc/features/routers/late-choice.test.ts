@@ -25,7 +25,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 
 let acme: Upstream;
 let reader: Upstream;
@@ -139,7 +139,7 @@ test("the model gets the question between markers, and whether there are tools; 
 
 test("the model reads the text left by guardrails", async () => {
   reader.script([reads("other", 4)]);
-  const asker = newScope({ guardrail: guardrailOf([redact("Server", "<m>")], { appliesTo: AppliesTo.INPUT }) });
+  const asker = newScope({ guardrail: guardrailOf([redactFilter("Server", "<m>")], { appliesTo: AppliesTo.INPUT }) });
   const { model } = await served(auto(), asker);
   expect(model).toBe("a/large");
   expect(reader.requests[0]?.body).toContain("<m>");

@@ -4,7 +4,7 @@ import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { ToolInstallation, progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let adapter: Upstream;
@@ -546,7 +546,7 @@ describe("rules of the key", () => {
   test("redact the text that is run, read and shown", async () => {
     installation.outer.script([callReply({ name: bash.name, args: { command: "echo secret" } }), textReply("Done.")]);
     adapter.script([ran({ stdout: "a secret", stderr: "se\u001b[0mcret" })]);
-    const { events } = await turn({}, newScope({ guardrail: guardrailOf([redact("secret", "<m>")]) }));
+    const { events } = await turn({}, newScope({ guardrail: guardrailOf([redactFilter("secret", "<m>")]) }));
     expect(sentRun()).toMatchObject({ commands: ["echo <m>"] });
     expect(finishedItems(events)[0]).toMatchObject({ command: "echo <m>", stdout: "a <m>", stderr: "<m>" });
   });
@@ -554,7 +554,7 @@ describe("rules of the key", () => {
   test("blocking commands stop them before they run", async () => {
     installation.outer.script([callReply({ name: bash.name, args: { command: "cat secret" } })]);
     const before = adapter.requests.length;
-    const { fault } = await turn({}, newScope({ guardrail: guardrailOf([block("secret")]) }));
+    const { fault } = await turn({}, newScope({ guardrail: guardrailOf([blockFilter("secret")]) }));
     expect([fault?.status, adapter.requests.length]).toEqual([403, before]);
   });
 
@@ -564,7 +564,7 @@ describe("rules of the key", () => {
       for (const stream of [false, true]) {
         installation.outer.script([stream ? callReplyStream("", { name, args }) : callReply({ name, args })]);
         adapter.script([ran({ stdout: "a top secret" })]);
-        const guardrail = guardrailOf([block("secret")]);
+        const guardrail = guardrailOf([blockFilter("secret")]);
         const { events, fault } = await turn({ tools: [tool], stream }, newScope({ guardrail }));
         expect(written(events)).not.toContain("secret");
         if (!stream) expect(fault?.status).toBe(403);

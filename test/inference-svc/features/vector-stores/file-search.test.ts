@@ -12,7 +12,7 @@ import {
 } from "../../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream } from "../../../support/tool-replies.ts";
 import { type Engine, testRequest, itemsOf, newScope, openEngine, runTestTurn } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { progressEvents, finishedItems } from "../../agent-loop/calling-tools.ts";
 
 let model: Upstream;
@@ -242,7 +242,7 @@ describe("a failure of the search", () => {
 
 describe("guardrails of the key", () => {
   test("redacted text reaches neither the client nor the model, and a citation moves with its words", async () => {
-    const guardrail = guardrailOf([redact("three", "<m>")], { appliesTo: AppliesTo.BOTH });
+    const guardrail = guardrailOf([redactFilter("three", "<m>")], { appliesTo: AppliesTo.BOTH });
     const { events, fault } = await turn({ include: ["file_search_call.results"] }, newScope({ guardrail }));
     expect(fault).toBeUndefined();
     expect(JSON.stringify([finishedItems(events), told()])).not.toContain("three");
@@ -254,7 +254,7 @@ describe("guardrails of the key", () => {
   });
 
   test("a blocked passage ends the turn", async () => {
-    const guardrail = guardrailOf([block("Notice", "<m>")], { appliesTo: AppliesTo.INPUT });
+    const guardrail = guardrailOf([blockFilter("Notice", "<m>")], { appliesTo: AppliesTo.INPUT });
     const { fault } = await turn({}, newScope({ guardrail }));
     expect(fault?.status).toBe(403);
   });

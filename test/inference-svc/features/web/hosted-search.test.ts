@@ -23,7 +23,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 
 let model: Upstream;
 let searching: Upstream;
@@ -253,7 +253,9 @@ describe("the plugin web", () => {
 
 describe("guardrails", () => {
   test("scan the results of a search, for the model and for clients", async () => {
-    testScope = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({
+      guardrail: guardrailOf([redactFilter("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }),
+    });
     const hit = { url: "https://a.test/1", title: "One", content: "It is SECRET-1." };
     searching.script([{ chunks: [{ json: { results: [hit] } }] }, found()]);
     model.script([callReply({ ...search, args: { query: "SECRET-2" } }), textReply("Well.")]);

@@ -6,7 +6,7 @@ import { configSchema } from "@sluice/proto/config/config-file.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type TestScope, type Engine, testRequest, newScope, openEngine, runTestTurn } from "../../asking.ts";
 import { converseAnswer } from "../../models/dialects/converse-translation.ts";
-import { block, guardrailOf } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf } from "../guardrails/gating.ts";
 
 let provider: Upstream;
 let site: Upstream;
@@ -130,7 +130,7 @@ test("at most 20 images are fetched", async () => {
 });
 
 test("a guardrail refuses the request before anything is fetched", async () => {
-  const testScope = newScope({ guardrail: guardrailOf([block("secret")], { appliesTo: AppliesTo.INPUT }) });
+  const testScope = newScope({ guardrail: guardrailOf([blockFilter("secret")], { appliesTo: AppliesTo.INPUT }) });
   const { status } = await runRequest({ input: [showing(`${site.url}/secret.png`)] }, testScope);
   expect([status, site.requests.length]).toEqual([403, 0]);
 });

@@ -13,7 +13,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../../asking.ts";
-import { guardrailOf, redact } from "../guardrails/gating.ts";
+import { guardrailOf, redactFilter } from "../guardrails/gating.ts";
 
 type Vendor = "exa" | "firecrawl" | "parallel";
 const vendors = ["exa", "firecrawl", "parallel"] as const;
@@ -233,7 +233,7 @@ describe.each(vendors)("%s", (id) => {
 
   test("text redacted by guardrails is hidden from the model", async () => {
     service.script([page()]);
-    testScope = newScope({ guardrail: guardrailOf([redact("hot")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({ guardrail: guardrailOf([redactFilter("hot")], { appliesTo: AppliesTo.BOTH }) });
     await read(id);
     expect(output()).not.toContain("hot");
   });

@@ -14,7 +14,7 @@ import {
   openEngine,
   runTestTurn,
 } from "../../asking.ts";
-import { block, guardrailOf, redact } from "../guardrails/gating.ts";
+import { blockFilter, guardrailOf, redactFilter } from "../guardrails/gating.ts";
 import { type Call, textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 
 let model: Upstream;
@@ -320,7 +320,9 @@ describe("a page already read", () => {
 
 describe("guardrails scan the results of web tools", () => {
   test("before the model reads it, and before the client gets it", async () => {
-    testScope = newScope({ guardrail: guardrailOf([redact("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({
+      guardrail: guardrailOf([redactFilter("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }),
+    });
     searching.script([found(hit(1, "It is SECRET-1.")), found()]);
     site.script([page("<p>And SECRET-2.</p>")]);
     await turn([searchTool(), fetchTool()], [search(), fetching(site.url)]);
@@ -329,7 +331,7 @@ describe("guardrails scan the results of web tools", () => {
   });
 
   test("blocked text is refused", async () => {
-    testScope = newScope({ guardrail: guardrailOf([block("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
+    testScope = newScope({ guardrail: guardrailOf([blockFilter("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
     site.script([page("<p>And SECRET-2.</p>")]);
     const { fault } = await turn([fetchTool()], [fetching(site.url)]);
     expect([fault?.status, model.requests.length]).toEqual([403, 1]);

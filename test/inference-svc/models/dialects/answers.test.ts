@@ -9,10 +9,10 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { testRequest, itemsOf, maskIds } from "../../asking.ts";
 import { sdkAnswers } from "./scenes/ai-sdk.ts";
 import type { AnswerFormat, WireFormat } from "./scenes/format.ts";
-import { canHave, keepsOrder, wireFormats } from "./scenes/formats.ts";
+import { canCarryScene, keepsOrder, wireFormats } from "./scenes/formats.ts";
 import { cutBytes, readAtBoundaries } from "./scenes/reading.ts";
 import { type Counts, type Scene, type Stop, textPiece, sumOf } from "./scenes/scene.ts";
-import { type SceneRow, type Shown, rows } from "./scenes/table.ts";
+import { type SceneRow, type Shown, sceneRows } from "./scenes/table.ts";
 
 interface Read {
   readonly events: readonly TurnEvent[];
@@ -138,7 +138,7 @@ const hi: Scene = { pieces: [textPiece("H", "i")] };
 describe.each(wireFormats)("$name", (format) => {
   const { dialect, target } = format;
   const isText = dialect.framing.type === "text/event-stream";
-  const possible = rows.filter((row) => canHave(format, row));
+  const possible = sceneRows.filter((row) => canCarryScene(format, row));
 
   test.each(possible.map((row) => [row.name, row] as const))("gives the items of %s", (_, row) => {
     const reads = format.stream(row);
@@ -156,7 +156,7 @@ describe.each(wireFormats)("$name", (format) => {
   });
 
   test("a text cut in two reads anywhere", () => {
-    const [, , row] = rows as [SceneRow, SceneRow, SceneRow];
+    const [, , row] = sceneRows as [SceneRow, SceneRow, SceneRow];
     const bytes = single(format.stream(row));
     const masked = maskIds(read(format, row, [bytes]).events);
     for (let at = 1; at < bytes.length; at++) {
@@ -264,7 +264,7 @@ describe("ai-sdk", () => {
     reader.close();
     return given;
   }
-  const possible = rows.filter((row) => canHave(sdkAnswers, row));
+  const possible = sceneRows.filter((row) => canCarryScene(sdkAnswers, row));
 
   test.each(possible.map((row) => [row.name, row] as const))("gives the items of %s", (_, row) => {
     const given = events(sdkAnswers.parts(row), row);

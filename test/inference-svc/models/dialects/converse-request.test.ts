@@ -9,12 +9,12 @@ import { functionTool } from "../../asking.js";
 import {
   buildConverseBody,
   converseWithBudget,
-  claude,
+  claudeOnBedrock,
   gptOss,
-  llama,
+  llamaOnBedrock,
   findConverseDropped,
-  mistral,
-  nova,
+  mistralOnBedrock,
+  novaOnBedrock,
   refuseConverseRequest,
   translateToConverse,
 } from "./converse-translation.js";
@@ -97,7 +97,7 @@ describe("calls and results", () => {
   test("ids for Mistral have nine letters and digits", () => {
     const ids = ["tooluse_bpe71yCf", "tooluse_bpe71yCg", "abcDEF123"];
     const input = [say("user", "u"), ...ids.flatMap((id) => [calls(id), answers(id, "1")])];
-    const [, ...messages] = buildConverseBody({ input, tools }, mistral).messages as {
+    const [, ...messages] = buildConverseBody({ input, tools }, mistralOnBedrock).messages as {
       content: Record<string, unknown>[];
     }[];
     const blocks = messages.flatMap(({ content }) =>
@@ -116,7 +116,7 @@ describe("calls and results", () => {
       body: { toolConfig: { tools: bare }, additionalModelRequestFields: { tool_choice: { type: "none" } } },
       losses: [],
     });
-    expect(translateToConverse({ input }, nova)).toMatchObject({
+    expect(translateToConverse({ input }, novaOnBedrock)).toMatchObject({
       body: { toolConfig: { tools: bare } },
       losses: [
         ["tool_choice", "the format requires the tools that the history calls, and cannot forbid calls of them"],
@@ -257,7 +257,7 @@ describe("images, videos and files", () => {
 
 describe("tools", () => {
   const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
-  const strict: Target = { ...claude, supportedParameters: ["tools", "tool_choice", "structured_outputs"] };
+  const strict: Target = { ...claudeOnBedrock, supportedParameters: ["tools", "tool_choice", "structured_outputs"] };
 
   test("functions are sent byte for byte, with the required type and without blanks", () => {
     const { text: json, body } = translateToConverse(
@@ -293,7 +293,7 @@ describe("tools", () => {
     expect(body.additionalModelRequestFields).toEqual({
       tool_choice: { type: "any", disable_parallel_tool_use: true },
     });
-    expect(translateToConverse(request, nova)).toMatchObject({
+    expect(translateToConverse(request, novaOnBedrock)).toMatchObject({
       body: { toolConfig: { toolChoice: { any: {} } } },
       losses: [["parallel_tool_calls", "the format has no field for it"]],
     });
@@ -327,12 +327,12 @@ describe("settings", () => {
   test("have all samplers for models of other vendors", () => {
     const request = { temperature: 0.5, topP: 0.5, topK: 5 };
     const inferenceConfig = { temperature: 0.5, topP: 0.5 };
-    expect(translateToConverse(request, nova)).toMatchObject({
+    expect(translateToConverse(request, novaOnBedrock)).toMatchObject({
       body: { inferenceConfig, additionalModelRequestFields: { inferenceConfig: { topK: 5 } } },
       losses: [],
     });
-    expect(buildConverseBody(request, llama)).toEqual({ messages: [user(block("Hi"))], inferenceConfig });
-    expect(findConverseDropped({ ...request, temperature: 2 }, llama)).toEqual(["temperature", "top_k"]);
+    expect(buildConverseBody(request, llamaOnBedrock)).toEqual({ messages: [user(block("Hi"))], inferenceConfig });
+    expect(findConverseDropped({ ...request, temperature: 2 }, llamaOnBedrock)).toEqual(["temperature", "top_k"]);
   });
 
   test("have structured outputs, with the schema as text", () => {
@@ -347,8 +347,8 @@ describe("settings", () => {
   });
 
   test("include the tier", () => {
-    expect(buildConverseBody({}, { ...claude, tier: "flex" }).serviceTier).toEqual({ type: "flex" });
-    expect(findConverseDropped({}, { ...claude, tier: "scale" })).toEqual(["service_tier"]);
+    expect(buildConverseBody({}, { ...claudeOnBedrock, tier: "flex" }).serviceTier).toEqual({ type: "flex" });
+    expect(findConverseDropped({}, { ...claudeOnBedrock, tier: "scale" })).toEqual(["service_tier"]);
   });
 
   test("images as an answer, and a history sealed by another provider, are refused", () => {
@@ -359,7 +359,7 @@ describe("settings", () => {
 
 // https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html
 describe("thought", () => {
-  const saidOf = (reasoning: object, at = claude, more: Partial<TurnRequest> = {}) => {
+  const saidOf = (reasoning: object, at = claudeOnBedrock, more: Partial<TurnRequest> = {}) => {
     const { body, losses } = translateToConverse({ reasoning, ...more }, at);
     const { additionalModelRequestFields: fields, outputConfig, inferenceConfig } = body;
     return { fields, outputConfig, inferenceConfig, losses: losses.map(([path]) => path) };
@@ -381,28 +381,28 @@ describe("thought", () => {
   test("a required call excludes thinking", () => {
     const tools = [functionTool()];
     for (const toolChoice of ["required", { type: "tool", tool: { type: "function", name: "f" } }] as const) {
-      expect(saidOf({ effort: "high" }, claude, { tools, toolChoice })).toEqual({
+      expect(saidOf({ effort: "high" }, claudeOnBedrock, { tools, toolChoice })).toEqual({
         outputConfig: { effort: "high" },
         losses: ["reasoning"],
       });
-      const single = saidOf({ effort: "high" }, claude, { tools, toolChoice, parallelToolCalls: false });
+      const single = saidOf({ effort: "high" }, claudeOnBedrock, { tools, toolChoice, parallelToolCalls: false });
       expect(single.fields).not.toHaveProperty("thinking");
     }
-    expect(saidOf({ effort: "high" }, claude, { tools, toolChoice: "auto" }).losses).toEqual([]);
+    expect(saidOf({ effort: "high" }, claudeOnBedrock, { tools, toolChoice: "auto" }).losses).toEqual([]);
   });
 
   test("other models get the setting of their format, or none", () => {
     expect(saidOf({ effort: "low" }, gptOss)).toEqual({ fields: { reasoning_effort: "low" }, losses: [] });
-    expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, nova)).toEqual({
+    expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, novaOnBedrock)).toEqual({
       fields: { reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } },
       losses: ["reasoning.summary", "reasoning.max_tokens", "reasoning.effort"],
     });
-    expect(saidOf({ effort: "high" }, nova, { maxOutputTokens: 100 })).toMatchObject({
+    expect(saidOf({ effort: "high" }, novaOnBedrock, { maxOutputTokens: 100 })).toMatchObject({
       fields: { reasoningConfig: { maxReasoningEffort: "medium" } },
       losses: ["reasoning.effort"],
     });
-    expect(saidOf({ effort: "none" }, nova).fields).toEqual({ reasoningConfig: { type: "disabled" } });
-    expect(saidOf({ effort: "low" }, llama)).toEqual({ losses: ["reasoning.effort"] });
+    expect(saidOf({ effort: "none" }, novaOnBedrock).fields).toEqual({ reasoningConfig: { type: "disabled" } });
+    expect(saidOf({ effort: "low" }, llamaOnBedrock)).toEqual({ losses: ["reasoning.effort"] });
   });
 });
 
@@ -462,12 +462,12 @@ describe("cache points", () => {
     };
     expect(toolConfig.tools).toEqual([{ toolSpec: expect.anything() }, point, { toolSpec: expect.anything() }]);
     expect(messages[1]).toEqual(assistant(use("a"), point));
-    const atNova = translateToConverse({ input, tools: marked }, nova);
+    const atNova = translateToConverse({ input, tools: marked }, novaOnBedrock);
     expect(atNova.body.toolConfig).toEqual({
       tools: [{ toolSpec: expect.anything() }, { toolSpec: expect.anything() }],
     });
     expect(atNova.losses.map(([path]) => path)).toEqual(["tools.0.cache_control"]);
-    const atLlama = translateToConverse({ input, tools: marked }, llama);
+    const atLlama = translateToConverse({ input, tools: marked }, llamaOnBedrock);
     expect(atLlama.losses.map(([path]) => path)).toEqual(["input.1.cache_control", "tools.0.cache_control"]);
   });
 
@@ -475,7 +475,7 @@ describe("cache points", () => {
     const input = [say("user", [marked("Hi", "1h")])];
     const { body, losses } = translateToConverse(
       { input, cacheControl: { ttl: "1h" }, tools, instructions: "i" },
-      nova,
+      novaOnBedrock,
     );
     expect(body.toolConfig).toEqual({ tools: [{ toolSpec: expect.anything() }] });
     expect([body.system, body.messages]).toEqual([[block("i"), point], [user(block("Hi"), point)]]);
@@ -484,14 +484,14 @@ describe("cache points", () => {
 
   test("are left out for models without known caching, unless the operator enables it", () => {
     const input = [say("user", [marked("a"), text("b", { prompt_cache_breakpoint: {} })])];
-    const { body, losses } = translateToConverse({ input, cacheControl }, llama);
+    const { body, losses } = translateToConverse({ input, cacheControl }, llamaOnBedrock);
     expect(body).toEqual({ messages: [user(block("a"), block("b"))] });
     expect(losses.map(([path]) => path)).toEqual([
       "input.0.content.0.cache_control",
       "input.0.content.1.prompt_cache_breakpoint",
       "cache_control",
     ]);
-    const knows = { ...llama, supportedParameters: ["cache_control"] };
+    const knows = { ...llamaOnBedrock, supportedParameters: ["cache_control"] };
     expect(buildConverseBody({ input }, knows).messages).toEqual([user(block("a"), point, block("b"), point)]);
   });
 
@@ -503,6 +503,6 @@ describe("cache points", () => {
       ),
     ];
     expect(refuseConverseRequest({ input })?.path).toBe("input.0.content.4.cache_control");
-    expect(refuseConverseRequest({ input }, llama)).toBeUndefined();
+    expect(refuseConverseRequest({ input }, llamaOnBedrock)).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ import {
   converseDelta,
   endEvents,
   gptOss,
-  metadata,
+  converseMetadata,
   readConverse,
   readWholeConverse,
   converseStop,
@@ -102,7 +102,9 @@ describe("the end", () => {
     ];
     const usage = { inputTokens: 5, outputTokens: 40, totalTokens: 245, cacheWriteInputTokens: 200, cacheDetails };
     const expected = { usage: { inputTokens: 205, cacheWriteTokens: 200, cacheWriteHourTokens: 150 } };
-    expect(readConverse([converseStart(), converseStop("end_turn"), metadata(usage)]).outcome).toMatchObject(expected);
+    expect(readConverse([converseStart(), converseStop("end_turn"), converseMetadata(usage)]).outcome).toMatchObject(
+      expected,
+    );
     expect(readWholeConverse(converseAnswer([], { usage })).outcome).toMatchObject(expected);
   });
 
@@ -110,7 +112,7 @@ describe("the end", () => {
     const frames = [converseStart(), ...converseTextBlock(0, "Hi"), converseStop("end_turn")];
     const expected = { status: "completed", serviceTier: "default" };
     expect(readConverse(frames).outcome).toEqual(expected);
-    expect(readConverse([...frames, metadata().subarray(0, 40)]).outcome).toEqual(expected);
+    expect(readConverse([...frames, converseMetadata().subarray(0, 40)]).outcome).toEqual(expected);
   });
 
   test("a stream stopping without its reason, or inside a frame, is no answer", () => {
@@ -119,7 +121,7 @@ describe("the end", () => {
     expect(thrownFault(() => readConverse([...frames, converseStop("end_turn").subarray(0, -1)])).reason).toBe(
       FaultReason.PROVIDER_FAILED,
     );
-    expect(thrownFault(() => readConverse([...frames, metadata()])).reason).toBe(FaultReason.PROVIDER_FAILED);
+    expect(thrownFault(() => readConverse([...frames, converseMetadata()])).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(thrownFault(() => readWholeConverse({ message: "x" })).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 });

@@ -15,15 +15,15 @@ const at = (upstreamModel: string, more: Partial<Target> = {}): Target => ({
   original: false,
   ...more,
 });
-export const claude = at("eu.anthropic.claude-sonnet-4-6");
+export const claudeOnBedrock = at("eu.anthropic.claude-sonnet-4-6");
 /** A model from before 4.6: it takes a budget, not an effort. */
 export const converseWithBudget = at("anthropic.claude-sonnet-4-5-20250929-v1:0", {
   supportedParameters: ["reasoning", "reasoning.max_tokens", "tool_choice"],
 });
-export const nova = at("us.amazon.nova-2-lite-v1:0");
+export const novaOnBedrock = at("us.amazon.nova-2-lite-v1:0");
 export const gptOss = at("openai.gpt-oss-120b-1:0");
-export const mistral = at("mistral.mistral-large-2407-v1:0");
-export const llama = at("us.meta.llama4-maverick-17b-instruct-v1:0");
+export const mistralOnBedrock = at("mistral.mistral-large-2407-v1:0");
+export const llamaOnBedrock = at("us.meta.llama4-maverick-17b-instruct-v1:0");
 
 export interface TranslatedConverseRequest {
   readonly text: string;
@@ -33,7 +33,10 @@ export interface TranslatedConverseRequest {
 }
 
 /** Fails for a refusable request: it is never translated. */
-export function translateToConverse(request: Partial<TurnRequest>, target = claude): TranslatedConverseRequest {
+export function translateToConverse(
+  request: Partial<TurnRequest>,
+  target = claudeOnBedrock,
+): TranslatedConverseRequest {
   const whole = testRequest(request);
   const refusal = refuseConverse(whole, target);
   if (refusal) throw new Error(`refused: ${refusal.path}: ${refusal.message}`);
@@ -42,13 +45,13 @@ export function translateToConverse(request: Partial<TurnRequest>, target = clau
   return { text, body: JSON.parse(text) as Record<string, unknown>, losses };
 }
 
-export const buildConverseBody = (request: Partial<TurnRequest>, target = claude) =>
+export const buildConverseBody = (request: Partial<TurnRequest>, target = claudeOnBedrock) =>
   translateToConverse(request, target).body;
 
-export const findConverseDropped = (request: Partial<TurnRequest>, target = claude) =>
+export const findConverseDropped = (request: Partial<TurnRequest>, target = claudeOnBedrock) =>
   translateToConverse(request, target).losses.map(([path]) => path);
 
-export const refuseConverseRequest = (request: Partial<TurnRequest>, target = claude): Refusal | undefined =>
+export const refuseConverseRequest = (request: Partial<TurnRequest>, target = claudeOnBedrock): Refusal | undefined =>
   refuseConverse(testRequest(request), target);
 
 export interface ConverseAnswer {
@@ -61,7 +64,7 @@ export interface ConverseAnswer {
 export function readConverseBytes(
   reads: readonly Uint8Array[],
   request: Partial<TurnRequest> = {},
-  target = claude,
+  target = claudeOnBedrock,
 ): ConverseAnswer {
   const given: TurnEvent[] = [];
   const translator = new ConverseTranslator(testRequest(request), target, (event) => given.push(event));
@@ -75,14 +78,14 @@ export function readConverseBytes(
 export const readConverse = (
   frames: readonly Uint8Array[],
   request: Partial<TurnRequest> = {},
-  target = claude,
+  target = claudeOnBedrock,
 ): ConverseAnswer => readConverseBytes([Buffer.concat(frames)], request, target);
 
 /** @param answer a whole one; as JSON if its spelling matters */
 export function readWholeConverse(
   answer: object | string,
   request: Partial<TurnRequest> = {},
-  target = claude,
+  target = claudeOnBedrock,
 ): ConverseAnswer {
   const given: TurnEvent[] = [];
   const translator = new ConverseTranslator(testRequest(request), target, (event) => given.push(event));
@@ -104,10 +107,10 @@ export const converseDelta = (contentBlockIndex: number, said: object) =>
   eventFrame("contentBlockDelta", { contentBlockIndex, delta: said });
 export const converseBlockStop = (contentBlockIndex: number) => eventFrame("contentBlockStop", { contentBlockIndex });
 export const converseStop = (stopReason: string) => eventFrame("messageStop", { stopReason });
-export const figures = { inputTokens: 30, outputTokens: 5, totalTokens: 35 };
-export const metadata = (usage: object = figures, more: object = {}) =>
+export const converseUsage = { inputTokens: 30, outputTokens: 5, totalTokens: 35 };
+export const converseMetadata = (usage: object = converseUsage, more: object = {}) =>
   eventFrame("metadata", { usage, metrics: { latencyMs: 100 }, ...more });
-export const endEvents = (stopReason: string, usage?: object) => [converseStop(stopReason), metadata(usage)];
+export const endEvents = (stopReason: string, usage?: object) => [converseStop(stopReason), converseMetadata(usage)];
 
 /** Texts and reasoning begin without a start event. */
 export const converseTextBlock = (index: number, ...texts: string[]) => [
@@ -128,7 +131,7 @@ export const callBlock = (index: number, name: string, ...inputs: string[]) => [
 export const converseAnswer = (content: readonly object[], more: object = {}) => ({
   output: { message: { role: "assistant", content } },
   stopReason: "end_turn",
-  usage: figures,
+  usage: converseUsage,
   metrics: { latencyMs: 100 },
   ...more,
 });

@@ -1,5 +1,5 @@
 /** Every kind of item of a Responses server, with its sequence of events, as a table. */
-import { itemAddedEvent, completed, itemDoneEvent } from "../../features/guardrails/reading.js";
+import { itemAddedEvent, completedEvent, itemDoneEvent } from "../../features/guardrails/reading.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -305,6 +305,6 @@ export function streamOf(chosen: readonly ItemKind[]): Json[] {
       ...eventsOf(kind).map(([type, payload]) => ({ type, output_index: at, item_id: `item_${at}`, ...payload })),
       ...(kind.story.waits === true ? [] : [itemDoneEvent(at, items[at] ?? {})]),
     ]),
-    completed(items),
+    completedEvent(items),
   ].map(numbered);
 }

@@ -7,7 +7,7 @@ import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.
 import { functionTool } from "../../asking.ts";
 import { translateChat, otherChat } from "./chat-translation.ts";
 import { translateToCohere } from "./cohere-translation.ts";
-import { nova, translateToConverse } from "./converse-translation.ts";
+import { novaOnBedrock, translateToConverse } from "./converse-translation.ts";
 import { olderModel, translateToGemini } from "./gemini-translation.ts";
 import { translateToMessages } from "./messages-translation.ts";
 
@@ -144,7 +144,7 @@ const formats: readonly RequestFormat[] = [
   },
   {
     name: "converse",
-    write: (request) => translateToConverse(request, nova),
+    write: (request) => translateToConverse(request, novaOnBedrock),
     lines: ({ system, messages }) => [
       ...listOf(system).flatMap((block) => converseLines("system", block)),
       ...listOf(messages).flatMap(({ role, content }) =>

@@ -6,7 +6,13 @@ import fc from "../../../support/properties.js";
 import { sse } from "../../../support/providers/upstream.js";
 import { itemsOf } from "../../asking.js";
 import { answerOf, eventsOf, itemOf, itemKinds, streamOf } from "./item-stories.js";
-import { itemAddedEvent, completed, itemDoneEvent, read, readBytes } from "../../features/guardrails/reading.js";
+import {
+  itemAddedEvent,
+  completedEvent,
+  itemDoneEvent,
+  readGuarded,
+  readBytes,
+} from "../../features/guardrails/reading.js";
 
 const wanted: Partial<TurnRequest> = { include: ["reasoning.encrypted_content"] };
 
@@ -14,7 +20,7 @@ const short = (event: TurnEvent): string => (event.type === "native" ? `native $
 
 describe("every kind of item", () => {
   test.each(itemKinds.map((kind) => [kind.type, kind] as const))("of the type %s passes unchanged", (_, kind) => {
-    const { events, items } = read(streamOf([kind]), wanted);
+    const { events, items } = readGuarded(streamOf([kind]), wanted);
     expect(items).toEqual([answerOf(kind, 0)]);
     expect(events.map(short)).toEqual(["item.start", ...(kind.story.given ?? []), "item.end", "end"]);
     const start = { type: kind.type, id: "item_0", status: "in_progress", ...kind.story.start };
@@ -25,7 +31,7 @@ describe("every kind of item", () => {
   test.each(itemKinds.map((kind) => [kind.type, kind] as const))(
     "%s: a provider's own events keep their payload",
     (_, kind) => {
-      const natives = read(streamOf([kind]), wanted).events.filter((event) => event.type === "native");
+      const natives = readGuarded(streamOf([kind]), wanted).events.filter((event) => event.type === "native");
       const payloads = eventsOf(kind).filter(([name]) => natives.some((event) => event.name === name));
       expect(natives.map((event) => [event.index, event.name, JSON.parse(event.payloadJson)])).toEqual(
         payloads.map(([name, payload]) => [0, name, payload]),
@@ -35,11 +41,11 @@ describe("every kind of item", () => {
 
   test("arrives, all of them in one stream and whole", () => {
     const items = itemKinds.map(itemOf);
-    expect(read(streamOf(itemKinds), wanted).items).toEqual(itemKinds.map(answerOf));
-    expect(read([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(
+    expect(readGuarded(streamOf(itemKinds), wanted).items).toEqual(itemKinds.map(answerOf));
+    expect(readGuarded([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(
       itemKinds.map(answerOf),
     );
-    expect(read([completed(items)], wanted).items).toEqual(itemKinds.map(answerOf));
+    expect(readGuarded([completedEvent(items)], wanted).items).toEqual(itemKinds.map(answerOf));
   });
 
   const chosen = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
@@ -51,7 +57,7 @@ describe("every kind of item", () => {
         const bytes = Buffer.from(sse(...events));
         const borders = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])].sort((a, b) => a - b);
         const pieces = borders.slice(1).map((border, at) => bytes.subarray(borders[at], border));
-        expect(readBytes(pieces, wanted)).toEqual(read(events, wanted).events);
+        expect(readBytes(pieces, wanted)).toEqual(readGuarded(events, wanted).events);
       }),
       { numRuns: 100 },
     );
@@ -68,7 +74,7 @@ describe("every kind of item", () => {
               }
             : event,
         );
-        expect(read(renumbered, wanted).items).toEqual(some.map(answerOf));
+        expect(readGuarded(renumbered, wanted).items).toEqual(some.map(answerOf));
       }),
       { numRuns: 100 },
     );
@@ -83,7 +89,9 @@ describe("every kind of item", () => {
         const between = stream.filter((event) => !starts.includes(event) && !ends.includes(event));
         // The result of an item without an end is only in the whole response.
         const output = ends.length === some.length ? [] : some.map(itemOf);
-        expect(read([...starts, ...between, ...ends, completed(output)], wanted).items).toEqual(some.map(answerOf));
+        expect(readGuarded([...starts, ...between, ...ends, completedEvent(output)], wanted).items).toEqual(
+          some.map(answerOf),
+        );
       }),
       { numRuns: 100 },
     );
@@ -93,7 +101,9 @@ describe("every kind of item", () => {
     fc.assert(
       fc.property(chosen, fc.nat(), (some, cut) => {
         const events = streamOf(some);
-        expect(() => read(events.slice(0, cut % (events.length - 1)), wanted)).toThrow("Provider connection lost");
+        expect(() => readGuarded(events.slice(0, cut % (events.length - 1)), wanted)).toThrow(
+          "Provider connection lost",
+        );
       }),
       { numRuns: 100 },
     );
@@ -102,10 +112,10 @@ describe("every kind of item", () => {
 
 describe("an event without an item", () => {
   test("passes for audio", () => {
-    const { events } = read([
+    const { events } = readGuarded([
       { type: "response.audio.delta", sequence_number: 1, response_id: "r", delta: "AA" },
       { type: "response.audio.transcript.done", sequence_number: 2 },
-      completed([]),
+      completedEvent([]),
     ]);
     expect(events.slice(0, 2)).toEqual([
       { type: "native", name: "response.audio.delta", payloadJson: '{"response_id":"r","delta":"AA"}' },
@@ -117,8 +127,8 @@ describe("an event without an item", () => {
 describe("reasoning is stamped", () => {
   const item = { type: "reasoning", id: "r", status: "completed", summary: [], encrypted_content: "b64" };
   const stamped = (more: object, reasoningFormat?: string) =>
-    read(
-      [itemDoneEvent(0, { ...item, ...more }), completed([])],
+    readGuarded(
+      [itemDoneEvent(0, { ...item, ...more }), completedEvent([])],
       {},
       reasoningFormat === undefined ? {} : { reasoningFormat },
     ).items[0];
@@ -139,7 +149,9 @@ describe("reasoning is stamped", () => {
     expect(stamped({ format: "anthropic-claude-v1" }, "openai-responses-v1")).toMatchObject({
       format: "anthropic-claude-v1",
     });
-    expect(read([itemDoneEvent(0, item), completed([])], wanted).items).toMatchObject([{ encrypted_content: "b64" }]);
+    expect(readGuarded([itemDoneEvent(0, item), completedEvent([])], wanted).items).toMatchObject([
+      { encrypted_content: "b64" },
+    ]);
   });
 });
 
@@ -151,7 +163,7 @@ describe("items of Sluice's tools", () => {
     json: `{"type":"${spelling}"}`,
   });
   const typesFor = (tools: readonly Tool[], type: string) =>
-    read([itemDoneEvent(0, { type, id: "st", status: "completed" }), completed([])], { tools }).items.map(
+    readGuarded([itemDoneEvent(0, { type, id: "st", status: "completed" }), completedEvent([])], { tools }).items.map(
       (item) => item.type,
     );
 
@@ -175,10 +187,10 @@ describe("items of Sluice's tools", () => {
 
 describe("omissions of a provider are filled in:", () => {
   test("an id, a call id, a status", () => {
-    const { items } = read([
+    const { items } = readGuarded([
       itemDoneEvent(0, { type: "web_search_call" }),
       itemDoneEvent(1, { type: "custom_tool_call", name: "f", input: "x" }),
-      completed([]),
+      completedEvent([]),
     ]);
     expect(items).toEqual([
       { type: "web_search_call", id: expect.stringMatching(/^item_/), status: "completed" },
@@ -194,7 +206,7 @@ describe("omissions of a provider are filled in:", () => {
   });
 
   test("the end of an item begun in an incomplete answer", () => {
-    const { items } = read([
+    const { items } = readGuarded([
       itemAddedEvent(0, { type: "web_search_call", id: "w", status: "in_progress" }),
       itemAddedEvent(1, {
         type: "apply_patch_call",
@@ -247,13 +259,13 @@ describe("omissions of a provider are filled in:", () => {
       outputs: null,
     };
     const whole = { ...patch, id: "q", operation: { type: "create_file", path: "b", diff: "+b" } };
-    const { items, events } = read([completed([patch, code, whole])]);
+    const { items, events } = readGuarded([completedEvent([patch, code, whole])]);
     expect(items).toEqual([patch, code, whole]);
     expect(events.map(short)).toEqual([...Array.from({ length: 3 }, () => ["item.start", "item.end"]).flat(), "end"]);
   });
 
   test("nothing for an item of several megabytes", () => {
     const item = { type: "image_generation_call", id: "i", status: "completed", result: "A".repeat(3_000_000) };
-    expect(itemsOf(read([itemDoneEvent(0, item), completed([item])]).events)).toEqual([item]);
+    expect(itemsOf(readGuarded([itemDoneEvent(0, item), completedEvent([item])]).events)).toEqual([item]);
   });
 });

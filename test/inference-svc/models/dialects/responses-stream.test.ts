@@ -3,17 +3,17 @@ import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import {
   itemAddedEvent,
-  completed,
+  completedEvent,
   itemDoneEvent,
   messageItem,
   openedMessage,
-  read,
+  readGuarded,
   textDelta,
 } from "../../features/guardrails/reading.js";
 
 const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
   try {
-    read(events);
+    readGuarded(events);
   } catch (error) {
     if (error instanceof Fault) return [error.reason, error.message];
     throw error;
@@ -23,37 +23,37 @@ const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
 
 describe("items", () => {
   test("gaps and reordering of the provider's numbers are closed in the order of beginning", () => {
-    const { items, events } = read([
+    const { items, events } = readGuarded([
       itemAddedEvent(4, openedMessage("b")),
       textDelta(4, "B"),
       itemDoneEvent(4, messageItem("b", "B")),
       itemAddedEvent(1, openedMessage("a")),
       textDelta(1, "A"),
       itemDoneEvent(1, messageItem("a", "A")),
-      completed([messageItem("a", "A"), messageItem("b", "B")]),
+      completedEvent([messageItem("a", "A"), messageItem("b", "B")]),
     ]);
     expect(items).toEqual([messageItem("b", "B"), messageItem("a", "A")]);
     expect(events.filter((event) => event.type === "item.start").map((event) => event.index)).toEqual([0, 1]);
   });
 
   test("an unfinished one is finished by the terminal response", () => {
-    const { items, events } = read([
+    const { items, events } = readGuarded([
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hal"),
-      completed([messageItem("a", "Half")]),
+      completedEvent([messageItem("a", "Half")]),
     ]);
     expect(items).toEqual([messageItem("a", "Half")]);
     expect(events).toContainEqual({ type: "text.delta", index: 0, part: 0, delta: "f" });
   });
 
   test("one without a beginning comes with all its deltas", () => {
-    const { items, events } = read([completed([messageItem("a", "One", "Two")])]);
+    const { items, events } = readGuarded([completedEvent([messageItem("a", "One", "Two")])]);
     expect(items).toEqual([messageItem("a", "One", "Two")]);
     expect(events.map((event) => event.type)).toEqual(["item.start", "text.delta", "text.delta", "item.end", "end"]);
   });
 
   test("the streamed text counts if neither the item nor the terminal response has any", () => {
-    expect(read([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi"), completed([])]).items).toEqual([
+    expect(readGuarded([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi"), completedEvent([])]).items).toEqual([
       messageItem("a", "Hi"),
     ]);
   });
@@ -69,41 +69,41 @@ describe("items", () => {
     });
     const begun = ["a", "b"].map((id, index) => itemAddedEvent(index, call(id, "", "in_progress")));
     const [first, second] = [call("a", '{"x":1}'), call("b", '{"y":2}')];
-    expect(read([...begun, completed([second, first])]).items).toEqual([first, second]);
+    expect(readGuarded([...begun, completedEvent([second, first])]).items).toEqual([first, second]);
   });
 
   test("another id in the terminal response is no second item", () => {
-    const { items } = read([
+    const { items } = readGuarded([
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hi"),
-      completed([messageItem("other", "Hi")]),
+      completedEvent([messageItem("other", "Hi")]),
     ]);
     expect(items).toEqual([messageItem("a", "Hi")]);
   });
 
   test("a delta without an announcement begins its item", () => {
-    expect(read([textDelta(0, "Hi"), completed([messageItem("a", "Hi")])]).items).toMatchObject([
+    expect(readGuarded([textDelta(0, "Hi"), completedEvent([messageItem("a", "Hi")])]).items).toMatchObject([
       { type: "message", content: [{ text: "Hi" }] },
     ]);
   });
 
   test("a finished text different from its deltas does not change them", () => {
     expect(
-      read([
+      readGuarded([
         itemAddedEvent(0, openedMessage("a")),
         textDelta(0, "Hello"),
         itemDoneEvent(0, messageItem("a", "Goodbye")),
-        completed([messageItem("a", "Goodbye")]),
+        completedEvent([messageItem("a", "Goodbye")]),
       ]).items,
     ).toEqual([messageItem("a", "Hello")]);
   });
 
   test("unknown fields stay", () => {
     const item = { ...messageItem("a", "Hi"), phase: "final_answer" };
-    const { items, events } = read([
+    const { items, events } = readGuarded([
       itemAddedEvent(0, { ...openedMessage("a"), phase: "final_answer" }),
       itemDoneEvent(0, item),
-      completed([item]),
+      completedEvent([item]),
     ]);
     expect(items).toEqual([item]);
     expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...openedMessage("a"), phase: "final_answer" } });
@@ -115,7 +115,7 @@ describe("items", () => {
     const content = [
       { ...item.content[0], annotations: [citation("https://a.example/"), citation("https://b.example/")] },
     ];
-    const { items, events } = read([
+    const { items, events } = readGuarded([
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hi"),
       {
@@ -126,7 +126,7 @@ describe("items", () => {
         annotation: citation("https://a.example/"),
       },
       itemDoneEvent(0, { ...item, content }),
-      completed([]),
+      completedEvent([]),
     ]);
     expect(items).toEqual([{ ...item, content }]);
     expect(events.filter((event) => event.type === "annotation")).toHaveLength(2);
@@ -138,10 +138,10 @@ describe("items", () => {
       itemAddedEvent(0, openedMessage("a")),
       { ...textDelta(0, "Hi"), logprobs },
       itemDoneEvent(0, messageItem("a", "Hi")),
-      completed([]),
+      completedEvent([]),
     ];
-    expect(JSON.stringify(read(events).events)).not.toContain("-0.1");
-    expect(read(events, { include: ["message.output_text.logprobs"] }).items).toEqual([
+    expect(JSON.stringify(readGuarded(events).events)).not.toContain("-0.1");
+    expect(readGuarded(events, { include: ["message.output_text.logprobs"] }).items).toEqual([
       { ...messageItem("a", "Hi"), content: [{ ...messageItem("a", "Hi").content[0], logprobs }] },
     ]);
   });
@@ -156,11 +156,11 @@ describe("items", () => {
       format: "xai-responses-v1",
       signature: "s",
     };
-    const { items } = read([
+    const { items } = readGuarded([
       itemAddedEvent(0, { type: "reasoning", id: "r", summary: [] }),
       { type: "response.reasoning.delta", output_index: 0, content_index: 0, delta: "Hm" },
       itemDoneEvent(0, item),
-      completed([]),
+      completedEvent([]),
     ]);
     expect(items).toEqual([item]);
   });
@@ -186,7 +186,7 @@ describe("repeated, late, early or missing events of a provider", () => {
         inputDelta(),
         { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
         itemDoneEvent(0, call),
-        completed([call]),
+        completedEvent([call]),
       ],
     ],
     [
@@ -195,31 +195,46 @@ describe("repeated, late, early or missing events of a provider", () => {
         itemAddedEvent(0, running),
         { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
         itemDoneEvent(0, {}),
-        completed([]),
+        completedEvent([]),
       ],
     ],
-    ["a text in its item only", [itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])]],
+    ["a text in its item only", [itemAddedEvent(0, running), itemDoneEvent(0, call), completedEvent([])]],
     [
       "a text in its announcement only",
-      [itemAddedEvent(0, { ...running, input: "abc" }), itemDoneEvent(0, {}), completed([])],
+      [itemAddedEvent(0, { ...running, input: "abc" }), itemDoneEvent(0, {}), completedEvent([])],
     ],
-    ["an item that was not announced", [itemDoneEvent(0, call), completed([])]],
-    ["an item in the terminal response only", [completed([call])]],
+    ["an item that was not announced", [itemDoneEvent(0, call), completedEvent([])]],
+    ["an item in the terminal response only", [completedEvent([call])]],
     [
       "an event before its item, by number",
-      [inputDelta(), itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])],
+      [inputDelta(), itemAddedEvent(0, running), itemDoneEvent(0, call), completedEvent([])],
     ],
-    ["an event before its item, by id", [inputDelta({ output_index: undefined, item_id: "x" }), completed([call])]],
-    ["an event after its item", [itemAddedEvent(0, running), itemDoneEvent(0, call), inputDelta(), completed([call])]],
+    [
+      "an event before its item, by id",
+      [inputDelta({ output_index: undefined, item_id: "x" }), completedEvent([call])],
+    ],
+    [
+      "an event after its item",
+      [itemAddedEvent(0, running), itemDoneEvent(0, call), inputDelta(), completedEvent([call])],
+    ],
     [
       "a beginning twice",
-      [itemAddedEvent(0, running), inputDelta(), itemAddedEvent(0, running), itemDoneEvent(0, call), completed([call])],
+      [
+        itemAddedEvent(0, running),
+        inputDelta(),
+        itemAddedEvent(0, running),
+        itemDoneEvent(0, call),
+        completedEvent([call]),
+      ],
     ],
-    ["a beginning after its end", [itemDoneEvent(0, call), itemAddedEvent(0, running), completed([call])]],
-    ["an end twice", [itemAddedEvent(0, running), itemDoneEvent(0, call), itemDoneEvent(0, call), completed([call])]],
+    ["a beginning after its end", [itemDoneEvent(0, call), itemAddedEvent(0, running), completedEvent([call])]],
+    [
+      "an end twice",
+      [itemAddedEvent(0, running), itemDoneEvent(0, call), itemDoneEvent(0, call), completedEvent([call])],
+    ],
     [
       "a status that was forgotten",
-      [itemAddedEvent(0, running), itemDoneEvent(0, { ...call, status: "in_progress" }), completed([])],
+      [itemAddedEvent(0, running), itemDoneEvent(0, { ...call, status: "in_progress" }), completedEvent([])],
     ],
     [
       "an id that changes on the way",
@@ -227,11 +242,11 @@ describe("repeated, late, early or missing events of a provider", () => {
         itemAddedEvent(0, running),
         inputDelta({ item_id: "y" }),
         itemDoneEvent(0, { ...call, id: "y" }),
-        completed([{ ...call, id: "z" }]),
+        completedEvent([{ ...call, id: "z" }]),
       ],
     ],
   ])("give one valid stream: %s", (_, events) => {
-    const given = read(events);
+    const given = readGuarded(events);
     expect(given.items).toEqual([call]);
     expect(typesOf(given.events)).toEqual(once);
   });
@@ -246,16 +261,16 @@ describe("repeated, late, early or missing events of a provider", () => {
       itemDoneEvent(0, call),
       itemDoneEvent(0, second),
       itemDoneEvent(0, messageItem("m", "Hi")),
-      completed([]),
+      completedEvent([]),
     ];
-    expect(read(events).items).toEqual([call, second, messageItem("m", "Hi")]);
+    expect(readGuarded(events).items).toEqual([call, second, messageItem("m", "Hi")]);
   });
 
   test("without their item are no part of the answer", () => {
     const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
-    expect(typesOf(read([progress, itemAddedEvent(0, running), itemDoneEvent(0, call), completed([])]).events)).toEqual(
-      once,
-    );
+    expect(
+      typesOf(readGuarded([progress, itemAddedEvent(0, running), itemDoneEvent(0, call), completedEvent([])]).events),
+    ).toEqual(once);
   });
 
   test.each([
@@ -279,9 +294,9 @@ describe("repeated, late, early or missing events of a provider", () => {
       { type, output_index: 0, item_id: "x" },
       { type },
       itemDoneEvent(0, call),
-      completed([]),
+      completedEvent([]),
     ];
-    expect(typesOf(read(events).events)).toEqual(once);
+    expect(typesOf(readGuarded(events).events)).toEqual(once);
   });
 
   test("of a part of an unknown kind keep its place", () => {
@@ -292,10 +307,10 @@ describe("repeated, late, early or missing events of a provider", () => {
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "One"),
       itemDoneEvent(0, item(text, audio)),
-      completed([]),
+      completedEvent([]),
     ];
-    expect(read(streamed).items).toEqual([item(text, audio)]);
-    expect(read([itemDoneEvent(0, item(audio, text)), completed([])]).items).toEqual([item(audio, text)]);
+    expect(readGuarded(streamed).items).toEqual([item(text, audio)]);
+    expect(readGuarded([itemDoneEvent(0, item(audio, text)), completedEvent([])]).items).toEqual([item(audio, text)]);
   });
 });
 
@@ -372,7 +387,7 @@ describe("the end", () => {
   test("has the figures of the provider's tools, if it gives any", () => {
     const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
     const use = { web_search_requests: 1, tool_calls_requested: 2, tool_calls_executed: "many" };
-    const outcomeOf = (figures: object) => read([completed([], { usage: figures })]).events.at(-1);
+    const outcomeOf = (figures: object) => readGuarded([completedEvent([], { usage: figures })]).events.at(-1);
     const tokens = { inputTokens: 3, outputTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
     expect(outcomeOf(usage)).toMatchObject({ outcome: { usage: tokens } });
     expect(outcomeOf({ ...usage, server_tool_use_details: use })).toMatchObject({
@@ -389,9 +404,9 @@ describe("the end", () => {
   });
 
   test("is taken from the event's name for a response without a status", () => {
-    expect(read([{ type: "response.completed", response: { output: [messageItem("a", "Hi")] } }]).items).toEqual([
-      messageItem("a", "Hi"),
-    ]);
+    expect(readGuarded([{ type: "response.completed", response: { output: [messageItem("a", "Hi")] } }]).items).toEqual(
+      [messageItem("a", "Hi")],
+    );
   });
 
   test.each<[string, object, object]>([
@@ -409,7 +424,7 @@ describe("the end", () => {
     ],
   ])("is %s by the content of a whole answer without a status", (_, more, outcome) => {
     const answer = { object: "response", output: [messageItem("a", "Hi")], ...more };
-    const { items, events } = read([answer]);
+    const { items, events } = readGuarded([answer]);
     expect(items).toMatchObject([{ content: [{ text: "Hi" }] }]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome });
   });

@@ -27,7 +27,7 @@ import {
   runTestTurn,
 } from "../../asking.js";
 import { messagesStart, messagesStop, messagesTextBlock } from "../dialects/messages-translation.js";
-import { completed } from "../../features/guardrails/reading.js";
+import { completedEvent } from "../../features/guardrails/reading.js";
 
 let acme: Upstream;
 let borealis: Upstream;
@@ -257,7 +257,7 @@ describe("a failing turn", () => {
   test("with usage is not estimated", async () => {
     const delta = { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", delta: "Hello" };
     const response = {
-      ...completed([]).response,
+      ...completedEvent([]).response,
       status: "failed",
       error: { code: "server_error", message: "no" },
       usage: { input_tokens: 90, output_tokens: 30, total_tokens: 120 },

@@ -2,7 +2,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, type Reply, chatChunk, sse } from "../../../support/providers/upstream.js";
-import { runAgainstServer, bytes, greetingChunk, outcomeOf, readItems, stopChunk, stream } from "./odd-server.js";
+import {
+  runAgainstServer,
+  bytesReply,
+  greetingChunk,
+  outcomeOf,
+  readItems,
+  stopChunk,
+  sseReply,
+} from "./odd-server.js";
 
 const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
@@ -29,13 +37,13 @@ describe("how a stream is written", () => {
       `data:\n\nevent: ping\ndata: \n\n${written((json) => `data: ${json}`, "\n\n: \n\n")}data: [DONE]\n\n`,
     ],
   ])("does not matter: %s", async (_, text) => {
-    const ending = await runAgainstServer(bytes(text));
+    const ending = await runAgainstServer(bytesReply(text));
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
   test("a line of 8 MiB", async () => {
     const content = "x".repeat(8 * 1024 * 1024);
-    const ending = await runAgainstServer(stream(chatChunk({ content }), stopChunk, "[DONE]"));
+    const ending = await runAgainstServer(sseReply(chatChunk({ content }), stopChunk, "[DONE]"));
     expect([readItems(ending)[0] === content, outcomeOf(ending).status]).toEqual([true, "completed"]);
   });
 
@@ -52,15 +60,15 @@ describe("how a stream is written", () => {
 describe("a head that contradicts its body", () => {
   const streamed = sse(greetingChunk, stopChunk, "[DONE]");
   test.each<[string, Reply]>([
-    ["a stream called text/plain", bytes(streamed, "text/plain; charset=utf-8")],
-    ["a stream called JSON", bytes(streamed, "application/json")],
-    ["a stream called nothing", bytes(streamed, "")],
-    ["a stream of octets", bytes(streamed, "application/octet-stream")],
-    ["a whole answer called a stream", bytes(whole)],
-    ["a whole answer called text/plain", bytes(whole, "text/plain")],
-    ["a whole answer called nothing", bytes(whole, "")],
-    ["blanks before a whole answer", bytes(`\n\n  \r\n${whole}\n`, "application/json")],
-    ["a byte order mark before a whole answer", bytes(`\ufeff${whole}`, "application/json")],
+    ["a stream called text/plain", bytesReply(streamed, "text/plain; charset=utf-8")],
+    ["a stream called JSON", bytesReply(streamed, "application/json")],
+    ["a stream called nothing", bytesReply(streamed, "")],
+    ["a stream of octets", bytesReply(streamed, "application/octet-stream")],
+    ["a whole answer called a stream", bytesReply(whole)],
+    ["a whole answer called text/plain", bytesReply(whole, "text/plain")],
+    ["a whole answer called nothing", bytesReply(whole, "")],
+    ["blanks before a whole answer", bytesReply(`\n\n  \r\n${whole}\n`, "application/json")],
+    ["a byte order mark before a whole answer", bytesReply(`\ufeff${whole}`, "application/json")],
   ])("is read by its body: %s", async (_, reply) => {
     for (const streaming of [true, false]) {
       const ending = await runAgainstServer(reply, { stream: streaming });
@@ -87,17 +95,17 @@ describe("a head that contradicts its body", () => {
   });
 
   test.each<[string, Reply]>([
-    ["a page", bytes("<html>nginx</html>", "text/html")],
-    ["a page called text/plain", bytes("<html>nginx</html>", "text/plain")],
-    ["a page called a stream", bytes("\n<!doctype html>")],
-    ["an image", bytes("x", "image/png")],
+    ["a page", bytesReply("<html>nginx</html>", "text/html")],
+    ["a page called text/plain", bytesReply("<html>nginx</html>", "text/plain")],
+    ["a page called a stream", bytesReply("\n<!doctype html>")],
+    ["an image", bytesReply("x", "image/png")],
   ])("with %s is no answer: another endpoint is called", async (_, reply) => {
     expect((await runAgainstServer(reply)).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(readItems(await runAgainstServer(reply, { fallback: true }))).toEqual(["Good."]);
   });
 
   test("may call an error in JSON a stream", async () => {
-    const reply = bytes(JSON.stringify({ error: { message: "slow", code: 429 } }));
+    const reply = bytesReply(JSON.stringify({ error: { message: "slow", code: 429 } }));
     expect((await runAgainstServer(reply)).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });
 });
@@ -114,14 +122,14 @@ test("Gemini's answer is read without server-sent events, as one array of all ch
     ],
   };
   const text = JSON.stringify([chunk("Hi, "), chunk("you."), call]).replace('"n":1', '"n":12345678901234567890');
-  const ending = await runAgainstServer(bytes(text, "application/json"), { dialect: "gemini" });
+  const ending = await runAgainstServer(bytesReply(text, "application/json"), { dialect: "gemini" });
   expect(readItems(ending)).toEqual(["Hi, you.", { call: "f", arguments: '{"n":12345678901234567890}' }]);
   expect(
     (await runAgainstServer(reply(chunk("Hi"), { error: { code: 503, status: "UNAVAILABLE" } }), { dialect: "gemini" }))
       .fault?.reason,
   ).toBe(FaultReason.PROVIDER_OVERLOADED);
   for (const half of ["[", '[{"candidates":[', "[]", "[1]"])
-    expect((await runAgainstServer(bytes(half, "application/json"), { dialect: "gemini" })).fault?.reason).toBe(
+    expect((await runAgainstServer(bytesReply(half, "application/json"), { dialect: "gemini" })).fault?.reason).toBe(
       FaultReason.PROVIDER_FAILED,
     );
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Chunk, chatChunk } from "../../../support/providers/upstream.js";
-import { runAgainstServer, greetingChunk, outcomeOf, readItems, stopChunk, stream } from "./odd-server.js";
+import { runAgainstServer, greetingChunk, outcomeOf, readItems, stopChunk, sseReply } from "./odd-server.js";
 import { itemsOf } from "../../asking.js";
 
 describe("the finish reason", () => {
@@ -24,11 +24,11 @@ describe("the finish reason", () => {
     ["insufficient_system_resource", FaultReason.PROVIDER_OVERLOADED],
     ["function_call_filter: MALFORMED_FUNCTION_CALL", FaultReason.PROVIDER_FAILED],
   ])("%s has its meaning", async (finish, expected) => {
-    const ending = await runAgainstServer(stream(greetingChunk, chatChunk({}, finish), "[DONE]"));
+    const ending = await runAgainstServer(sseReply(greetingChunk, chatChunk({}, finish), "[DONE]"));
     if (typeof expected === "number") expect(ending.fault?.reason).toBe(expected);
     else expect(outcomeOf(ending).reason ?? outcomeOf(ending).status).toBe(expected);
     if (typeof expected === "number")
-      expect(readItems(await runAgainstServer(stream(chatChunk({}, finish), "[DONE]"), { fallback: true }))).toEqual([
+      expect(readItems(await runAgainstServer(sseReply(chatChunk({}, finish), "[DONE]"), { fallback: true }))).toEqual([
         "Good.",
       ]);
   });
@@ -38,7 +38,7 @@ describe("a chat server's answer", () => {
   test("of Mistral has reasoning in a part of the content", async () => {
     const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
     const streamed = await runAgainstServer(
-      stream(
+      sseReply(
         chatChunk({ role: "assistant", content: "" }),
         chatChunk({ content: [thinking("They want ")] }),
         chatChunk({ content: [thinking("the time.")] }),
@@ -61,7 +61,7 @@ describe("a chat server's answer", () => {
   test("of Azure has filter results first, and in chunks without text", async () => {
     const filter = { hate: { filtered: false, severity: "safe" } };
     const ending = await runAgainstServer(
-      stream(
+      sseReply(
         {
           choices: [],
           created: 0,
@@ -103,17 +103,17 @@ describe("a chat server's answer", () => {
     ];
     const pieces = [piece("f", '{"a":1}'), piece("f", '{"a":2}'), piece("g", "{}")];
     expect(
-      readItems(await runAgainstServer(stream(chatChunk({ tool_calls: pieces }), chatChunk({}, "tool_calls")))),
+      readItems(await runAgainstServer(sseReply(chatChunk({ tool_calls: pieces }), chatChunk({}, "tool_calls")))),
     ).toEqual(calls);
     const apart = pieces.map((one) => chatChunk({ tool_calls: [one] }));
-    expect(readItems(await runAgainstServer(stream(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
+    expect(readItems(await runAgainstServer(sseReply(...apart, chatChunk({}, "tool_calls"))))).toEqual(calls);
   });
 
   test("with a name in every piece of a call is one call", async () => {
     const piece = (json: string) =>
       chatChunk({ tool_calls: [{ index: 0, id: "", function: { name: "f", arguments: json } }] });
     const ending = await runAgainstServer(
-      stream(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")),
+      sseReply(piece(""), piece('{"a":'), piece("{"), piece("}}"), chatChunk({}, "tool_calls")),
     );
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":{}}' }]);
   });
@@ -121,7 +121,7 @@ describe("a chat server's answer", () => {
   test("with two calls of one id has two calls", async () => {
     const piece = (index: number) => ({ index, id: "call_1", function: { name: "f", arguments: "{}" } });
     const ending = await runAgainstServer(
-      stream(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")),
+      sseReply(chatChunk({ tool_calls: [piece(0), piece(1)] }), chatChunk({}, "tool_calls")),
     );
     const ids = itemsOf(ending.events).map((item) => item.call_id);
     expect([ids[0], new Set(ids).size]).toEqual(["call_1", 2]);
@@ -146,7 +146,7 @@ describe("a chat server's answer", () => {
       ],
     };
     const cited = async (...chunks: readonly unknown[]) => {
-      const [item] = itemsOf((await runAgainstServer(stream(...chunks, "[DONE]"))).events);
+      const [item] = itemsOf((await runAgainstServer(sseReply(...chunks, "[DONE]"))).events);
       return (item?.content as { annotations: unknown }[] | undefined)?.[0]?.annotations;
     };
     expect(
@@ -236,7 +236,7 @@ describe("figures", () => {
       { inputTokens: 9, outputTokens: 5 },
     ],
   ])("of %s are read", async (_, usage, expected) => {
-    const ending = await runAgainstServer(stream(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
+    const ending = await runAgainstServer(sseReply(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
     expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
     expect(outcomeOf(ending).usage?.estimated).toBeUndefined();
   });
@@ -263,7 +263,7 @@ describe("figures", () => {
       ],
     ],
   ])("are read %s", async (_, events) => {
-    expect(outcomeOf(await runAgainstServer(stream(...events, "[DONE]"))).usage).toMatchObject({
+    expect(outcomeOf(await runAgainstServer(sseReply(...events, "[DONE]"))).usage).toMatchObject({
       inputTokens: 9,
       outputTokens: 5,
     });

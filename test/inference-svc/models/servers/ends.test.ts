@@ -4,7 +4,7 @@ import { chatChunk } from "../../../support/providers/upstream.js";
 import {
   type OddServerOptions,
   runAgainstServer,
-  bytes,
+  bytesReply,
   greetingChunk,
   outcomeOf,
   readItems,
@@ -42,12 +42,12 @@ describe("a certainly whole answer is complete", () => {
     ["a JSON body of Anthropic with null", claude({ stop_reason: null }), { dialect: "messages" }],
     ["a JSON body of Anthropic without a reason", claude(), { dialect: "messages" }],
   ])("%s", async (_, text, options) => {
-    const ending = await runAgainstServer(bytes(text, typeOf(text)), options);
+    const ending = await runAgainstServer(bytesReply(text, typeOf(text)), options);
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
   test("a whole call, then [DONE] without a finish reason", async () => {
-    const ending = await runAgainstServer(bytes(event(called('{"a":1}')) + done));
+    const ending = await runAgainstServer(bytesReply(event(called('{"a":1}')) + done));
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":1}' }]);
     expect(outcomeOf(ending).status).toBe("completed");
   });
@@ -65,7 +65,7 @@ describe("a possibly truncated or empty answer is a failure", () => {
     ["a message without content", wholeChat({}, { content: null }), "Provider returned error", {}],
     ["Gemini's stream without a reason", event(gemini()), "Provider connection lost", { dialect: "gemini" }],
   ])("%s", async (_, text, message, options) => {
-    const { fault } = await runAgainstServer(bytes(text, typeOf(text)), options);
+    const { fault } = await runAgainstServer(bytesReply(text, typeOf(text)), options);
     expect(fault?.message).toBe(message);
   });
 });
@@ -104,6 +104,6 @@ test.each([
       .join(""),
   ],
 ])("zeros at the end of a stream of %s take no count back", async (dialect, text) => {
-  const outcome = outcomeOf(await runAgainstServer(bytes(text), { dialect }));
+  const outcome = outcomeOf(await runAgainstServer(bytesReply(text), { dialect }));
   expect(outcome.usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
 });

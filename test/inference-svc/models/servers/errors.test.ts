@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../../support/providers/upstream.js";
-import { runAgainstServer, bytes, readItems, stream } from "./odd-server.js";
+import { runAgainstServer, bytesReply, readItems, sseReply } from "./odd-server.js";
 
 describe("errors", () => {
   const html = "<html><head><title>502 Bad Gateway</title></head></html>";
@@ -188,21 +188,21 @@ describe("errors", () => {
     ],
     [
       "text-generation-inference: in a stream",
-      stream({ error: { message: "bad", http_status_code: 422 } }),
+      sseReply({ error: { message: "bad", http_status_code: 422 } }),
       R.UNPROCESSABLE,
       /bad/,
       false,
     ],
     [
       "a flat one in a stream",
-      stream({ object: "error", message: "slow down", type: "TooManyRequests", code: 429 }),
+      sseReply({ object: "error", message: "slow down", type: "TooManyRequests", code: 429 }),
       R.RATE_LIMITED,
       undefined,
       true,
     ],
     [
       "one that only the event names",
-      bytes('event: error\ndata: {"message":"busy","code":503}\n\n'),
+      bytesReply('event: error\ndata: {"message":"busy","code":503}\n\n'),
       R.PROVIDER_FAILED,
       undefined,
       true,

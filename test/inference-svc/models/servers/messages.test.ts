@@ -1,7 +1,7 @@
 /** Messages servers with missing or mixed up events: no text is lost or given to the wrong call. */
 import { expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { runAgainstServer, outcomeOf, readItems, stream } from "./odd-server.js";
+import { runAgainstServer, outcomeOf, readItems, sseReply } from "./odd-server.js";
 
 const begin = (index: number, block: unknown) => ({ type: "content_block_start", index, content_block: block });
 const delta = (index: number | undefined, change: unknown) => ({ type: "content_block_delta", index, delta: change });
@@ -15,7 +15,7 @@ const end = (reason: string) => [
   { type: "message_stop" },
 ];
 
-const asked = (...events: readonly unknown[]) => runAgainstServer(stream(start, ...events), { dialect: "messages" });
+const asked = (...events: readonly unknown[]) => runAgainstServer(sseReply(start, ...events), { dialect: "messages" });
 
 test("calls with interleaved parts are a failure, not one call with the input of another", async () => {
   const mixed = [begin(0, call("a")), begin(1, call("b")), delta(0, json('{"x":1}')), delta(1, json('{"y":2}'))];

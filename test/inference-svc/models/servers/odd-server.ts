@@ -56,12 +56,12 @@ export function outcomeOf({ events, fault }: TurnResult): Outcome {
 }
 
 /** A body, unchanged. */
-export const bytes = (text: string | Uint8Array, type = "text/event-stream"): Reply => ({
+export const bytesReply = (text: string | Uint8Array, type = "text/event-stream"): Reply => ({
   headers: { "content-type": type },
   chunks: [{ bytes: text }],
 });
 
-export const stream = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: events }] });
+export const sseReply = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: events }] });
 
 export const greetingChunk = chatChunk({ content: "Hi" });
 export const stopChunk = chatChunk({}, "stop");

@@ -43,7 +43,7 @@ import {
   geminiTextPart,
 } from "../dialects/gemini-translation.js";
 import * as messages from "../dialects/messages-translation.js";
-import { completed, messageItem } from "../../features/guardrails/reading.js";
+import { completedEvent, messageItem } from "../../features/guardrails/reading.js";
 
 let upstream: Upstream;
 let engine: Engine;
@@ -127,7 +127,7 @@ describe("answers in a coding", () => {
   test.each<[string, Reply, Reply]>([
     [
       "responses",
-      { chunks: [{ sse: [completed([messageItem("m", "Hi")])] }] },
+      { chunks: [{ sse: [completedEvent([messageItem("m", "Hi")])] }] },
       { chunks: [{ json: { id: "r", status: "completed", output: [messageItem("m", "Hi")] } }] },
     ],
     [

@@ -5,14 +5,14 @@ import { ChatTranslator } from "@sluice/inference-svc/models/upstream/chat/strea
 import fc from "../../../support/properties.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
 import { testRequest, itemsOf } from "../../asking.js";
-import { runGuarded, redact } from "../../features/guardrails/gating.js";
+import { runGuarded, redactFilter } from "../../features/guardrails/gating.js";
 import {
   itemAddedEvent,
-  completed,
+  completedEvent,
   itemDoneEvent,
   messageItem,
   openedMessage,
-  read,
+  readGuarded,
 } from "../../features/guardrails/reading.js";
 
 type Event = Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ function order(events: readonly TurnEvent[]): string[] {
 
 const words = fc.array(fc.constantFrom("plu", "toni", "um", "sec", "ret", " "), { maxLength: 6 });
 const turns = fc.array(fc.nat(9), { maxLength: 20 });
-const rules = [redact("plutonium", "<m>"), redact("secret", "<s>")];
+const rules = [redactFilter("plutonium", "<m>"), redactFilter("secret", "<s>")];
 const clean = (text: string): string => text.replace(/plutonium/g, "<m>").replace(/secret/g, "<s>");
 
 describe("interleaved parts of the Responses format", () => {
@@ -53,11 +53,11 @@ describe("interleaved parts of the Responses format", () => {
             ? [{ type: "response.output_text.done", ...place, content_index: at, text: texts[at] as string }]
             : []),
         ]);
-        const { events } = read([
+        const { events } = readGuarded([
           itemAddedEvent(0, openedMessage("item_0")),
           ...mixed(lists, taken),
           itemDoneEvent(0, messageItem("item_0", ...texts)),
-          completed([]),
+          completedEvent([]),
         ]);
         await expectInOrder(events);
       }),
@@ -81,11 +81,11 @@ describe("interleaved parts of the Responses format", () => {
           summary: [{ type: "summary_text", text: summary.join("") }],
           content: parts.map((part) => ({ type: "reasoning_text", text: part.join("") })),
         };
-        const { events } = read([
+        const { events } = readGuarded([
           itemAddedEvent(0, start),
           ...mixed(lists, taken),
           itemDoneEvent(0, item),
-          completed([]),
+          completedEvent([]),
         ]);
         await expectInOrder(events);
       }),
@@ -104,7 +104,7 @@ describe("interleaved parts of the Responses format", () => {
     events.flatMap((event) => (event.type === "text.delta" ? [[event.part, event.delta]] : []));
 
   test("do not wait for an ended part, and its later text comes after the next beginning", () => {
-    const { events } = read([
+    const { events } = readGuarded([
       itemAddedEvent(0, openedMessage("item_0")),
       ...part(0, "aha"),
       ...part(1, "b"),
@@ -112,7 +112,7 @@ describe("interleaved parts of the Responses format", () => {
       ...part(1, "c"),
       ...part(0, "ha"),
       itemDoneEvent(0, messageItem("item_0", "aha", "bc")),
-      completed([messageItem("item_0", "aha", "bc")]),
+      completedEvent([messageItem("item_0", "aha", "bc")]),
     ]);
     expect(said(events)).toEqual([
       [0, "aha"],
@@ -123,11 +123,11 @@ describe("interleaved parts of the Responses format", () => {
 
   test("go on after their end until another part begins", () => {
     const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
-    const { events } = read([
+    const { events } = readGuarded([
       itemAddedEvent(0, openedMessage("item_0")),
       ...more,
       itemDoneEvent(0, messageItem("item_0", "ab")),
-      completed([]),
+      completedEvent([]),
     ]);
     expect(said(events)).toEqual([
       [0, "a"],
@@ -144,7 +144,7 @@ describe("interleaved parts of the Responses format", () => {
 
   test("lose a summary sent only in the response", () => {
     const whole = { ...thought, summary: [{ type: "summary_text", text: "late" }] };
-    const { items } = read([itemAddedEvent(0, thought), itemDoneEvent(0, thought), completed([whole])]);
+    const { items } = readGuarded([itemAddedEvent(0, thought), itemDoneEvent(0, thought), completedEvent([whole])]);
     expect(items).toMatchObject([{ type: "reasoning", summary: [] }]);
   });
 
@@ -179,7 +179,9 @@ describe("interleaved parts of the Responses format", () => {
     ["in a delta of a call", call, [itemDoneEvent(0, call), ...late], []],
     ["in the response, of a call", call, [itemDoneEvent(0, call)], [{ ...call, arguments: "{}" }]],
   ])("with text too late for delivery, %s, fail the answer", (_, start, events, output) => {
-    expect(() => read([itemAddedEvent(0, start), ...events, completed(output)])).toThrow("Provider returned error");
+    expect(() => readGuarded([itemAddedEvent(0, start), ...events, completedEvent(output)])).toThrow(
+      "Provider returned error",
+    );
   });
 });
 

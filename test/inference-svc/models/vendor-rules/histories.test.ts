@@ -19,10 +19,10 @@ import { buildChatBody, otherChat, vendorChat } from "../dialects/chat-translati
 import { buildCohereBody } from "../dialects/cohere-translation.js";
 import {
   buildConverseBody,
-  claude,
+  claudeOnBedrock,
   findConverseDropped,
-  llama,
-  nova,
+  llamaOnBedrock,
+  novaOnBedrock,
   refuseConverseRequest,
 } from "../dialects/converse-translation.js";
 import { refuseGeminiRequest, translateToGemini } from "../dialects/gemini-translation.js";
@@ -166,10 +166,10 @@ test("a failed tool's result is marked at Bedrock for models with support, and i
     { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: "call_1", output: "ENOENT", status: "incomplete" },
   ];
-  for (const target of [claude, nova])
+  for (const target of [claudeOnBedrock, novaOnBedrock])
     expect(JSON.stringify(buildConverseBody({ input, tools }, target))).toContain('"status":"error"');
-  expect(JSON.stringify(buildConverseBody({ input, tools }, llama))).not.toContain('"status"');
-  expect(findConverseDropped({ input, tools }, llama)).toContain("input.2.status");
+  expect(JSON.stringify(buildConverseBody({ input, tools }, llamaOnBedrock))).not.toContain('"status"');
+  expect(findConverseDropped({ input, tools }, llamaOnBedrock)).toContain("input.2.status");
 });
 
 test("pictures in results follow all results at Google, and stay in the result at Mistral", () => {

@@ -27,7 +27,7 @@ import { type BodyPart, violationsOf } from "../../../support/providers/rules/vi
 import { testRequest, functionTool } from "../../asking.js";
 import { translateChat, vendorChat, otherChat } from "../dialects/chat-translation.js";
 import { translateToCohere } from "../dialects/cohere-translation.js";
-import { claude, translateToConverse } from "../dialects/converse-translation.js";
+import { claudeOnBedrock, translateToConverse } from "../dialects/converse-translation.js";
 import { translateToGemini } from "../dialects/gemini-translation.js";
 import {
   messagesBlock,
@@ -56,7 +56,7 @@ interface Format {
   readonly checkStrictAnswer?: Check;
 }
 
-const enforcing = { ...claude, supportedParameters: ["structured_outputs", "tools"] };
+const enforcing = { ...claudeOnBedrock, supportedParameters: ["structured_outputs", "tools"] };
 const toolOf = (parametersJson: string, strict: boolean | undefined) => ({
   tools: [
     functionTool({

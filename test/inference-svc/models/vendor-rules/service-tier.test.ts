@@ -6,7 +6,7 @@ import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/r
 import { testRequest } from "../../asking.js";
 import { otherChat, translateChat, vendorChat } from "../dialects/chat-translation.js";
 import { cohereTarget, translateToCohere } from "../dialects/cohere-translation.js";
-import { claude, translateToConverse } from "../dialects/converse-translation.js";
+import { claudeOnBedrock, translateToConverse } from "../dialects/converse-translation.js";
 import { geminiTarget, translateToGemini } from "../dialects/gemini-translation.js";
 import { messagesTarget, translateToMessages } from "../dialects/messages-translation.js";
 
@@ -31,7 +31,7 @@ const others: readonly [string, (request: Partial<TurnRequest>, tier?: string) =
   ["responses", (request, tier = "default") => translateToResponses(request, { ...otherChat, tier })],
   ["messages", (request, tier = "default") => translateToMessages(request, { ...messagesTarget, tier })],
   ["gemini", (request, tier = "default") => translateToGemini(request, { ...geminiTarget, tier })],
-  ["converse", (request, tier = "default") => translateToConverse(request, { ...claude, tier })],
+  ["converse", (request, tier = "default") => translateToConverse(request, { ...claudeOnBedrock, tier })],
   ["cohere", (request, tier = "default") => translateToCohere(request, { ...cohereTarget, tier })],
 ];
 

@@ -35,7 +35,7 @@ import { findMessagesViolations } from "../../../support/providers/rules/message
 import { findResponsesViolations } from "../../../support/providers/rules/responses.ts";
 import { type BodyPart, isBodyPart, bodyPartsOf } from "../../../support/providers/rules/violations.ts";
 import { testRequest, functionTool, itemsOf } from "../../asking.js";
-import { claude } from "../dialects/converse-translation.js";
+import { claudeOnBedrock } from "../dialects/converse-translation.js";
 
 const target: Target = { upstreamModel: "m", tier: "default", original: false };
 const vendor: Target = { ...target, original: true };
@@ -177,7 +177,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
   Anthropic: messagesVendor(vendor),
   "other servers of messages": messagesVendor(target),
   Bedrock: {
-    ...through(converse, claude, (calls) => ({
+    ...through(converse, claudeOnBedrock, (calls) => ({
       output: {
         message: {
           role: "assistant",

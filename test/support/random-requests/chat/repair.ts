@@ -1,6 +1,6 @@
 /** Makes the parts of a random chat completion refer to one another, so that it passes the first checks. */
 import type { Random } from "../../random.ts";
-import { type JsonObject, isObject, objects } from "../json.ts";
+import { type JsonObject, isObject, objectsIn } from "../json.ts";
 
 export function repairChat(body: JsonObject, random: Random): void {
   delete body["max_tokens"];
@@ -9,7 +9,7 @@ export function repairChat(body: JsonObject, random: Random): void {
   if (isObject(body["tool_choice"]) || ["required", "any"].includes(body["tool_choice"] as string))
     body["tool_choice"] = random.pick(["auto", "none", null]);
   if (body["functions"] !== undefined) delete body["tools"];
-  for (const [index, tool] of objects(body["tools"]).entries()) rename(tool, `n${index}`);
+  for (const [index, tool] of objectsIn(body["tools"]).entries()) rename(tool, `n${index}`);
   if (Array.isArray(body["messages"])) body["messages"] = related(body["messages"], random);
 }
 
@@ -24,7 +24,7 @@ function related(messages: readonly unknown[], random: Random): unknown[] {
   const calls: string[] = [];
   const kept = messages.filter((message) => {
     if (!isObject(message)) return true;
-    for (const call of objects(message["tool_calls"])) {
+    for (const call of objectsIn(message["tool_calls"])) {
       call["id"] = `call_${calls.length}`;
       calls.push(call["id"] as string);
     }

@@ -1,17 +1,17 @@
 /** Makes the parts of a random request in Anthropic's format refer to one another, so that it passes the first checks. */
 import type { Random } from "../../random.ts";
-import { type JsonObject, isObject, objects } from "../json.ts";
+import { type JsonObject, isObject, objectsIn } from "../json.ts";
 
 const resultTypes = /_result$/;
 
 export function repairMessages(body: JsonObject, random: Random): void {
-  for (const [index, tool] of objects(body["tools"]).entries()) {
+  for (const [index, tool] of objectsIn(body["tools"]).entries()) {
     if (typeof tool["name"] === "string" && !("type" in tool)) tool["name"] = `n${index}`;
     delete tool["defer_loading"];
   }
   if (isObject(body["tool_choice"])) body["tool_choice"] = { type: random.pick(["auto", "none"]) };
   const calls: string[] = [];
-  for (const message of objects(body["messages"])) {
+  for (const message of objectsIn(body["messages"])) {
     if (Array.isArray(message["content"])) message["content"] = related(message["content"], calls, random);
   }
 }

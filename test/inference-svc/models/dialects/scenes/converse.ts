@@ -3,7 +3,7 @@ import { converse } from "@sluice/inference-svc/models/upstream/converse/dialect
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { errorFrame, eventFrame, exceptionFrame, frame } from "../../../../support/answers/event-stream.ts";
 import {
-  claude,
+  claudeOnBedrock,
   converseBlockStart,
   converseBlockStop,
   converseDelta,
@@ -13,7 +13,7 @@ import {
   thoughtBlock,
 } from "../converse-translation.ts";
 import type { WireFormat } from "./format.ts";
-import { type Piece, type Scene, raw, rawJson, sumOf } from "./scene.ts";
+import { type Piece, type Scene, rawPiece, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "end_turn", calls: "tool_use", limit: "max_tokens", filter: "content_filtered" };
 
@@ -37,7 +37,7 @@ function blockOf(piece: Piece): object {
       reasoningContent: { reasoningText: { text: sumOf(piece), ...(signature !== undefined && { signature }) } },
     };
   }
-  return { toolUse: { toolUseId, name, input: raw(sumOf(piece) || "{}") } };
+  return { toolUse: { toolUseId, name, input: rawPiece(sumOf(piece) || "{}") } };
 }
 
 const figuresOf = ({ counts, tier }: Scene): object => ({
@@ -57,7 +57,7 @@ const figuresOf = ({ counts, tier }: Scene): object => ({
 export const converseAnswers: WireFormat = {
   name: "converse",
   dialect: converse,
-  target: claude,
+  target: claudeOnBedrock,
   kinds: ["text", "thought", "call"],
   thoughts: { format: "anthropic-claude-v1", isSigned: true },
   counts: ["input", "cached", "written", "output"],

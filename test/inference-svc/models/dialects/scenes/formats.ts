@@ -31,7 +31,7 @@ const hasWholeCalls = ({ pieces }: Scene): boolean =>
     }
   });
 
-export function canHave(format: AnswerFormat, scene: Pick<SceneRow, "not"> & Scene): boolean {
+export function canCarryScene(format: AnswerFormat, scene: Pick<SceneRow, "not"> & Scene): boolean {
   if (scene.not?.includes(format.name) === true) return false;
   if (scene.pieces.some(({ kind }) => !format.kinds.includes(kind))) return false;
   if (format.cites !== true && scene.pieces.some(({ cites }) => cites)) return false;

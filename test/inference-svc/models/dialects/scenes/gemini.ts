@@ -3,7 +3,7 @@ import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js"
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { geminiTarget } from "../gemini-translation.ts";
 import { type WireFormat, citedPlaces, toReads } from "./format.ts";
-import { type Piece, type Scene, raw, rawJson, sumOf } from "./scene.ts";
+import { type Piece, type Scene, rawPiece, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "STOP", calls: "STOP", limit: "MAX_TOKENS", filter: "SAFETY" };
 
@@ -11,7 +11,9 @@ function partOf({ kind, id, name }: Piece, content: string): object {
   if (kind === "text") return { text: content };
   if (kind === "thought") return { text: content, thought: true };
   if (kind === "image") return { inlineData: { mimeType: "image/png", data: content } };
-  return { functionCall: { name, ...(content !== "" && { args: raw(content) }), ...(id !== undefined && { id }) } };
+  return {
+    functionCall: { name, ...(content !== "" && { args: rawPiece(content) }), ...(id !== undefined && { id }) },
+  };
 }
 
 const signed = ({ signature }: Piece, part: object) =>

@@ -3,7 +3,7 @@ import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { messagesBlock, messagesStart, messagesStop, wholeMessage } from "../messages-translation.ts";
 import { type WireFormat, plainTarget, toReads } from "./format.ts";
-import { type Piece, type Scene, raw, rawJson, sumOf } from "./scene.ts";
+import { type Piece, type Scene, rawPiece, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "end_turn", calls: "tool_use", limit: "max_tokens", filter: "refusal" };
 
@@ -59,7 +59,7 @@ function blocksOf(piece: Piece): Block[] {
     {
       start: { type: "tool_use", id, name, input: {} },
       deltas: said.map((partial_json) => ({ type: "input_json_delta", partial_json })),
-      whole: { type: "tool_use", id, name, input: raw(sumOf(piece) || "{}") },
+      whole: { type: "tool_use", id, name, input: rawPiece(sumOf(piece) || "{}") },
     },
   ];
 }

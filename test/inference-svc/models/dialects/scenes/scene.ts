@@ -66,7 +66,7 @@ export function takeTurns<Member>(lists: readonly (readonly Member[])[]): readon
 const rawMark = /"raw\(((?:[^"\\]|\\.)*)\)"/g;
 
 /** A member of JSON as it stands: its numbers are not rounded. */
-export const raw = (json: string): string => `raw(${json})`;
+export const rawPiece = (json: string): string => `raw(${json})`;
 
 /** @param value may have members of `raw` */
 export const rawJson = (value: unknown): string =>

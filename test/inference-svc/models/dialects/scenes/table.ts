@@ -63,7 +63,7 @@ const tools = [
   },
 ];
 
-export const rows: readonly SceneRow[] = [
+export const sceneRows: readonly SceneRow[] = [
   { name: "a text in two deltas", pieces: [textPiece("One, ", "two.")], items: [message("One, two.")] },
   {
     name: "empty deltas beside a text",

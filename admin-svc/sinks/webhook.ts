@@ -1,6 +1,5 @@
-/** Messages to webhooks, signed according to Standard Webhooks (https://www.standardwebhooks.com). */
-import { createHmac } from "node:crypto";
-import { parseWebhookSecret } from "@sluice/proto/config/sinks/common.js";
+/** Signed messages to the webhooks of alerts and exports. */
+import { signWebhook } from "@sluice/proto/lib/webhooks/standard-webhook.js";
 import type { Message } from "./post.ts";
 
 export interface WebhookSettings {
@@ -9,19 +8,8 @@ export interface WebhookSettings {
 }
 
 /** @param id the same in every repetition, for the receiver to drop duplicates */
-export function webhookMessage({ url, secret }: WebhookSettings, id: string, body: string, now: Date): Message {
-  const timestamp = String(Math.floor(now.getTime() / 1_000));
-  const signature = createHmac("sha256", parseWebhookSecret(secret) ?? "")
-    .update(`${id}.${timestamp}.${body}`)
-    .digest("base64");
-  return {
-    url,
-    body,
-    headers: {
-      "content-type": "application/json",
-      "webhook-id": id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": `v1,${signature}`,
-    },
-  };
-}
+export const webhookMessage = ({ url, secret }: WebhookSettings, id: string, body: string, now: Date): Message => ({
+  url,
+  body,
+  headers: { "content-type": "application/json", ...signWebhook(secret, id, body, now) },
+});

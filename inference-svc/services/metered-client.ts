@@ -30,7 +30,7 @@ export class MeteredClient {
     this.#metered(limits, (call) => this.#client.post(path, body, call));
 
   readonly get: MeteredGet = (path, limits, fields) =>
-    this.#metered(limits, (call) => this.#client.get(path, call, fields));
+    this.#metered(limits, (call) => this.#client.get(path, { ...call, ...(fields && { fields }) }));
 
   #metered(
     { scope, signal, timeoutMs }: MeteredLimits,

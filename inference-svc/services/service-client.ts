@@ -27,6 +27,8 @@ export interface ServiceCallLimits {
   readonly timeoutMs: number;
   /** Called when the request leaves. */
   readonly onSent?: () => void;
+  /** Header fields of this call. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 export class ServiceClient {
@@ -52,17 +54,15 @@ export class ServiceClient {
   /** @throws Error when no readable response arrives in time */
   readonly post = (path: string, body: string, limits: ServiceCallLimits): Promise<PostedAnswer> => {
     const line = requestLine("POST", `${this.#base}${path}`, this.#host);
-    return this.#send({ head: `${line}${this.#fields}content-type: application/json\r\n`, body }, limits);
+    const fields = this.#fields + (limits.fields ? fieldLines(limits.fields) : "");
+    return this.#send({ head: `${line}${fields}content-type: application/json\r\n`, body }, limits);
   };
 
-  /** @param path with its query @param fields specific to this request @throws Error when no readable response arrives in time */
-  readonly get = (
-    path: string,
-    limits: ServiceCallLimits,
-    fields: Readonly<Record<string, string>> = {},
-  ): Promise<PostedAnswer> => {
+  /** @param path with its query @throws Error when no readable response arrives in time */
+  readonly get = (path: string, limits: ServiceCallLimits): Promise<PostedAnswer> => {
     const line = requestLine("GET", `${this.#base}${path}`, this.#host);
-    return this.#send({ head: line + this.#fields + fieldLines(fields), body: "" }, limits);
+    const fields = this.#fields + (limits.fields ? fieldLines(limits.fields) : "");
+    return this.#send({ head: line + fields, body: "" }, limits);
   };
 
   /** The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */

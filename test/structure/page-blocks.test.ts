@@ -25,6 +25,8 @@ const otherYaml: Readonly<Record<string, string>> = {
 /** Blocks of JSON that are no request, by their page. */
 const otherJson: Readonly<Record<string, string>> = {
   "docs/clients/opencode.md": "configuration of opencode",
+  "docs/guardrails/external-detectors.md":
+    "a message to a webhook and its answer; services/webhook-detector compares their fields",
   "docs/providers/bedrock.md": "rights of a role of AWS",
   "docs/operate/alerts.md": "messages to receivers; admin-svc/sinks tests compare their fields",
   "docs/operate/exports.md": "a message to receivers with omissions",
@@ -48,7 +50,7 @@ const otherCommands: Readonly<Record<string, string>> = {
   kubectl: "deploy/manifests.test and `npm run cluster` apply the manifests",
   llm: "a program that is not installed in the tests",
   mkdir: "makes a folder for the commands after it",
-  node: "starts the sandbox adapter; e2e/tools/sandbox tests start it",
+  node: "starts the sandbox adapter or a webhook; e2e/tools/sandbox and e2e/guardrails/guardrail-webhook start them",
   npm: "deploy/pages.test holds names of scripts; they start installations, campaigns or installations of packages",
   ollama: "a program that is not installed in the tests",
   open: "opens a browser; e2e/console tests open the page in one",

@@ -3,7 +3,9 @@
  * never text.
  */
 import { createHash } from "node:crypto";
+import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
+import type { ScannedSide } from "../../turn/applied-guardrails.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
@@ -45,6 +47,19 @@ export type DetectorCallSettings = Pick<
 
 /** Maximum questions per call: some megabytes of text, more than a long conversation has since its previous request. */
 const maxQuestions = 1_000;
+/** A text, and whether it is of a request or of an answer. */
+interface Question {
+  readonly text: string;
+  readonly side: ScannedSide;
+}
+
+/** A question on its way, the same in every repetition. */
+interface Message {
+  readonly id: string;
+  readonly text: string;
+  readonly body: string;
+}
+
 /** Maximum concurrent questions of one request, so a long request does not block all others. */
 const maxConcurrent = 8;
 /** Maximum cached detections: some kilobytes. A text with more is scanned again. */
@@ -74,7 +89,7 @@ export class Detector {
     this.#wire = wire;
     this.engine = `${wire.kind}:${settings.id}`;
     this.threshold = settings.threshold;
-    this.returnsSpans = wire.kind === "ner";
+    this.returnsSpans = wire.returnsSpans;
     this.#circuit = new Circuit(parts.now);
     this.#slots = new ConcurrencySlots(settings.max_concurrency);
     this.#answers = new AnswerCache(settings.cache_ttl_s * 1_000, parts.now, ({ length }) => length <= maxKept);
@@ -84,8 +99,15 @@ export class Detector {
     return Object.hasOwn(this.#settings.categories, category);
   }
 
-  /** Detections by text, unordered; clean texts are left out. @throws DetectorUnavailable when a text could not be scanned; Fault when the turn is over */
-  async find(texts: Iterable<string>, scope: Scope): Promise<ReadonlyMap<string, readonly Detection[]>> {
+  /**
+   * Detections by text, unordered; clean texts are left out.
+   * @throws DetectorUnavailable when a text could not be scanned; Fault when the turn is over
+   */
+  async find(
+    texts: Iterable<string>,
+    scope: Scope,
+    side: ScannedSide = "input",
+  ): Promise<ReadonlyMap<string, readonly Detection[]>> {
     const { window_chars: longest = this.#wire.windowLength } = this.#settings;
     const isWord = ({ length }: string) => this.#wire.kind === "classifier" && length < minClassifiedLength;
     const queried = [...texts].filter((text) => !isWord(text));
@@ -93,7 +115,7 @@ export class Detector {
     if (questions.length > maxQuestions) throw new DetectorUnavailable(`${questions.length} stretches of text`);
     const found = new Map<string, Detection[]>();
     await someAtOnce(questions, async (question) => {
-      for (const [text, mark] of marksByText(question, await this.#marks(question.text, scope))) {
+      for (const [text, mark] of marksByText(question, await this.#marks({ text: question.text, side }, scope))) {
         const before = found.get(text);
         if (before) before.push(mark);
         else found.set(text, [mark]);
@@ -102,32 +124,36 @@ export class Detector {
     return found;
   }
 
-  async #marks(text: string, scope: Scope): Promise<readonly Detection[]> {
+  async #marks(question: Question, scope: Scope): Promise<readonly Detection[]> {
+    const { text, side } = question;
     const { id } = this.#settings;
-    const parts = [id, scope.caller.workspaceId, text];
-    const question = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+    const parts = [id, scope.caller.workspaceId, text, ...(this.#wire.tellsSides === true ? [side] : [])];
+    const name = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
     try {
-      return await this.#answers.get(question, (signal) => this.#query(text, scope, signal), scope.signal);
+      return await this.#answers.get(name, (signal) => this.#query(question, scope, signal), scope.signal);
     } catch (error) {
       throwIfAborted(scope.signal);
       const isDivisible = this.#wire.isDivisible !== false && text.length >= minHalvedLength;
-      if (error instanceof TooLong && isDivisible) return this.#halves(text, scope);
+      if (error instanceof TooLong && isDivisible) return this.#halves(question, scope);
       throw error instanceof DetectorUnavailable
         ? error
         : new DetectorUnavailable("the detector failed", { cause: error });
     }
   }
 
-  async #halves(text: string, scope: Scope): Promise<readonly Detection[]> {
+  async #halves({ text, side }: Question, scope: Scope): Promise<readonly Detection[]> {
     const halves = [...splitIntoWindows(text, Math.ceil(text.length / 2))];
-    const marks = await Promise.all(halves.map((half) => this.#marks(half.text, scope)));
+    const marks = await Promise.all(halves.map((half) => this.#marks({ text: half.text, side }, scope)));
     return halves.flatMap(({ start: at }, index) =>
       (marks[index] ?? []).map((mark) => ({ ...mark, start: mark.start + at, end: mark.end + at })),
     );
   }
 
-  async #query(text: string, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
+  async #query({ text, side }: Question, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
     const { total_ms: totalMs, retries } = this.#settings;
+    // Lone surrogates are invalid in other languages; the replacement has the same length.
+    const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"), side);
+    const message = { id: `msg_${newUuid()}`, text, body };
     const until = performance.now() + totalMs;
     const release = await this.#slots.take(totalMs);
     if (release === undefined) throw new DetectorUnavailable("too many texts wait");
@@ -137,7 +163,7 @@ export class Detector {
         // Checked again here, since the circuit may have opened while waiting for a slot.
         if (this.#circuit.open) throw new DetectorUnavailable("the detector does not answer");
         try {
-          return await this.#once(text, scope, signal, until);
+          return await this.#once(message, scope, signal, until);
         } catch (error) {
           if (!(error instanceof Unreachable) || left === 0 || performance.now() >= until) throw error;
         }
@@ -147,14 +173,19 @@ export class Detector {
     }
   }
 
-  async #once(text: string, scope: Scope, signal: TurnSignal, until: number): Promise<readonly Detection[]> {
+  async #once(
+    { id, text, body }: Message,
+    scope: Scope,
+    signal: TurnSignal,
+    until: number,
+  ): Promise<readonly Detection[]> {
     const timeoutMs = Math.max(1, Math.min(this.#settings.timeout_ms, until - performance.now()));
     const ended = await this.#parts.watch(this.#settings.id, scope);
     let outcome: CallOutcome = "unreachable";
     try {
-      // Lone surrogates are invalid in other languages; the replacement has the same length.
-      const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
-      const { status, body: answerBody } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
+      const fields = this.#wire.fieldsOf?.(body, id);
+      const limits = { signal, timeoutMs, ...(fields && { fields }) };
+      const { status, body: answerBody } = await this.#parts.post(this.#wire.path, body, limits);
       outcome = status === 200 ? "unreadable" : "refused";
       const marks = this.#marksIn(status, answerBody, text);
       outcome = "answered";

@@ -14,6 +14,7 @@ const unnamed = "flagged";
 
 export const moderations = ({ upstream_model: model, thresholds }: ModerationRole): DetectorWire => ({
   kind: "moderation",
+  returnsSpans: false,
   path: "/moderations",
   windowLength: 8_000,
   bodyOf: (text) => JSON.stringify({ model, input: text }),

@@ -5,11 +5,13 @@ import { type CallWatch, Detector } from "./detector.ts";
 import type { DetectorWire } from "./wire.ts";
 import { presidio } from "./presidio.ts";
 import { tei } from "./tei.ts";
+import { webhook } from "./webhook.ts";
 import { ServiceClient } from "../service-client.ts";
 
 const wires: Readonly<Record<DetectorSettings["dialect"], (settings: DetectorSettings) => DetectorWire>> = {
   presidio,
   tei,
+  webhook,
 };
 
 export interface Detectors {
@@ -57,7 +59,9 @@ export function openDetectors(
 }
 
 function openDetector(settings: DetectorSettings, { version, watch, now }: DetectorDependencies): OpenedDetector {
-  const service = new ServiceClient(settings, `sluice/${version}`);
+  // The path of a webhook is in its wire.
+  const base = settings.dialect === "webhook" ? new URL(settings.base_url).origin : settings.base_url;
+  const service = new ServiceClient({ ...settings, base_url: base }, `sluice/${version}`);
   return {
     settings,
     service,

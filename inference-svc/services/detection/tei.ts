@@ -12,6 +12,7 @@ export function tei(settings: DetectorSettings): DetectorWire {
   const categories = categoriesOf(settings);
   return {
     kind: "classifier",
+    returnsSpans: false,
     path: "/predict",
     // About 300 tokens of English; in scripts with one token per character the service rejects longer texts, which are then split.
     windowLength: 1_200,

@@ -1,31 +1,24 @@
 /** Settings shared by the entries of `alerts` and `exports`. */
 import { z } from "zod";
+import { parseWebhookSecret, secretBytes, secretPrefix } from "../../lib/webhooks/standard-webhook.ts";
 
 export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -");
 
 export const httpUrl = z.url({ protocol: /^https?$/ });
 
-const prefix = "whsec_";
-const minSecretBytes = 24;
-const maxSecretBytes = 64;
-
-/** The bytes of a Standard Webhooks secret; undefined for an invalid text. */
-export function parseWebhookSecret(text: string): Buffer | undefined {
-  const encoded = text.slice(prefix.length);
-  const bytes = Buffer.from(encoded, "base64");
-  const isSecret = text.startsWith(prefix) && bytes.toString("base64") === encoded;
-  return isSecret && bytes.length >= minSecretBytes && bytes.length <= maxSecretBytes ? bytes : undefined;
-}
+/** The secret of a webhook, for its signatures. */
+export const webhookSecret = z
+  .string()
+  .refine(
+    (text) => parseWebhookSecret(text) !== undefined,
+    `${secretPrefix} and the base64 of ${secretBytes.min} to ${secretBytes.max} random bytes: openssl rand -base64 32`,
+  );
 
 export const webhook = z.strictObject({
   url: httpUrl.describe("Where messages are posted. It may be private: the operator names it."),
-  secret: z
-    .string()
-    .refine(
-      (text) => parseWebhookSecret(text) !== undefined,
-      `${prefix} and the base64 of ${minSecretBytes} to ${maxSecretBytes} random bytes: openssl rand -base64 32`,
-    )
-    .describe("Signs messages as Standard Webhooks says: whsec_ and the base64 of 24 to 64 random bytes."),
+  secret: webhookSecret.describe(
+    "Signs messages as Standard Webhooks says: whsec_ and the base64 of 24 to 64 random bytes.",
+  ),
 });
 
 export const sinkWorkspace = z

@@ -1,6 +1,7 @@
 /** Detection services outside of Sluice, over real sockets: they find the words configured by the test. */
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 
@@ -40,6 +41,38 @@ export const startClassifier = (score: (text: string) => number): Promise<Detect
     return [String(inputs), labels.toSorted((a, b) => b.score - a.score)];
   });
 
+/**
+ * A webhook that finds the same words as the recognizer. Messages with a wrong signature are answered by 401.
+ * @param entities its findings: label by text
+ */
+export const startWebhook = (
+  secret: string,
+  entities: Readonly<Record<string, string>>,
+  score?: number,
+): Promise<DetectorService> =>
+  start((json, body, headers) => {
+    if (!isSignedBy(secret, body, headers)) throw new Error("wrong signature");
+    const text = String((json["data"] as { text?: unknown }).text);
+    const findings = Object.entries(entities).flatMap(([said, label]) =>
+      placesOf(text, said).map((place) => ({
+        label,
+        start: place,
+        end: place + codePointLength(said),
+        ...(score !== undefined && { score }),
+      })),
+    );
+    return [text, { findings }];
+  });
+
+/** Checks a signature of Standard Webhooks as the specification says, by other code than the product's. */
+export function isSignedBy(secret: string, body: string, headers: IncomingHttpHeaders): boolean {
+  const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers;
+  if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > 300) return false;
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const expected = createHmac("sha256", key).update([id, timestamp, body].join(".")).digest("base64");
+  return String(signatures).split(" ").includes(`v1,${expected}`);
+}
+
 /** Positions in code points, as Python counts. */
 function placesOf(text: string, said: string): number[] {
   const places: number[] = [];
@@ -50,7 +83,11 @@ function placesOf(text: string, said: string): number[] {
 }
 
 async function start(
-  answer: (json: Readonly<Record<string, unknown>>) => readonly [text: string, answer: unknown],
+  answer: (
+    json: Readonly<Record<string, unknown>>,
+    body: string,
+    headers: IncomingHttpHeaders,
+  ) => readonly [text: string, answer: unknown],
 ): Promise<DetectorService> {
   const texts: string[] = [];
   const requests: DetectorService["requests"] = [];
@@ -58,12 +95,13 @@ async function start(
     void (async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
-      const json = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
-      const [text, found] = answer(json);
+      const body = Buffer.concat(chunks).toString();
+      const json = JSON.parse(body) as Record<string, unknown>;
+      const [text, found] = answer(json, body, request.headers);
       texts.push(text);
       requests.push({ path: request.url ?? "", json });
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
-    })();
+    })().catch((error: Error) => response.writeHead(401).end(error.message));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

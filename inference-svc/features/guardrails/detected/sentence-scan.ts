@@ -56,7 +56,7 @@ export class SentenceScan implements ServiceScan {
   async #find(): Promise<readonly TextSpan[]> {
     if (this.#held === "") return [];
     const text = this.#context + this.#held;
-    const found = await this.#rule.detector.find([text], this.#scope);
+    const found = await this.#rule.detector.find([text], this.#scope, "output");
     const shift = this.#context.length;
     return selectSpans(found.get(text) ?? [], this.#rule)
       .filter(({ end }) => end > shift)

@@ -9,7 +9,12 @@ import type { Batch, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js"
 import { type Detectors, openDetectors } from "@sluice/inference-svc/services/detection/open-detectors.js";
 import { AppliesTo, FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { configSchema } from "@sluice/proto/config/config-file.js";
-import { type DetectorService, startClassifier, startRecognizer } from "../../../support/providers/detector.ts";
+import {
+  type DetectorService,
+  startClassifier,
+  startRecognizer,
+  startWebhook,
+} from "../../../support/providers/detector.ts";
 import { testRequest, itemsOf, newScope, runTestTurn } from "../../asking.js";
 import {
   itemEnd,
@@ -32,11 +37,14 @@ const known = {
 const names = Object.keys(known);
 let recognizer: DetectorService;
 let classifier: DetectorService;
+let webhook: DetectorService;
 let detectors: Detectors;
 
 beforeAll(async () => {
   recognizer = await startRecognizer(known);
   classifier = await startClassifier((asked) => (asked.includes("obey") ? 0.9 : 0.1));
+  const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
+  webhook = await startWebhook(secret, known);
   // A generous limit, so a busy machine does not count as an outage.
   const patient = { timeout_ms: 60_000, total_ms: 120_000 };
   const { detectors: settings } = configSchema.parse({
@@ -49,13 +57,21 @@ beforeAll(async () => {
         ...patient,
       },
       { id: "guard", dialect: "tei", base_url: classifier.url, categories: { injection: ["INJECTION"] }, ...patient },
+      {
+        id: "own",
+        dialect: "webhook",
+        base_url: `${webhook.url}/check?v=1`,
+        secret,
+        categories: { "person-name": ["PERSON"] },
+        ...patient,
+      },
     ],
   });
   detectors = openDetectors(settings, { version: "0", watch: () => () => {}, now: () => performance.now() });
 });
 afterAll(async () => {
   await detectors?.close();
-  await Promise.all([recognizer?.stop(), classifier?.stop()]);
+  await Promise.all([recognizer?.stop(), classifier?.stop(), webhook?.stop()]);
 });
 
 interface Ruled {
@@ -113,14 +129,11 @@ const prose = [...names, "lorem", "Dr.", "ipsum.", "dolor\n", "sit!", "\u{1f680}
 /** Words without the end of a sentence. */
 const endless = ["Anna Berg", "J. R. Ewing", "lorem", "ipsum", "An", "J"];
 
-test.each([
-  [1, prose],
-  [2, prose],
-  [3, prose],
-  [4, endless],
-  [5, endless],
-  [6, endless],
-])("an answer cut anywhere gives the same as the whole text (%d, %j)", async (seed, words) => {
+test.each(
+  ["names", "own"].flatMap((detector) =>
+    [1, 2, 3, 4, 5, 6].map((seed) => [detector, seed, seed <= 3 ? prose : endless] as const),
+  ),
+)("an answer cut anywhere gives the same as the whole text (%s, %d, %j)", async (detector, seed, words) => {
   const next = random(seed);
   const text1 = Array.from({ length: 400 }, () => words[Math.floor(next() * words.length)]).join(" ");
   const deltas: string[] = [];
@@ -129,7 +142,7 @@ test.each([
     deltas.push(text1.slice(at, at + length));
     at += length;
   }
-  const { events, fault } = await guarded(streamedMessage(...deltas));
+  const { events, fault } = await guarded(streamedMessage(...deltas), { detector });
   expect(fault).toBeUndefined();
   const whole = names
     .toSorted((a, b) => b.length - a.length)

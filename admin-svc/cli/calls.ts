@@ -29,6 +29,7 @@ export const callFilters = {
   guardrail: textOption,
   error: textOption,
   task: textOption,
+  tags: textOption,
   q: textOption,
   from: textOption,
   to: textOption,
@@ -40,12 +41,13 @@ type GivenFilters = { readonly [Name in keyof typeof callFilters]?: string | und
 export const calls: Commands = {
   list: {
     usage:
-      "[--key KEY] [--model M] [--provider P] [--q TEXT] [--status N] [--error WORD] [--outcome WORD] [--user U] [--session S] [--request-id ID] [--door D] [--operation O] [--task T] [--guardrail ID] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
+      "[--key KEY] [--model M] [--provider P] [--q TEXT] [--status N] [--error WORD] [--outcome WORD] [--user U] [--session S] [--request-id ID] [--door D] [--operation O] [--task T] [--tags TAGS] [--guardrail ID] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
     summary: "Lists requests to models, latest first, also those that were refused, with what they cost.",
     details: [
       "TIME is a time with its zone or a day in UTC, for example 2026-11-21; --to is not included.",
       "TEXT is part of the name of a key, a model, provider, end user, session or error, or the beginning of an id.",
       "WORD of --outcome is completed, incomplete, failed, cancelled, lost or refused, and of --error an error_type or provider_error.",
+      "TAGS are pairs such as team=search,env=prod: requests with all of them.",
       "N of --status is an HTTP status, or a class such as 5xx.",
       "--cursor goes on after a page, which says how at its end. At most 200 are listed at once, 50 by default.",
       keyHelp,
@@ -119,6 +121,7 @@ export const readCallFilters = (given: GivenFilters, key: string | undefined): G
   guardrail_id: given.guardrail,
   error: given.error,
   task: given.task,
+  tags: given.tags,
   q: given.q,
 });
 

@@ -23,6 +23,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   name: { value: "NAME", read: asText, fixed: true },
   expires_at: { value: "TIME", read: expiry, clear: "never-expires" },
   external_user: { value: "USER", read: asText },
+  tags: { value: "NAME=VALUE,…", read: asText },
   limit_usd: { value: "USD", read: asText, option: "limit", clear: "no-limit" },
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
   permissions: { value: "JSON", read: readPermissions },

@@ -34,12 +34,14 @@ const filterOptions = {
   operation: textOption,
   task: textOption,
   session: textOption,
+  tags: textOption,
 } as const;
 const filterNames = Object.keys(filterOptions) as (keyof typeof filterOptions)[];
 const filterUsage =
-  "[--key KEY] [--model M] [--provider P] [--user U] [--status N] [--error WORD] [--guardrail ID] [--door D] [--operation O] [--task T] [--session S]";
+  "[--key KEY] [--model M] [--provider P] [--user U] [--status N] [--error WORD] [--guardrail ID] [--door D] [--operation O] [--task T] [--session S] [--tags TAGS]";
 const filterHelp = [
   "N is an HTTP status, or a class such as 5xx; WORD is an error_type or a provider_error.",
+  "TAGS are pairs such as team=search,env=prod: requests with all of them.",
   "TIME is a time with its zone or a day in UTC, for example 2026-11-21.",
   keyHelp,
 ];
@@ -58,7 +60,7 @@ export const series: Command<AdminTerminal> = {
   usage: `[--step hour|day|week|month] [--by DIMENSION[,DIMENSION]] ${filterUsage} [--from TIME] [--to TIME] [--limit N] [--json]`,
   summary: "Sums requests, failures, cost, tokens and latencies over time, also of refused requests.",
   details: [
-    `DIMENSION is ${seriesUnits.join(", ")}; everything is summed together without it.`,
+    `DIMENSION is ${seriesUnits.join(", ")} or tag:NAME; everything is summed together without it.`,
     "Without --from it is the last 30 days, the last day by the hour, and the last 12 weeks or months by these.",
     "--limit is the number of values or pairs that are listed apart, by cost; 20 without it.",
     "FIRST and TIME are p50 / p95 in milliseconds, at most 9 % off.",

@@ -30,8 +30,10 @@ const options = {
   limit: textOption,
   "limit-reset": textOption,
   permissions: textOption,
+  "required-tags": textOption,
 } as const;
-const newUsage = "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--permissions JSON] [--json]";
+const newUsage =
+  "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--permissions JSON] [--required-tags NAME,…] [--json]";
 
 export const workspaces: Commands = {
   create: {
@@ -76,7 +78,7 @@ export const workspaces: Commands = {
   },
   update: {
     usage:
-      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--permissions JSON | --no-permissions] [--json]",
+      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--permissions JSON | --no-permissions] [--required-tags NAME,… | --no-required-tags] [--json]",
     summary: "Changes the named settings of a workspace, given by id or name.",
     details: permissionDetails,
     async run(args, { database, print }) {
@@ -126,6 +128,7 @@ export async function readWorkspaceChange(args: string[]) {
     "no-limit": flagOption,
     "no-limit-reset": flagOption,
     "no-permissions": flagOption,
+    "no-required-tags": flagOption,
   } as const;
   const { values, named } = readArguments(args, all, "WORKSPACE");
   const change: WorkspaceSettings = {
@@ -133,6 +136,7 @@ export async function readWorkspaceChange(args: string[]) {
     ...(values["no-limit"] === true && { limitUsd: null }),
     ...(values["no-limit-reset"] === true && { limitReset: null }),
     ...(values["no-permissions"] === true && { permissions: null }),
+    ...(values["no-required-tags"] === true && { requiredTags: null }),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
   await throwAsUsageError(() => checkWorkspaceSettings(change));
@@ -144,14 +148,22 @@ interface Given {
   readonly limit?: string | undefined;
   readonly "limit-reset"?: string | undefined;
   readonly permissions?: string | undefined;
+  readonly "required-tags"?: string | undefined;
 }
 
-const changeOf = ({ name, limit, "limit-reset": limitReset, permissions }: Given): WorkspaceSettings => ({
+const changeOf = ({
+  name,
+  limit,
+  "limit-reset": limitReset,
+  permissions,
+  "required-tags": requiredTags,
+}: Given): WorkspaceSettings => ({
   ...(name !== undefined && { name }),
   ...(limit !== undefined && { limitUsd: limit }),
   // The check of all settings refuses an unknown word, together with the other problems.
   ...(limitReset !== undefined && { limitReset: limitReset as ResetInterval }),
   ...(permissions !== undefined && { permissions: readPermissions(permissions, "--permissions") }),
+  ...(requiredTags !== undefined && { requiredTags }),
 });
 
 const spentOf = ({ id }: WorkspaceRow, accounts: readonly WorkspaceAccount[]): string =>

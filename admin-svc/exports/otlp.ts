@@ -72,6 +72,9 @@ const attributesOfTurn = (turn: JsonObject, workspaceId: string): JsonObject => 
   "gen_ai.usage.reasoning.output_tokens": turn["reasoning_tokens"],
   "user.id": turn["user"],
   "session.id": turn["session_id"],
+  ...Object.fromEntries(
+    Object.entries(turn["tags"] as JsonObject).map(([name, value]) => [`sluice.tag.${name}`, value]),
+  ),
 });
 
 const toSeconds = (milliseconds: unknown): number | null =>

@@ -14,7 +14,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`create view all_calls as ${callsBefore} union all ${singleCalls} union all ${listedCalls}`.execute(
     database,
   );
-  await sql`create view all_turns as ${turnsBefore} union all ${wholeTurns}`.execute(database);
+  await sql`create view all_turns as ${allTurns()}`.execute(database);
   await guardRecords(database);
   // An exporter of an earlier build does not know the ledger, and would move its cursor past the turns in it.
   await sql`alter table export_cursors rename to export_positions`.execute(database);
@@ -302,17 +302,24 @@ const turnColumns = [
   "log_sequence",
 ].join(", ");
 
-const turnsBefore = sql`select ${sql.raw(turnColumns)}, null::bigint as written, null::boolean as is_single from turns`;
+const turnsBefore = (more: string) =>
+  sql`select ${sql.raw(turnColumns)}, null::bigint as written, null::boolean as is_single${sql.raw(more)} from turns`;
 
-const wholeTurns = sql`
+const wholeTurns = (more: string) => sql`
   select generation_id, n_key.name, n_workspace.identifier, request_id, opened_at, duration_ms::bigint, first_ms::bigint, n_door.name, n_operation.name,
     n_task.name, case when is_requested_model then n_model.name else requested_model end, coalesce(n_model.name, requested_model, ''),
     coalesce(n_provider.name, ''), coalesce(n_service_tier.name, ''), n_outcome.name, http_status, n_error_type.name, n_provider_error.name, provider_code,
     n_guardrail.name, n_rule.name, n_finish_reason.name, streamed, "user", session_id, trace_id, requests, attempts::integer,
     coalesce(cost_pico * 0.000000000001, 0)::numeric(24, 12), coalesce(input_tokens, 0)::bigint, coalesce(cached_tokens, 0)::bigint,
-    coalesce(output_tokens, 0)::bigint, coalesce(reasoning_tokens, 0)::bigint, is_estimated, last_attempt, true, log_sequence, written, is_single_call(calls, opened_at, call_after_ms)
+    coalesce(output_tokens, 0)::bigint, coalesce(reasoning_tokens, 0)::bigint, is_estimated, last_attempt, true, log_sequence, written, is_single_call(calls, opened_at, call_after_ms)${sql.raw(more)}
   from ledger ${named(["key", "workspace", "door", "operation", "task", "model", "provider", "service_tier", "outcome", "error_type", "provider_error", "guardrail", "rule", "finish_reason"])}
   where not is_moved`;
+
+/** The query of the view of all turns. @param more columns added by later migrations, which `turns` and `ledger` both have */
+export function allTurns(more: readonly string[] = []) {
+  const columns = more.map((column) => `, ${column}`).join("");
+  return sql`${turnsBefore(columns)} union all ${wholeTurns(columns)}`;
+}
 
 /**
  * An admin-svc of an earlier build does not look into the ledger: a batch delivered again would store its calls twice. Later builds set `sluice.reads_ledger` in

@@ -49,6 +49,7 @@ import * as listIndexes from "./0053_list_indexes.ts";
 import * as deletedWorkspaces from "./0054_deleted_workspaces.ts";
 import * as usageCube from "./0055_usage_cube.ts";
 import * as storedProviders from "./0057_stored_providers.ts";
+import * as tags from "./0059_tags.ts";
 import * as permissions from "./0061_permissions.ts";
 
 export interface OnlineMigration extends Migration {
@@ -104,5 +105,6 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0054_deleted_workspaces": deletedWorkspaces,
   "0055_usage_cube": usageCube,
   "0057_stored_providers": storedProviders,
+  "0059_tags": tags,
   "0061_permissions": permissions,
 };

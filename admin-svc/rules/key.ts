@@ -3,6 +3,7 @@ import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { type KeySort, keySearch, keySettings } from "@sluice/proto/contract/records/keys.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
+import { parseTags } from "@sluice/proto/lib/turns/tags.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
 import { parseAmount } from "./amount.ts";
@@ -23,11 +24,12 @@ export function checkKeySettings(settings: KeySettings): void {
 
 /** Settings in their HTTP form, as needed by the shape. */
 export function keySettingsJson(settings: KeySettings): JsonObject {
-  const { expires_at: expiresAt, limit_usd: limit, external_user: user } = settings;
+  const { expires_at: expiresAt, limit_usd: limit, external_user: user, tags } = settings;
   const converted: Readonly<Record<string, unknown>> = {
     ...settings,
     ...(expiresAt && { expires_at: timeText(expiresAt) }),
     ...(typeof limit === "string" && { limit_usd: parseAmount(limit) }),
+    ...(typeof tags === "string" && { tags: Object.fromEntries(parseTags(tags, "tags")) }),
     ...(typeof user === "string" && { external_user: { user } }),
   };
   return Object.fromEntries(keySettingRows.map(([name, { givenAs = name }]) => [givenAs, converted[name]]));

@@ -2,6 +2,7 @@
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
+import { parseTagNames } from "@sluice/proto/lib/turns/tags.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
@@ -17,6 +18,8 @@ export interface WorkspaceSettings {
   readonly limitReset?: ResetInterval | null;
   /** What the keys of the workspace may use at most. Null: no list. */
   readonly permissions?: PermissionsJson | null;
+  /** Names of required tags, such as `team,cost_center`. Null: none. */
+  readonly requiredTags?: string | null;
 }
 
 const shape = object(workspaceSettings);
@@ -27,7 +30,14 @@ export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
 }
 
 /** Settings in their HTTP form, as needed by the shape. */
-export function workspaceSettingsJson({ name, limitUsd, limitReset, permissions }: WorkspaceSettings): JsonObject {
+export function workspaceSettingsJson({
+  name,
+  limitUsd,
+  limitReset,
+  permissions,
+  requiredTags,
+}: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? parseAmount(limitUsd) : limitUsd;
-  return { name, limit, limit_reset: limitReset, permissions };
+  const required = typeof requiredTags === "string" ? parseTagNames(requiredTags, "required_tags") : requiredTags;
+  return { name, limit, limit_reset: limitReset, permissions, required_tags: required };
 }

@@ -23,6 +23,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { maxFurtherKeys } from "@sluice/proto/lib/policy/key-batches.js";
 import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
+import { parseTagNames } from "@sluice/proto/lib/turns/tags.js";
 import { type ResolvedKey, resolveKeys } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
 import type { EnforcedGuardrail } from "../store/guardrail-columns.ts";
@@ -133,6 +134,8 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     hasBudget: key.hasBudget,
     externalUserInactive: key.externalUserInactive,
     capturesContent: key.capturesContent,
+    tags: key.tags ?? "",
+    requiredTags: [...parseTagNames(key.requiredTags ?? "", "required_tags")],
     rateLimits: toRateLimits(key.rateLimits),
     permissions: key.permissions.map(permissionsMessage),
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),

@@ -155,6 +155,7 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   limit_usd: ({ limitUsd = null }) => ({ limitUsd }),
   limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
   permissions: ({ permissions }) => ({ permissions: permissionsJson(permissions) }),
+  required_tags: ({ requiredTags }) => ({ requiredTags: requiredTags || null }),
 };
 
 /** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
@@ -192,6 +193,7 @@ async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly 
       id: row.id,
       name: row.name,
       limitReset: row.limit_reset ?? "",
+      requiredTags: row.required_tags ?? "",
       spentUsd: spent.get(row.id) ?? "0",
       createdAt: timestampFromDate(row.created_at),
       ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),

@@ -16,6 +16,10 @@ export interface ResolvedKey {
   /** True when the end user of the key is registered and not active. */
   readonly externalUserInactive: boolean;
   readonly capturesContent: boolean;
+  /** As text; null when there are none. */
+  readonly tags: string | null;
+  /** Names of the tags required by the workspace, as text; null when there are none. */
+  readonly requiredTags: string | null;
   /** Null means the limits of the configuration file. */
   readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
   /** Lists of the key and of its workspace, those that exist. */
@@ -39,6 +43,8 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly expires_at: string | null;
   readonly account: boolean;
   readonly capture_content: boolean;
+  readonly tags: string | null;
+  readonly required_tags: string | null;
   readonly is_limited: boolean;
   readonly external_user_inactive: boolean;
   readonly guardrail_id: string | null;
@@ -87,6 +93,8 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.expires_at",
       "key.account",
       "key.capture_content",
+      "key.tags",
+      "workspace.required_tags",
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
@@ -118,6 +126,8 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     hasBudget: key.is_limited || guardrails.some(limits),
     externalUserInactive: key.external_user_inactive,
     capturesContent: key.capture_content,
+    tags: key.tags,
+    requiredTags: key.required_tags,
     rateLimits: key,
     permissions: [key.permissions, key.workspace_permissions].filter((lists) => lists !== null),
     ...(held && { guardrail: held }),

@@ -73,7 +73,7 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
   return rows.map(({ day }) => day);
 }
 
-/** Clears the session as well, because it identifies the end user. The end user's usage then belongs to no end user. */
+/** Clears the session and the tags as well, because they may identify the end user. The end user's usage then belongs to no end user. */
 function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: string, day: string): Promise<number> {
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
@@ -81,14 +81,14 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
     // A concurrently stored record would keep the name, and its sums would lose it.
     await lockUsageChanges(transaction);
     const { numAffectedRows = 0n } = await sql`
-      update usage_records set "user" = null, session_id = null
+      update usage_records set "user" = null, session_id = null, tags = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
     await sql`
-      update turns set "user" = null, session_id = null
+      update turns set "user" = null, session_id = null, tags = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
     const { rows } = await sql<{ calls: number }>`
       with erased as (
-        update ledger set "user" = null, session_id = null
+        update ledger set "user" = null, session_id = null, tags = null
         where workspace = ${numberOf(workspaceId)} and "user" = ${user} and ${within(sql`opened_at`)}
         returning is_moved, attempts, calls
       )

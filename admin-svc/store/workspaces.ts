@@ -9,7 +9,7 @@ import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-const columns = ["id", "name", "limit_usd", "limit_reset", "permissions", "created_at"] as const;
+const columns = ["id", "name", "limit_usd", "limit_reset", "permissions", "required_tags", "created_at"] as const;
 
 export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
@@ -78,10 +78,11 @@ export const pageOfWorkspaces = (
     page,
   );
 
-const columnsOf = ({ limitUsd, limitReset, permissions }: WorkspaceSettings) => ({
+const columnsOf = ({ limitUsd, limitReset, permissions, requiredTags }: WorkspaceSettings) => ({
   ...(limitUsd !== undefined && { limit_usd: limitUsd }),
   ...(limitReset !== undefined && { limit_reset: limitReset }),
   ...(permissions !== undefined && { permissions }),
+  ...(requiredTags !== undefined && { required_tags: requiredTags }),
 });
 
 /** Undefined when the name is taken. The creation is the first entry of the workspace's own audit log. */
@@ -135,7 +136,8 @@ export function updateWorkspace(
     const entry = { action: "workspaces.update", target: row.id, ...differing };
     // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
     const isOtherPolicy =
-      (before.limit_usd === null) !== (row.limit_usd === null) || Object.hasOwn(differing.after, "permissions");
+      (before.limit_usd === null) !== (row.limit_usd === null) ||
+      ["permissions", "required_tags"].some((name) => Object.hasOwn(differing.after, name));
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
 }

@@ -10,6 +10,7 @@ import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { checkTags, recordedTags } from "@sluice/proto/lib/turns/tags.js";
 import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import { Scope } from "../turn/scope.ts";
 import { TurnState } from "../turn/turn-state.ts";
@@ -20,11 +21,11 @@ import type { TurnSignal } from "../turn/signal.ts";
 /** The door of calls without a gateway; whatever format their requests name. */
 export const directDoor = "grpc";
 
-/** @param byDefault decides about what no list of the caller covers @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+/** @param byDefault decides about what no list of the caller covers @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, INVALID_REQUEST */
 export function admit(
   { caller, generation }: ResolvedPolicy,
   { requestId, generationId, deadline, scanned }: Requester,
-  { user, door }: RunTurnRequest,
+  request: RunTurnRequest,
   signal: TurnSignal,
   held: Account,
   byDefault: PermissionDefault,
@@ -36,8 +37,10 @@ export function admit(
       origin: FaultOrigin.CLIENT,
     });
   }
+  const { user, door } = request;
   const permissions = permissionsOf(caller, byDefault);
   permissions?.require("doors", scanned ? doorWord(door) : directDoor);
+  checkTags(request, caller);
   return new Scope({
     signal,
     held,
@@ -48,6 +51,7 @@ export function admit(
     generationId,
     deadline,
     user,
+    tags: recordedTags(request, caller),
     door: door === "" ? undefined : doorWord(door),
     trace: new Trace(generation, span && new StageEvents(span)),
     state: new TurnState(),

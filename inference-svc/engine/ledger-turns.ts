@@ -5,6 +5,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { type Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
+import { recordedTags } from "@sluice/proto/lib/turns/tags.js";
 import { type TurnFacts, requestedModel, doorWord, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { Ledger } from "../models/ledger/ledger.ts";
 import { providerErrorKind } from "../turn/provider-error.ts";
@@ -109,6 +110,7 @@ function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end:
     rule: found ? nameRule(found) : "",
     streamed: request.stream,
     traceId: requester.traceId ?? "",
+    tags: recordedTags(request, caller),
     count: 1,
   };
   if (trace?.firstMs !== undefined) turn.firstMs = Math.round(trace.firstMs);

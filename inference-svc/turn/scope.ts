@@ -24,7 +24,7 @@ type ScopeFields = Pick<
   Scope,
   "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
 > &
-  Partial<Pick<Scope, "permissions" | "operation" | "payer" | "again" | "attempt" | "user" | "door" | "span">>;
+  Partial<Pick<Scope, "permissions" | "operation" | "payer" | "again" | "attempt" | "user" | "tags" | "door" | "span">>;
 
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
@@ -55,6 +55,8 @@ export class Scope {
   readonly generationId: string;
   /** The end user as the client named it: for the usage record, never for a provider. */
   readonly user: string | undefined;
+  /** Tags of the request and of its key as text, for the usage record; empty when there are none. */
+  readonly tags: string;
   /** API format of the client, for the usage record; undefined means responses. */
   readonly door: string | undefined;
   /** Receipt of the turn. */
@@ -78,6 +80,7 @@ export class Scope {
     this.turnId = fields.turnId;
     this.generationId = fields.generationId;
     this.user = fields.user;
+    this.tags = fields.tags ?? "";
     this.door = fields.door;
     this.trace = fields.trace;
     this.state = fields.state;

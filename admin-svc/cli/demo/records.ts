@@ -118,6 +118,7 @@ export class DemoRecords {
       user: request.user ?? null,
       session_id: request.session ?? null,
       trace_id: null,
+      tags: null,
       requests: 1,
     };
   }
@@ -149,6 +150,7 @@ export class DemoRecords {
       streamed: turn.streamed,
       user: turn.user,
       session_id: turn.session_id,
+      tags: turn.tags,
       finish_reason: isPaid ? (outcome === "completed" ? "stop" : "length") : null,
       operation: turn.operation === "embed" ? "embed" : "turn",
       payer: "key",

@@ -1,4 +1,5 @@
 /** Lists turns, latest first. Each filter has an index in the order of time, so a page of a large table reads little more than its rows. */
+import type { Tag } from "@sluice/proto/lib/turns/tags.js";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
@@ -35,6 +36,7 @@ export interface TurnFilter {
   readonly statusClass?: number | undefined;
   /** `error_type` or `provider_error` of a turn that did not complete. */
   readonly error?: string | undefined;
+  readonly tags?: readonly Tag[] | undefined;
   readonly text?: TurnSearch | undefined;
   /** Included. */
   readonly from?: Date | undefined;
@@ -215,6 +217,7 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
     ...(filter.error === undefined
       ? []
       : [sql`outcome <> 'completed'`, sql`${filter.error}::text in (error_type, provider_error)`]),
+    ...(filter.tags === undefined ? [] : [hasTags(filter.tags)]),
     ...(filter.text === undefined ? [] : [filter.text.inTurns]),
     // Indexes without the most frequent value are used only for the other values.
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
@@ -223,6 +226,10 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
     ...inTime(filter, after),
   ];
 }
+
+/** Whether a row of `turns` or `ledger` has all of these tags. */
+export const hasTags = (tags: readonly Tag[]): RawBuilder<unknown> =>
+  sql`tags @> ${JSON.stringify(Object.fromEntries(tags))}::jsonb`;
 
 /** An index has only the statuses other than 200. */
 export const inClass = (first: number): RawBuilder<unknown>[] => [
@@ -277,6 +284,7 @@ function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): Ra
     ...(filter.error === undefined
       ? []
       : [sql`outcome <> 1`, sql`${numberOf(filter.error)} in (error_type, provider_error)`]),
+    ...(filter.tags === undefined ? [] : [hasTags(filter.tags)]),
     ...(filter.text === undefined ? [] : [filter.text.inLedger]),
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 1`]),

@@ -151,6 +151,7 @@ const columnTypes: Readonly<Record<LedgerColumn, string>> = {
   session_id: "text",
   trace_id: "text",
   calls: "jsonb",
+  tags: "jsonb",
 };
 const columns = Object.keys(columnTypes) as LedgerColumn[];
 const columnList = sql.join(columns.map((column) => sql.ref(column)));

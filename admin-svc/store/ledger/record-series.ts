@@ -1,5 +1,5 @@
 /** Sums of usage over time: from the stored sums for one dimension without a filter, and from the records for anything else. */
-import type { SeriesStep, SeriesUnit } from "@sluice/proto/contract/records/usage-series.js";
+import type { SeriesStep, SeriesDimension } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { recordSums, withRecordSums } from "./record-sums.ts";
@@ -11,7 +11,7 @@ export interface SeriesQuery {
   readonly workspaceId: string;
   readonly step: SeriesStep;
   /** At most two dimensions; none sums everything together. */
-  readonly by: readonly SeriesUnit[];
+  readonly by: readonly SeriesDimension[];
   readonly filter: SeriesFilter;
   /** Beginning of a step in UTC, included. */
   readonly from: Date;
@@ -30,7 +30,7 @@ export function usageSeries(database: Kysely<Database>, query: SeriesQuery): Pro
     : withRecordSums(database, (connected) => recordSeries(connected, query));
 }
 
-const isDimension = (unit: SeriesUnit): unit is Dimension => (dimensions as readonly string[]).includes(unit);
+const isDimension = (unit: SeriesDimension): unit is Dimension => (dimensions as readonly string[]).includes(unit);
 
 async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const { step, by, limit } = query;

@@ -3,7 +3,7 @@
  * cube are read there if it has the dimensions. Other rows of the ledger with a single call are summed by the numbers in their columns, in one pass for turns
  * and calls; the few others are read through the views.
  */
-import type { SeriesUnit } from "@sluice/proto/contract/records/usage-series.js";
+import type { SeriesDimension } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { type Cover, type Times, findCover, within } from "./cube-cover.ts";
@@ -26,11 +26,10 @@ import {
   callFilter,
   isByTurn,
   ledgerFilter,
-  ledgerNumbers,
-  ledgerTexts,
-  recordValues,
+  callValue,
+  ledgerValue,
   turnFilter,
-  turnValues,
+  turnValue,
 } from "./series-filter.ts";
 import { joinColumns, sumColumns } from "./usage-rollup.ts";
 
@@ -39,7 +38,7 @@ export interface RecordSums extends Times {
   /** Size of the times by which is summed. */
   readonly step: "hour" | "day";
   /** At most two. */
-  readonly by: readonly SeriesUnit[];
+  readonly by: readonly SeriesDimension[];
   readonly filter: SeriesFilter;
   /** Whether all calls of a turn count as its own, in any case. Otherwise the period begins and ends with an hour. */
   readonly countsByTurn?: true;
@@ -115,11 +114,11 @@ function rowsToRead(period: Times, cover: Cover | undefined): readonly RawBuilde
 /** Sums of a table or view by two values. */
 const grouped = (
   { step, by }: RecordSums,
-  values: Readonly<Record<SeriesUnit, RawBuilder<unknown>>>,
+  valueIn: (dimension: SeriesDimension) => RawBuilder<unknown>,
   sums: RawBuilder<unknown>,
   from: RawBuilder<unknown>,
 ): RawBuilder<unknown> => {
-  const valueOf = (place: number) => (by[place] === undefined ? sql`''` : values[by[place]]);
+  const valueOf = (place: number) => (by[place] === undefined ? sql`''` : valueIn(by[place]));
   return sql`
     select ${bin(step, sql`opened_at`)}, ${valueOf(0)} collate "C" as value, ${valueOf(1)} collate "C" as second, ${sums}
     from ${from} group by 1, 2, 3`;
@@ -128,15 +127,15 @@ const grouped = (
 const placeOf = (place: number) => sql.ref(`value_${place}`);
 
 /** Values of the dimensions of a row of the ledger or the cube, and their names. */
-const columnsOf = (by: readonly SeriesUnit[]) =>
-  by.map((unit, place) => sql`${ledgerNumbers[unit] ?? ledgerTexts[unit] ?? sql`null`} as ${placeOf(place)}`);
-function nameOf(by: readonly SeriesUnit[], place: number): RawBuilder<unknown> {
-  const unit = by[place];
-  if (unit === undefined) return sql`''`;
-  if (ledgerNumbers[unit] === undefined) return sql`coalesce(${placeOf(place)}, '')`;
+const columnsOf = (by: readonly SeriesDimension[]) =>
+  by.map((dimension, place) => sql`${ledgerValue(dimension).column} as ${placeOf(place)}`);
+function nameOf(by: readonly SeriesDimension[], place: number): RawBuilder<unknown> {
+  const dimension = by[place];
+  if (dimension === undefined) return sql`''`;
+  if (!ledgerValue(dimension).isNumber) return sql`coalesce(${placeOf(place)}, '')`;
   return sql`coalesce((select name from ledger_names where id = ${placeOf(place)}), '')`;
 }
-const namedSums = (by: readonly SeriesUnit[], sums: RawBuilder<unknown>) => sql`
+const namedSums = (by: readonly SeriesDimension[], sums: RawBuilder<unknown>) => sql`
   select at, ${nameOf(by, 0)} collate "C" as value, ${nameOf(by, 1)} collate "C" as second, ${figures} from (${sums}) as sums`;
 
 const spending = spent.map((figure) => {
@@ -205,7 +204,7 @@ function earlierTurns(query: RecordSums): RawBuilder<unknown> {
   const columns = sql`*, 1 as turns, ${buckets}`;
   const sums = sql`sum(requests) as requests, coalesce(sum(requests) filter (where outcome in (${failed})), 0) as failures, ${sumsOfCalls},
     ${latencies(sql`outcome in (${answered})`)}`;
-  return grouped(query, turnValues, sums, sql`(select ${columns} from turns where ${where(conditions)}) as earlier`);
+  return grouped(query, turnValue, sums, sql`(select ${columns} from turns where ${where(conditions)}) as earlier`);
 }
 
 /** Calls outside of the ledger, and those of its rows with several, or with one in another hour than the turn. @param rows conditions on rows of the ledger */
@@ -230,7 +229,7 @@ function otherCalls(query: RecordSums, rows: readonly RawBuilder<unknown>[]): Ra
     select ${columns} from usage_records where ${where([sql`workspace_id = ${workspaceId}`, ...conditions])}
     ${sql.join(listed, sql``)}
   ) as calls`;
-  return grouped(query, recordValues, sums, calls);
+  return grouped(query, callValue, sums, calls);
 }
 
 const callColumns = [

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   type SeriesStep,
-  type SeriesUnit,
+  type SeriesDimension,
   defaultSeriesValues,
   maxSeriesSteps,
   seriesQuery,
@@ -41,7 +41,7 @@ export function readSeriesQuery(workspaceId: string, query: UsageSeriesQuery): S
   throwProblems((problems: Problems) => seriesQuery.check(query, "", problems));
   const { step = "day", by, limit = defaultSeriesValues, from: given, to: end, ...filter } = query;
   const size = step as SeriesStep;
-  const units = (by?.split(",") ?? []) as SeriesUnit[];
+  const units = (by?.split(",") ?? []) as SeriesDimension[];
   if (new Set(units).size < units.length) throw invalid("by", "must be two different dimensions");
   const to = endOfStep(size, end === undefined ? Date.now() + 1 : Date.parse(end));
   const from = given === undefined ? addSteps(size, to, -defaultSteps[size]) : startOfStep(size, Date.parse(given));

@@ -1,8 +1,14 @@
 /** Filters of sums, and the dimensions by which records are summed. */
-import type { SeriesUnit, UsageFilterWords } from "@sluice/proto/contract/records/usage-series.js";
+import {
+  type SeriesDimension,
+  type SeriesUnit,
+  type UsageFilterWords,
+  tagOfDimension,
+} from "@sluice/proto/contract/records/usage-series.js";
+import { parseTags } from "@sluice/proto/lib/turns/tags.js";
 import type { UsageFilter as FilterMessage } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type RawBuilder, sql } from "kysely";
-import { inClass } from "./generations.ts";
+import { hasTags, inClass } from "./generations.ts";
 import { numberOf } from "./names.ts";
 
 /** Filters in the words of the contract; undefined filters nothing. */
@@ -22,18 +28,20 @@ export const fromFilterMessage = (filter: FilterMessage | undefined): SeriesFilt
   operation: filter?.operation || undefined,
   task: filter?.task || undefined,
   session: filter?.sessionId || undefined,
+  tags: filter?.tags || undefined,
 });
 
 export const isFiltered = (filter: SeriesFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** Status, guardrail and error belong to a turn: with one of them, all calls of a turn count as its own. */
-export function isByTurn(by: readonly SeriesUnit[], filter: SeriesFilter): boolean {
-  const isOfTurn = (name: string): boolean => ["status", "guardrail", "error"].includes(name);
+/** Status, guardrail, error and tags belong to a turn: with one of them, all calls of a turn count as its own. */
+export function isByTurn(by: readonly SeriesDimension[], filter: SeriesFilter): boolean {
+  const isOfTurn = (name: string): boolean =>
+    ["status", "guardrail", "error", "tags"].includes(name) || name.startsWith("tag:");
   return by.some(isOfTurn) || Object.entries(filter).some(([name, value]) => value !== undefined && isOfTurn(name));
 }
 
 /** Values of dimensions in rows of `turns`, `usage_records` and their views; status, guardrail and error are only those of turns. */
-export const recordValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
+const unitValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
   key: sql`key_hash`,
   model: sql`model`,
   provider: sql`provider`,
@@ -45,11 +53,34 @@ export const recordValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
   task: sql`coalesce(task, '')`,
   error: sql`case when outcome <> 'completed' then coalesce(provider_error, error_type, '') else '' end`,
 };
-/** The model of a turn without calls is the requested one. */
-export const turnValues = { ...recordValues, model: sql`case when attempts > 0 then model else '' end` };
+/** The value of a tag in rows of `turns` and `ledger`; undefined for other dimensions. */
+function tagValue(dimension: SeriesDimension): RawBuilder<unknown> | undefined {
+  const name = tagOfDimension(dimension);
+  return name === undefined ? undefined : sql`tags ->> ${name}::text`;
+}
+
+/** The value of a dimension in rows of `usage_records` and `all_calls`. Sums by a tag read no calls. */
+export const callValue = (dimension: SeriesDimension): RawBuilder<unknown> => unitValues[dimension as SeriesUnit];
+
+/** The value of a dimension in rows of `turns`. The model of a turn without calls is the requested one. */
+export function turnValue(dimension: SeriesDimension): RawBuilder<unknown> {
+  if (dimension === "model") return sql`case when attempts > 0 then model else '' end`;
+  const tag = tagValue(dimension);
+  return tag === undefined ? callValue(dimension) : sql`coalesce(${tag}, '')`;
+}
+
+/** The column of `ledger` with the number of a name or with a text, for a dimension. */
+export function ledgerValue(dimension: SeriesDimension): {
+  readonly column: RawBuilder<unknown>;
+  readonly isNumber: boolean;
+} {
+  const number = ledgerNumbers[dimension as SeriesUnit];
+  if (number !== undefined) return { column: number, isNumber: true };
+  return { column: tagValue(dimension) ?? ledgerTexts[dimension as SeriesUnit] ?? sql`null`, isNumber: false };
+}
 
 /** Columns of `ledger` with numbers of names; the others have texts. */
-export const ledgerNumbers: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
+const ledgerNumbers: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
   key: sql`key`,
   model: sql`model`,
   provider: sql`provider`,
@@ -59,7 +90,7 @@ export const ledgerNumbers: Readonly<Partial<Record<SeriesUnit, RawBuilder<unkno
   task: sql`task`,
   error: sql`case when outcome <> 1 then coalesce(provider_error, error_type) end`,
 };
-export const ledgerTexts: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
+const ledgerTexts: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
   user: sql`"user"`,
   status: sql`http_status::text`,
 };
@@ -75,6 +106,8 @@ function statusConditions(status: string): RawBuilder<unknown>[] {
   return [sql`http_status = ${Number(status)}`, ...(status === "200" ? [] : [sql`http_status <> 200`])];
 }
 
+const tagConditions = (tags: string) => [hasTags(parseTags(tags, "tags"))];
+
 const recordConditions: Conditions = {
   key: equals("key_hash"),
   model: equals("model"),
@@ -87,6 +120,7 @@ const recordConditions: Conditions = {
   operation: equals("operation"),
   task: equals("task"),
   session: equals("session_id"),
+  tags: tagConditions,
 };
 
 const ledgerConditions: Conditions = {
@@ -101,6 +135,7 @@ const ledgerConditions: Conditions = {
   operation: equalsNumber("operation"),
   task: equalsNumber("task"),
   session: equals("session_id"),
+  tags: tagConditions,
 };
 
 const givenBy = (conditions: Conditions, filter: SeriesFilter): RawBuilder<unknown>[] =>

@@ -5,6 +5,7 @@ import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { callOperations, toOperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { readRecordedTags, tagsText } from "@sluice/proto/lib/turns/tags.js";
 import type { TurnRow } from "./generations.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 
@@ -35,6 +36,7 @@ export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   session_id: record.sessionId ?? null,
   trace_id: record.traceId || null,
   requests: Math.max(1, record.count),
+  tags: readRecordedTags(record.tags),
   guardrail_action: filterActions.ofValue(record.guardrailAction)?.word ?? null,
 });
 
@@ -65,6 +67,7 @@ export function toGeneration(row: TurnRow): Generation {
     user: row.user ?? "",
     sessionId: row.session_id ?? "",
     traceId: row.trace_id ?? "",
+    tags: row.tags === null ? "" : tagsText(Object.entries(row.tags)),
     requests: row.requests,
     attempts: row.attempts,
     costUsd: row.cost_usd,

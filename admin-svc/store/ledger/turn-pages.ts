@@ -7,6 +7,7 @@ import {
   ListGenerationsResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
+import { parseTags } from "@sluice/proto/lib/turns/tags.js";
 import type { Kysely } from "kysely";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { Database } from "../database.ts";
@@ -40,6 +41,7 @@ export type GenerationsQuery = Partial<
     | "status"
     | "error"
     | "task"
+    | "tags"
     | "q",
     string | undefined
   >
@@ -91,7 +93,7 @@ async function findTurns(
 /** Sorts before the id of every turn. */
 const beforeEveryId = "!";
 
-const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "task", "text"]);
+const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "task", "tags", "text"]);
 
 /** Whether no single index covers all filters. */
 const hasSeveralFilters = (filter: TurnFilter): boolean => {
@@ -128,6 +130,7 @@ const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   guardrail_id: request.guardrailId || undefined,
   error: request.error || undefined,
   task: request.task || undefined,
+  tags: request.tags || undefined,
   q: request.search || undefined,
 });
 
@@ -150,6 +153,7 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
   guardrailId: query.guardrail_id,
   error: query.error,
   task: query.task,
+  tags: query.tags === undefined ? undefined : parseTags(query.tags, "tags"),
   from: toDate(query.from),
   to: toDate(query.to),
 });

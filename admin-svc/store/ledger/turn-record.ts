@@ -4,6 +4,7 @@
  */
 import type { FilterActionWord } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type RawBuilder, sql } from "kysely";
+import type { RecordedTags } from "../tables/usage.ts";
 import { answersRequest } from "./usage-sums.ts";
 
 /** A record of a turn, with the columns of `turns` and its sequence number within its process. */
@@ -34,6 +35,7 @@ export interface NewTurnRecord {
   readonly session_id: string | null;
   readonly trace_id: string | null;
   readonly requests: number;
+  readonly tags: RecordedTags | null;
   /** Action of the guardrail; null without one, and when missing in the record. Not a column of `turns`. */
   readonly guardrail_action: FilterActionWord | null;
 }
@@ -56,6 +58,7 @@ const stated = [
   "session_id",
   "trace_id",
   "requests",
+  "tags",
 ];
 /** Columns from the last call. */
 const called = ["model", "provider", "service_tier", "task", "finish_reason"];
@@ -117,7 +120,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       generation_id text collate "C", key_hash text collate "C", workspace_id uuid, boot_id uuid, sequence bigint, instance text, request_id text collate "C",
       opened_at timestamptz, duration_ms bigint, first_ms bigint, door text, operation text, requested_model text, outcome text,
       http_status smallint, error_type text, provider_error text, provider_code text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
-      requests integer
+      requests integer, tags jsonb
     )
   ),
   recorded as (
@@ -148,7 +151,7 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       coalesce(r.streamed, c.streamed) as streamed,
       case when r.sequence is not null then r.end_user else c."user" end as "user",
       case when r.sequence is not null then r.session_id else c.session_id end as session_id, r.trace_id,
-      coalesce(r.requests, 1) as requests,
+      coalesce(r.requests, 1) as requests, case when r.sequence is not null then r.tags else c.tags end as tags,
       coalesce(c.model, r.requested_model, '') as model, coalesce(c.provider, '') as provider, coalesce(c.service_tier, '') as service_tier,
       c.task, c.finish_reason,
       coalesce(c.attempts, 0) as attempts, coalesce(c.spent_usd, 0) as cost_usd, coalesce(c.inputs, 0) as input_tokens,

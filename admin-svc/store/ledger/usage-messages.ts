@@ -7,6 +7,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { readRecordedTags } from "@sluice/proto/lib/turns/tags.js";
 import type { UsageRow } from "./usage.ts";
 import type { NewUsageRecord } from "./usage-batch.ts";
 
@@ -53,6 +54,7 @@ export function toRow(record: UsageRecord): NewUsageRecord {
     streamed: record.streamed,
     user: record.user ?? null,
     session_id: record.sessionId ?? null,
+    tags: readRecordedTags(record.tags),
     door: record.door ?? "responses",
     task: record.task ?? null,
     ...purposeOfRecord(record),

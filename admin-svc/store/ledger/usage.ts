@@ -142,13 +142,13 @@ async function insertAll(
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
-        door, task, operation, payer, first_ms, finish_reason, in_turn
+        door, task, operation, payer, first_ms, finish_reason, tags, in_turn
       )
       select
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
-        door, task, operation, payer, first_ms, finish_reason, true
+        door, task, operation, payer, first_ms, finish_reason, tags, true
       from json_populate_recordset(null::usage_records, ${JSON.stringify(records)}::json)
       on conflict (turn_id, attempt) do nothing
       returning *

@@ -169,6 +169,7 @@ function toLedgerRow(turn: NewTurnRecord, at: number, calls: readonly TurnCall[]
     user: orNone(turn.user),
     session_id: orNone(turn.session_id),
     trace_id: orNone(turn.trace_id),
+    tags: turn.tags === null ? undefined : JSON.stringify(turn.tags),
     ...callColumns(at, { only: onlyCall(turn, calls), calls, paid, deciding }),
   };
 }
@@ -272,7 +273,15 @@ const isOfTurn = (turn: NewTurnRecord, call: NewUsageRecord): boolean =>
 const timeOf = ({ opened_at: at }: { readonly opened_at: Date | string }): number => new Date(at).getTime();
 
 function toListedCall(call: NewUsageRecord, endsTurn: boolean): ListedCall {
-  const { workspace_id: _workspace, key_hash: _key, generation_id: _id, user, session_id: session, ...listed } = call;
+  const {
+    workspace_id: _workspace,
+    key_hash: _key,
+    generation_id: _id,
+    tags: _tags,
+    user,
+    session_id: session,
+    ...listed
+  } = call;
   return {
     ...(listed as Omit<ListedCall, "has_user" | "has_session" | "ends_turn">),
     has_user: user !== null,

@@ -25,6 +25,8 @@ export interface WorkspacesTable {
   /** What its keys may use at most; null: no list. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;
+  /** Names of required tags as text; null: none. */
+  required_tags: string | null;
 }
 
 /** A change by an administrator. An entry is written once, by SQL that computes its hash. */

@@ -1,7 +1,7 @@
 /** The ledger: turns with their calls, one row each, in a partition for each day; and the views of all records. */
 import type { Generated } from "kysely";
 import type { BigInteger } from "./columns.ts";
-import type { TurnsTable, UsageRecordsTable } from "./usage.ts";
+import type { RecordedTags, TurnsTable, UsageRecordsTable } from "./usage.ts";
 
 /**
  * A turn that arrived whole. Texts that repeat are numbers of `ledger_names`. A turn with a single call, paid by the key, has its figures in the columns; any
@@ -67,6 +67,8 @@ export interface LedgerTable {
   session_id: string | null;
   trace_id: string | null;
   calls: readonly ListedCall[] | null;
+  /** Tags of the request and of its key by their names; null when there are none. */
+  tags: RecordedTags | null;
 }
 
 /** A call in the list of its turn. The end user and the session are those of the turn, or none: erasure then has one place. */
@@ -77,6 +79,7 @@ export type ListedCall = Omit<
   | "generation_id"
   | "user"
   | "session_id"
+  | "tags"
   | "recorded_at"
   | "in_turn"
   | "is_noted"
@@ -172,7 +175,7 @@ export interface UsageCubePeriodsTable {
 }
 
 /** Calls of the ledger and of `usage_records`. */
-export type AllCallsView = UsageRecordsTable & {
+export type AllCallsView = Omit<UsageRecordsTable, "tags"> & {
   /** Whether it is the last answering call of its turn; null outside of the ledger. */
   ends_turn: boolean | null;
   /** Number of the row; null outside of the ledger. */

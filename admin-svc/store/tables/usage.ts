@@ -3,6 +3,8 @@ import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-ope
 import type { Generated } from "kysely";
 import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
+export type RecordedTags = Readonly<Record<string, string>>;
+
 /** A call to a provider. A record is written once. */
 export interface UsageRecordsTable {
   turn_id: string;
@@ -47,6 +49,8 @@ export interface UsageRecordsTable {
   /** Why the answer ended: stop, tool_calls, length or content_filter. */
   finish_reason: string | null;
   recorded_at: GeneratedTimestamp;
+  /** Tags of the request and of its key by their names; null when there are none. */
+  tags: RecordedTags | null;
   /** Whether the row of its turn and the sums by hour and day include the call; false in records stored by an admin-svc without turns. */
   in_turn: Generated<boolean>;
   /** Whether a trigger has recorded the call for the sums of activity; false in earlier records. */
@@ -98,6 +102,8 @@ export interface TurnsTable {
   last_attempt: number;
   /** Whether the record of the turn has arrived. */
   is_recorded: boolean;
+  /** Tags of the request and of its key by their names; null when there are none. */
+  tags: RecordedTags | null;
   /** Number among the complete turns, by which exports read them; null until the turn is complete. A changed turn gets a new number. */
   log_sequence: BigInteger | null;
 }

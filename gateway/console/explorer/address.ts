@@ -25,6 +25,7 @@ export const filterTitles = {
   door: "Format",
   operation: "Operation",
   task: "Task",
+  tags: "Tags",
 } as const;
 export type FilterName = keyof typeof filterTitles;
 export const filterNames = Object.keys(filterTitles) as readonly FilterName[];

@@ -2,28 +2,10 @@
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import type { ChartSeries } from "../parts/chart.tsx";
 import type { TimeRange } from "../parts/time-steps.ts";
-import { type ExplorerTab, type FilterName, type View, filterNames, tabOf } from "./address.ts";
+import type { View } from "./address.ts";
+import { dimensionsOf } from "./dimensions.ts";
 import type { Measure, Point, Total } from "./measures.ts";
 import { rangeBefore, rangeOf } from "./time.ts";
-
-/** Dimensions of sums: every filter but sessions, of which there are too many. */
-export type Dimension = Exclude<FilterName, "session">;
-export const dimensions = filterNames.filter((name) => name !== "session") as readonly Dimension[];
-
-const defaultDimensions: Readonly<Record<ExplorerTab, Dimension>> = {
-  spend: "model",
-  requests: "status",
-  errors: "error",
-  latency: "model",
-  tokens: "model",
-};
-
-/** The dimensions of a view, one or two. */
-export function dimensionsOf(view: View): readonly Dimension[] {
-  const first = dimensions.find((each) => each === view.by) ?? defaultDimensions[tabOf(view)];
-  const second = dimensions.find((each) => each === view.split && each !== first);
-  return second === undefined ? [first] : [first, second];
-}
 
 /** Most values listed apart. The rest is in "All others". */
 const maxValues = 100;
@@ -74,7 +56,7 @@ const instant = (ms: number): string => new Date(ms).toISOString();
 const given = (text: string): string | undefined => (text === "" ? undefined : text);
 
 function filtersOf(view: View) {
-  const { key, model, provider, status, error, user, session, guardrail, task } = view;
+  const { key, model, provider, status, error, user, session, guardrail, task, tags } = view;
   return {
     key: given(key),
     model: given(model),
@@ -87,6 +69,7 @@ function filtersOf(view: View) {
     door: given(view.door) as Schemas["ListedGeneration"]["door"] | undefined,
     operation: given(view.operation) as Schemas["ListedGeneration"]["operation"] | undefined,
     task: given(task),
+    tags: given(tags),
   };
 }
 

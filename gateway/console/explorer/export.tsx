@@ -4,7 +4,8 @@ import { everyPage } from "../api/lists.ts";
 import { csvOf, download } from "../parts/csv.ts";
 import { showToast } from "../parts/toast.tsx";
 import type { Explorer } from "./address.ts";
-import { type ViewSums, dimensionsOf, loadRequests } from "./data.ts";
+import { type ViewSums, loadRequests } from "./data.ts";
+import { dimensionsOf } from "./dimensions.ts";
 import type { Point } from "./measures.ts";
 import { type ValueNames, partName } from "./names.ts";
 
@@ -23,7 +24,12 @@ export function Export({ explorer, sums, names, listed }: ExportProps) {
     try {
       if (listed) download("requests.csv", csvOf(await requestRows(explorer)));
       else if (sums)
-        download(`usage-by-${dimensionsOf(explorer.view).join("-")}.csv`, csvOf(sumRows(explorer, sums, names)));
+        download(
+          `usage-by-${dimensionsOf(explorer.view)
+            .join("-")
+            .replaceAll(/[^\w-]/g, "-")}.csv`,
+          csvOf(sumRows(explorer, sums, names)),
+        );
     } catch (error) {
       showToast((error as Error).message);
     } finally {
@@ -72,5 +78,10 @@ async function requestRows({ view }: Explorer): Promise<Cells[]> {
   return [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
 }
 
-const cellOf = (value: string | number | boolean | null): string | number =>
-  typeof value === "number" ? value : String(value ?? "");
+/** Tags are one cell of JSON. */
+const cellOf = (value: string | number | boolean | null | Readonly<Record<string, string>>): string | number =>
+  typeof value === "number"
+    ? value
+    : typeof value === "object" && value !== null
+      ? JSON.stringify(value)
+      : String(value ?? "");

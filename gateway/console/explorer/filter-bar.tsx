@@ -145,6 +145,7 @@ function FilterFields({ explorer: { view, change }, names }: BarProps) {
       {choice("guardrail", [...names.guardrails])}
       {choice("door", words(queries.listGenerations.door))}
       {text("task")}
+      {text("tags")}
     </div>
   );
 }

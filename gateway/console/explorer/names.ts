@@ -3,7 +3,7 @@ import { useLoad } from "../api/load.ts";
 import { loadGuardrails } from "../guardrails/data.ts";
 import { loadKeyNames } from "../keys/data.ts";
 import type { FilterName } from "./address.ts";
-import type { Dimension } from "./data.ts";
+import { type Dimension, tagOf } from "./dimensions.ts";
 import type { Total } from "./measures.ts";
 
 export interface ValueNames {
@@ -22,7 +22,7 @@ export function useValueNames(): ValueNames {
   return names.data ?? unknown;
 }
 
-const absent: Readonly<Record<Dimension, string>> = {
+const absent: Readonly<Partial<Record<Dimension, string>>> = {
   key: "No key",
   model: "No model",
   provider: "No provider called",
@@ -36,7 +36,7 @@ const absent: Readonly<Record<Dimension, string>> = {
 };
 
 /** The words for one value; a key or guardrail without a name here by the start of its id. */
-export function valueName(dimension: FilterName, value: string, { keys, guardrails }: ValueNames): string {
+export function valueName(dimension: FilterName | Dimension, value: string, { keys, guardrails }: ValueNames): string {
   if (dimension === "key") return keys.get(value) ?? value.slice(0, 12);
   return dimension === "guardrail" ? (guardrails.get(value) ?? value.slice(0, 12)) : value;
 }
@@ -50,5 +50,8 @@ export function totalName(total: Total, dimensions: readonly Dimension[], names:
 /** @param n 0 for the first dimension, 1 for the second */
 export function partName(total: Total, dimension: Dimension, n: number, names: ValueNames): string {
   const [value, name] = n === 0 ? [total.value, total.name] : [total.second ?? null, total.second_name ?? null];
-  return name ?? (value === null ? absent[dimension] : valueName(dimension, value, names));
+  return (
+    name ??
+    (value === null ? (absent[dimension] ?? `No ${tagOf(dimension) ?? dimension}`) : valueName(dimension, value, names))
+  );
 }

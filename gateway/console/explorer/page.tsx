@@ -6,8 +6,10 @@ import { CheckField, SelectField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { type Explorer, activeFilters, explorerTabs, filterTitles, noFilters, tabOf, useExplorer } from "./address.ts";
-import { type ViewSums, cumulated, dimensions, dimensionsOf, drawingOf, loadSums } from "./data.ts";
+import { type Explorer, activeFilters, explorerTabs, noFilters, tabOf, useExplorer } from "./address.ts";
+import { type ViewSums, cumulated, drawingOf, loadSums } from "./data.ts";
+import { DimensionField } from "./dimension-field.tsx";
+import { dimensionTitle, dimensionsOf } from "./dimensions.ts";
 import { WhatChanged } from "./changed.tsx";
 import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
@@ -97,7 +99,7 @@ const Shown = ({ explorer: { view, addressWith }, listed }: { explorer: Explorer
     <a href={addressWith({ show: "sums" })} aria-current={listed ? undefined : "page"}>
       By{" "}
       {dimensionsOf(view)
-        .map((dimension) => filterTitles[dimension].toLowerCase())
+        .map((dimension) => dimensionTitle(dimension).toLowerCase())
         .join(" and ")}
     </a>
     <a href={addressWith({ show: "list" })} aria-current={listed ? "page" : undefined}>
@@ -136,7 +138,7 @@ function Drawn({ explorer, sums, names }: DrawnProps) {
   const { series, previous } = drawingOf(sums, measure, (total) => totalName(total, by, names));
   const isCumulative = measure.adds && view.cumulative !== "";
   const earlier = view.previous === "off" ? undefined : previous;
-  const unit = by.map((dimension) => filterTitles[dimension].toLowerCase()).join(" and ");
+  const unit = by.map((dimension) => dimensionTitle(dimension).toLowerCase()).join(" and ");
   return (
     <Card>
       <Drawing explorer={explorer} measure={measure} />
@@ -157,9 +159,8 @@ function Drawn({ explorer, sums, names }: DrawnProps) {
 }
 
 function Drawing({ explorer: { view, change }, measure }: { explorer: Explorer; measure: Measure }) {
-  const [first, second = ""] = dimensionsOf(view);
+  const [first = "", second = ""] = dimensionsOf(view);
   const { drawn } = figuresOf[tabOf(view)];
-  const units = dimensions.map((dimension) => [dimension, filterTitles[dimension]] as const);
   return (
     <div class="toolbar">
       {drawn.length > 1 && (
@@ -170,12 +171,13 @@ function Drawing({ explorer: { view, change }, measure }: { explorer: Explorer; 
           options={drawn.map(({ id, title }) => [id, title])}
         />
       )}
-      <SelectField label="Group by" value={first as string} onValue={(by) => change({ by })} options={units} />
-      <SelectField
+      <DimensionField label="Group by" value={first} onValue={(by) => change({ by })} options={[]} />
+      <DimensionField
         label="Split by"
         value={second}
         onValue={(split) => change({ split })}
-        options={[["", "Nothing"], ...units.filter(([dimension]) => dimension !== first)]}
+        options={[["", "Nothing"]]}
+        without={first}
       />
       {measure.adds && (
         <>

@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { Money } from "../parts/money.tsx";
 import { formatCount, formatPercent } from "../parts/words.ts";
-import { type Explorer, type ViewChange, filterTitles, tabOf } from "./address.ts";
-import { type Dimension, type ViewSums, comparedValue, dimensionsOf, valueKey, wholeKey } from "./data.ts";
+import { type Explorer, type View, type ViewChange, tabOf } from "./address.ts";
+import { type ViewSums, comparedValue, valueKey, wholeKey } from "./data.ts";
+import { type Dimension, dimensionTitle, dimensionsOf, tagOf, withTag } from "./dimensions.ts";
 import { type Measure, type Sums, type Total, cost, drawnMeasure, figuresOf } from "./measures.ts";
 import { type ValueNames, partName } from "./names.ts";
 
@@ -29,7 +30,7 @@ export function Totals({ explorer, sums, names }: TotalsProps) {
           <tr>
             {by.map((dimension) => (
               <th scope="col" key={dimension}>
-                {filterTitles[dimension]}
+                {dimensionTitle(dimension)}
               </th>
             ))}
             {columns.map((column, n) => (
@@ -47,7 +48,7 @@ export function Totals({ explorer, sums, names }: TotalsProps) {
         <tbody>
           {rows.map((total) => (
             <Row key={valueKey(total)} total={total} by={by} names={names} explorer={explorer}>
-              <Cells sums={total} columns={columns} explorer={explorer} filter={filterFor(total, by)}>
+              <Cells sums={total} columns={columns} explorer={explorer} filter={filterFor(view, total, by)}>
                 <Change of={valueKey(total)} compared={sums.compared} measure={measure} />
               </Cells>
             </Row>
@@ -99,11 +100,20 @@ function sorted(totals: readonly Total[], columns: readonly Measure[], sort: str
 }
 
 /** The filters of a row; undefined where no filter has its value. */
-function filterFor(total: Total, by: readonly Dimension[]): ViewChange | undefined {
+function filterFor(view: View, total: Total, by: readonly Dimension[]): ViewChange | undefined {
   const values = [total.value, total.second ?? null];
   if (total.is_other || by.some((_, n) => values[n] === null)) return undefined;
-  return Object.fromEntries(by.map((dimension, n) => [dimension, values[n] as string]));
+  return by.reduce<View>(
+    (filtered, dimension, n) => ({ ...filtered, ...valueFilter(filtered, dimension, values[n] as string) }),
+    view,
+  );
 }
+
+/** The filter of one value. */
+const valueFilter = ({ tags }: View, dimension: Dimension, value: string): ViewChange =>
+  tagOf(dimension) === undefined
+    ? { [dimension]: value }
+    : { tags: withTag(tags, dimension as `tag:${string}`, value) };
 
 interface RowProps {
   readonly total: Total;
@@ -113,7 +123,7 @@ interface RowProps {
   readonly children: ComponentChildren;
 }
 
-const Row = ({ total, by, names, explorer: { addressWith }, children }: RowProps) => (
+const Row = ({ total, by, names, explorer: { view, addressWith }, children }: RowProps) => (
   <tr>
     {total.is_other ? (
       <th scope="row" colSpan={by.length}>
@@ -128,7 +138,11 @@ const Row = ({ total, by, names, explorer: { addressWith }, children }: RowProps
             {value === null || value === undefined ? (
               <span class="muted">{name}</span>
             ) : (
-              <a href={addressWith({ [dimension]: value, by: otherDimension(dimension), split: "" })}>{name}</a>
+              <a
+                href={addressWith({ ...valueFilter(view, dimension, value), by: otherDimension(dimension), split: "" })}
+              >
+                {name}
+              </a>
             )}
           </th>
         );

@@ -47,7 +47,7 @@ function Text({ field, value, onValue, disabled, attributes }: TextProps) {
     }
   };
   const common = { ...attributes, disabled, spellcheck: false, value: text };
-  const isArea = field.kind === "lines" || field.kind === "json";
+  const isArea = field.kind === "lines" || field.kind === "pairs" || field.kind === "json";
   return isArea ? (
     <textarea {...common} class="input code" rows={3} onInput={({ currentTarget }) => edit(currentTarget)} />
   ) : (

@@ -2,10 +2,10 @@
 import type { JsonSchema } from "../reference/document.ts";
 
 /** Kinds with a text to edit. */
-export type TextKind = "text" | "code" | "number" | "time" | "lines" | "json";
+export type TextKind = "text" | "code" | "number" | "time" | "lines" | "pairs" | "json";
 
 /**
- * How a value is edited. `words` are some of a few, `lines` one text a line, `rows` an extensible list of objects, `each` an object for some of a few
+ * How a value is edited. `words` are some of a few, `lines` one text a line, `pairs` one name with its text a line, `rows` an extensible list of objects, `each` an object for some of a few
  * words, `member` an object with a single editable field. JSON stands for everything else, so that each field can be edited.
  */
 export type Kind = TextKind | "check" | "choice" | "words" | "rows" | "each" | "member";
@@ -90,7 +90,8 @@ function kindOf(schema: JsonSchema): Kind {
     case "array":
       return kindOfList(itemsOf(schema) ?? {});
     case "object":
-      return Object.keys(propertiesOf(schema)).length > 0 ? "member" : "json";
+      if (Object.keys(propertiesOf(schema)).length > 0) return "member";
+      return (schema["additionalProperties"] as JsonSchema | undefined)?.["type"] === "string" ? "pairs" : "json";
     default:
       return "json";
   }

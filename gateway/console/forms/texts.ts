@@ -22,8 +22,26 @@ const conversions: Readonly<Record<TextKind, Conversion>> = {
     show: (value: readonly string[]) => value.join("\n"),
     read: (text) => text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()])),
   },
+  pairs: { show: (value: Readonly<Record<string, string>>) => linesOfPairs(value), read: pairsOf },
   json: { show: (value: unknown) => JSON.stringify(value, null, 2), read: (text) => JSON.parse(text) as unknown },
 };
+
+function linesOfPairs(pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("\n");
+}
+
+function pairsOf(text: string): Readonly<Record<string, string>> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const end = line.indexOf("=");
+      if (end === -1) throw new SyntaxError("One name=value a line");
+      return [line.slice(0, end).trim(), line.slice(end + 1).trim()];
+    }),
+  );
+}
 
 export const isText = (kind: FormField["kind"]): kind is TextKind => kind in conversions;
 

@@ -9,6 +9,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { formatDateTime, formatExactDollars, formatMilliseconds } from "../parts/words.ts";
+import { tagDimension, tagPrefix, withTag } from "../explorer/dimensions.ts";
 import { sessionAddress } from "./address.ts";
 import { ContentCard } from "./content.tsx";
 import { type GenerationRecord, loadRequest } from "./data.ts";
@@ -101,6 +102,7 @@ function Facts({ request }: { request: GenerationRecord }) {
     ["First token", request.latency === null ? null : formatMilliseconds(request.latency)],
     ["Duration", request.generation_time === null ? null : formatMilliseconds(request.generation_time)],
     ["Format", `${request.door}${request.streamed ? ", streamed" : ""}`],
+    ["Tags", Object.keys(request.tags).length > 0 && <Tags tags={request.tags} />],
     ["Finish reason", request.finish_reason],
     ["Tokens", request.is_estimated ? "estimated, because the provider gave none" : null],
   ];
@@ -110,6 +112,20 @@ function Facts({ request }: { request: GenerationRecord }) {
     </Card>
   );
 }
+
+/** Each tag leads to the usage of its value. */
+const Tags = ({ tags }: Pick<GenerationRecord, "tags">) => (
+  <>
+    {Object.entries(tags).map(([name, value], n) => (
+      <span key={name}>
+        {n > 0 && ", "}
+        <a href={explorerAddress({ tags: withTag("", `tag:${tagDimension(name).slice(tagPrefix.length)}`, value) })}>
+          {name}={value}
+        </a>
+      </span>
+    ))}
+  </>
+);
 
 function GuardrailLink({ id }: { id: string }) {
   const guardrails = useLoad(loadGuardrails);

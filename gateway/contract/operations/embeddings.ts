@@ -4,7 +4,7 @@ import { dryRunReceipt } from "../request/dry-run.ts";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { embeddings } from "../response/embeddings.ts";
 import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
-import { legacyMetadataHeader, metadataHeader, timeoutHeader } from "./headers.ts";
+import { legacyMetadataHeader, metadataHeader, tagsParameter, timeoutHeader } from "./headers.ts";
 import { example, json, operation } from "@sluice/proto/contract/operations/operation.js";
 
 export const createEmbeddings = operation({
@@ -17,7 +17,7 @@ export const createEmbeddings = operation({
     "Answers one vector for each input. Limits, budgets, guardrails and routing are those of `POST /responses`: a guardrail that blocks is " +
     "403, and what it redacts is embedded without the redacted text. A failing endpoint is replaced by another one of the same model, never " +
     "by another model, whose vectors could not be compared.\n\nA model whose `output_modalities` do not name `embeddings` is 400 here, and an embedding model is 400 for `POST /responses`.",
-  headers: [metadataHeader, legacyMetadataHeader, timeoutHeader],
+  headers: [metadataHeader, legacyMetadataHeader, tagsParameter, timeoutHeader],
   body: json(embeddingsRequest, example(embeddingsRequestExample)),
   answer: { description: "The vectors.", content: [json(embeddings, example(embeddingsExample))] },
   statuses: errorStatuses.filter((status) => status !== 409),

@@ -34,6 +34,15 @@ export const sessionHeader: PublishedParameter = {
   schema: { type: "string", maxLength: 256 },
 };
 
+/** Header of every operation with a model call, and of embeddings. */
+export const tagsParameter: PublishedParameter = {
+  name: "x-sluice-tags",
+  in: "header",
+  description:
+    "Tags for the record of the request, such as `team=search, env=prod`: at most 16, together with those of `metadata` and of the key. Names have at most 64 characters, values at most 256. A comma, a percent sign, and in names an equals sign are percent-encoded. A tag of the key wins over one of this header, and that over `metadata`.",
+  schema: { type: "string" },
+};
+
 const idempotencyHeader: PublishedParameter = {
   name: "Idempotency-Key",
   in: "header",
@@ -44,4 +53,11 @@ const idempotencyHeader: PublishedParameter = {
 };
 
 /** Headers of every operation with a model call. */
-export const turnHeaders = [metadataHeader, legacyMetadataHeader, sessionHeader, timeoutHeader, idempotencyHeader];
+export const turnHeaders = [
+  metadataHeader,
+  legacyMetadataHeader,
+  sessionHeader,
+  tagsParameter,
+  timeoutHeader,
+  idempotencyHeader,
+];

@@ -11,7 +11,7 @@ import { streamEvent } from "@sluice/proto/contract/response/events.js";
 import { response } from "@sluice/proto/contract/response/response.js";
 import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js";
 import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
-import { sessionHeader, turnHeaders } from "./headers.ts";
+import { sessionHeader, tagsParameter, turnHeaders } from "./headers.ts";
 import { eventStream, example, json, operation } from "@sluice/proto/contract/operations/operation.js";
 
 /** Rules not expressible in JSON Schema. The fuzzer compares them with every refusal of a request accepted by the schema. */
@@ -69,7 +69,7 @@ export const dryRunResponse = operation({
     "and costs nothing. Answers with the receipt, also where `stream` is true, and also where a guardrail would refuse the request: then " +
     "`blocked` is true, and `error` is what it would be refused with. A failure always carries `service_metadata` once it was decided where " +
     "the request could go.",
-  headers: [sessionHeader],
+  headers: [sessionHeader, tagsParameter],
   body: json(requestShape, requestExamples),
   answer: { description: "The receipt.", content: [json(dryRunReceipt, example(dryRunExample))] },
   statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],

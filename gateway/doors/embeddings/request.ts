@@ -8,7 +8,7 @@ import type { Access } from "@sluice/proto/lib/policy/access.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { readValue, subtreeBytes } from "../../edge/turns/json.ts";
-import { readTimeout, wantsServiceMetadata } from "../../edge/turns/prepare.ts";
+import { readTags, readTimeout, wantsServiceMetadata } from "../../edge/turns/prepare.ts";
 import { KnownFields } from "../../edge/turns/unknown-fields.ts";
 
 /** The process settings for parsing a request. */
@@ -48,6 +48,7 @@ export function parseEmbeddings(
     serviceMetadata: wantsServiceMetadata(headers, compat),
     unknownFields: known.unknownAmong(members),
     policyGeneration: access.generation,
+    tags: readTags(headers),
     deadlineMs: Math.min(readTimeout(headers) ?? Number.POSITIVE_INFINITY, limits.turn_ms),
   };
 }

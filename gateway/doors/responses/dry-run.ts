@@ -8,7 +8,7 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import type { LanePool } from "../../lane/pool.ts";
 import { readWholeBody } from "../../edge/turns/body.ts";
-import { readSessionId } from "../../edge/turns/prepare.ts";
+import { readSessionId, readTags } from "../../edge/turns/prepare.ts";
 import { responsesDoor } from "./door.ts";
 import { parseRequest } from "./request.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
@@ -33,6 +33,7 @@ export async function dryRun(
   const { body, members } = await readWholeBody(limits, context, responsesDoor);
   const sessionId = readSessionId(context.req.headers);
   const { request } = parseRequest(body, members, { serviceMetadata: true, sessionId });
+  request.tags = readTags(context.req.headers);
   warnAboutUnknownFields(context.res, request);
   pool.requireKnown(request);
   const { receiptJson } = await call(

@@ -1,4 +1,5 @@
 /** Prepares the turn of a scanned body, sends it to inference-svc, and creates the writer of its answer. */
+import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -9,6 +10,8 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import { withTokenMeter } from "@sluice/proto/lib/limits/meter.js";
+import { parseTags, tagsHeader } from "@sluice/proto/lib/turns/tags.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { LanePool } from "../../lane/pool.ts";
 import type { RequestCaller } from "../http/context.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
@@ -60,6 +63,17 @@ export function readSessionId({ "x-session-id": id }: IncomingHttpHeaders): stri
   return typeof id === "string" ? id : undefined;
 }
 
+/** Reads `X-Sluice-Tags`; empty without the header. @throws Fault INVALID_REQUEST */
+export function readTags({ [tagsHeader]: header }: IncomingHttpHeaders): string {
+  if (typeof header !== "string") return "";
+  // Header text arrives as one character per byte.
+  const bytes = Buffer.from(header, "latin1");
+  if (!isUtf8(bytes)) throw invalid(tagsHeader, "must be valid UTF-8");
+  const text = bytes.toString("utf8").trim();
+  parseTags(text, tagsHeader);
+  return text;
+}
+
 /** Reads `X-Request-Timeout-Ms`: whole milliseconds from 1 on; any other value is ignored. */
 export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeaders): number | undefined {
   return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
@@ -80,6 +94,7 @@ export function prepareTurn(
     compat,
     remember,
   });
+  turn.request.tags = readTags(headers);
   return {
     door,
     turn,

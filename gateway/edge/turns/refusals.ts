@@ -13,6 +13,7 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { RefusedTurns } from "@sluice/proto/lib/turns/refused-turns.js";
+import { recordedTags } from "@sluice/proto/lib/turns/tags.js";
 import { type TurnFacts, requestedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { TurnCaller } from "./open.ts";
 
@@ -32,7 +33,7 @@ export interface RefusalsParts {
 
 /** A refused turn whose body was read. */
 export interface RefusedTurn {
-  readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId">;
+  readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId" | "metadata" | "tags">;
   readonly generationId: string;
 }
 
@@ -135,6 +136,7 @@ function describeRefusal(
     streamed: request?.stream ?? false,
     // The second part of a traceparent; empty without tracing.
     traceId: trace.traceparent.split("-")[1] ?? "",
+    tags: request ? recordedTags(request, caller) : caller.tags,
     count: 1,
   };
   if (request?.user !== undefined) facts.user = request.user;

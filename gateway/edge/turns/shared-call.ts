@@ -6,6 +6,7 @@ import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/lib/ide
 import { type InFlight, readIdempotencyKey } from "@sluice/proto/lib/idempotency/in-flight.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
+import { tagsHeader } from "@sluice/proto/lib/turns/tags.js";
 import { digestBody } from "../http/body.ts";
 import { admit } from "../limits/admission.ts";
 import { TurnCall, type TurnCallParts } from "./call.ts";
@@ -98,7 +99,12 @@ export class SharedCall extends TurnCall {
   #beginFingerprint(): Hash {
     const { door, req } = this;
     const { headers } = req;
-    const deciding = [door.path, wantsServiceMetadata(headers, this.#parts.compat), headers["x-session-id"] ?? null];
+    const deciding = [
+      door.path,
+      wantsServiceMetadata(headers, this.#parts.compat),
+      headers["x-session-id"] ?? null,
+      headers[tagsHeader] ?? null,
+    ];
     for (const name of door.decidingHeaders) deciding.push(String(headers[name] ?? ""));
     return createHash("sha256").update(JSON.stringify(deciding));
   }

@@ -30,12 +30,20 @@ export function checkEmbedRequest(request: EmbedRequest): void {
 }
 
 /** The fields common to all requests: for admission, the receipt and the log line. */
-export const toEmbedTurn = ({ model, inputJson, user, serviceMetadata, unknownFields }: EmbedRequest): RunTurnRequest =>
+export const toEmbedTurn = ({
+  model,
+  inputJson,
+  user,
+  serviceMetadata,
+  unknownFields,
+  tags,
+}: EmbedRequest): RunTurnRequest =>
   create(RunTurnRequestSchema, {
     model,
     inputJson,
     serviceMetadata,
     unknownFields,
+    tags,
     door: "embeddings",
     ...(user !== undefined && { user }),
   });

@@ -27,10 +27,11 @@ export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attemp
   `"turnId":"${turnId}","attempt":${attempt}`;
 
 export function startLine(call: string, start: CallStart): string {
-  const { user, sessionId, door, task } = start;
+  const { user, sessionId, tags, door, task } = start;
   let line = `o{${call},"workspaceId":"${start.workspaceId}","keyHash":"${start.keyHash}","generationId":"${start.generationId}","requestId":${JSON.stringify(start.requestId)},"openedAtMs":${start.openedAtMs},"model":${quoteName(start.model)},"provider":${quoteName(start.provider)},"upstreamModel":${quoteName(start.upstreamModel)},"streamed":${start.streamed}`;
   if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
   if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
+  if (tags !== "") line += `,"tags":${JSON.stringify(tags)}`;
   if (door !== undefined) line += `,"door":${quoteName(door)}`;
   if (task !== undefined) line += `,"task":"${task}"`;
   return `${line}${purposeMembers(start)}}`;

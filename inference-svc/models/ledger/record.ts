@@ -20,6 +20,8 @@ export interface CallStart extends CallPurpose {
   readonly streamed: boolean;
   readonly user: string | undefined;
   readonly sessionId: string | undefined;
+  /** Tags of the turn as text; empty when there are none. */
+  readonly tags: string;
   /** API format of the client; undefined means responses. */
   readonly door: string | undefined;
   /** Kind of task; undefined for calls from which routers learn nothing. */

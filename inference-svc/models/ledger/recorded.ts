@@ -236,7 +236,7 @@ export function toCallStart(
   scope: Scope,
   task?: string,
 ): CallStart {
-  const { caller, turnId, generationId, requestId, user, door, operation, payer } = scope;
+  const { caller, turnId, generationId, requestId, user, tags, door, operation, payer } = scope;
   return {
     turnId,
     attempt,
@@ -251,6 +251,7 @@ export function toCallStart(
     streamed: request.stream,
     user,
     sessionId: request.sessionId,
+    tags,
     door,
     task,
     operation,

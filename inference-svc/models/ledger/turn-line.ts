@@ -11,6 +11,7 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
   if (firstMs !== undefined) line += `,"firstMs":${firstMs}`;
   if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
   if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
+  if (turn.tags !== "") line += `,"tags":${JSON.stringify(turn.tags)}`;
   if (turn.traceId !== "") line += `,"traceId":"${turn.traceId}"`;
   if (turn.count > 1) line += `,"count":${turn.count}`;
   return `${line}${failureMembers(turn)},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;

@@ -38,6 +38,7 @@ export const workspaceExample = {
   permissions: { models: ["anthropic/*", "openai/gpt-*"] },
   limit_remaining: 438.75,
   usage: 61.25,
+  required_tags: ["team"],
   external_id: null,
   created_at: "2026-09-16T12:00:00.000000Z",
 } as const;

@@ -130,7 +130,7 @@ const getUsageSeries = forwarded(
     key: "management",
     summary: "Sum up usage over time",
     description:
-      "Sums of the workspace by hour, day, week or month, and by the values of one or two dimensions, with percentiles. A call counts in the hour in which it began. By status, guardrail or error, and with a filter of these, all calls of a request count in the hour in which that began, as those of the model that was called last. One dimension without a filter is read from sums; anything else reads the requests of the period, and is 422 when they are too many.",
+      "Sums of the workspace by hour, day, week or month, and by the values of one or two dimensions, with percentiles. A call counts in the hour in which it began. By status, guardrail, error or tag, and with a filter of these, all calls of a request count in the hour in which that began, as those of the model that was called last. One dimension without a filter is read from sums; anything else reads the requests of the period, and is 422 when they are too many.",
     query: seriesQuery,
     answer: { description: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
     statuses: reportStatuses([400, 401, 403, 500]),

@@ -19,6 +19,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
+import { tagList, tagsField, toTagsJson } from "./tags.ts";
 import { nextCursor, pageCursor, requestTime, time } from "./record-shapes.ts";
 
 export const turnOutcomes = {
@@ -75,6 +76,7 @@ export const generationsQuery = object(
     guardrail_id: described(text, "Turns that this guardrail blocked, or in which it found something last."),
     error: described(text, "Turns that failed so: an `error_type` or a `provider_error`."),
     task: described(text, "Turns of this kind of task, where routers learn from it."),
+    tags: described(tagList, "Turns with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`."),
     q: described(
       string({ min: 1, max: 200, identifier: true }),
       "Turns with this text in the name of their key, their model, provider, end user, session or error, in any case; or with an id that begins so: that of the turn (`gen-…`), of the request or of the trace.",
@@ -138,6 +140,7 @@ const turn = {
   user: described(nullable(string()), "The end user that the request named."),
   session_id: described(nullable(string()), "The session that the request named."),
   trace_id: described(nullable(string()), "Id of the trace, where tracing is on."),
+  tags: tagsField,
   requests: described(
     integer({ min: 1 }),
     "1, or the number of refused turns that this row counts: beyond a rate they are counted.",
@@ -187,6 +190,7 @@ export function toTurnJson(generation: Generation): JsonObject {
     user: orNull(generation.user),
     session_id: orNull(generation.sessionId),
     trace_id: orNull(generation.traceId),
+    tags: toTagsJson(generation.tags),
     requests: generation.requests,
     attempts: generation.attempts,
     ...toTurnFiguresJson(generation),

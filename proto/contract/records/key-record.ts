@@ -31,6 +31,8 @@ export interface KeySettings {
   readonly concurrent_requests?: number | null;
   readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
+  /** As in the header `x-sluice-tags`. */
+  readonly tags?: string | null;
 }
 
 const rateLimitsField = "rate_limits";

@@ -8,12 +8,15 @@ import {
   boolean,
   described,
   integer,
+  map,
   nullable,
   number,
   object,
   string,
   word,
 } from "../../lib/validation/shape.ts";
+import { readRecordedTags, tagsText } from "../../lib/turns/tags.ts";
+import { tagMap } from "./tags.ts";
 import { endUserName } from "./end-users.ts";
 import { permissionsField, shownPermissions, storedPermissions } from "./permissions.ts";
 import { requestTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
@@ -126,6 +129,16 @@ const settings = {
     ),
     shown: described(boolean, "Whether prompts and answers are stored for a while."),
     unset: false,
+  },
+  tags: {
+    given: described(
+      nullable(tagMap),
+      "Tags of its requests, such as a team or a cost centre; they win over tags of the same name in a request. Null: none.",
+    ),
+    shown: described(nullable(map(string())), "Tags of its requests; null: none."),
+    toStored: (given: Readonly<Record<string, string>>) => tagsText(Object.entries(given)) || null,
+    toShown: (stored: string) => readRecordedTags(stored),
+    unset: null,
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 

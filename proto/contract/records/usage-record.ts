@@ -13,6 +13,7 @@ import { Fault, FaultReason } from "../../lib/faults/fault.ts";
 import { toDecimal, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { toTurnEndJson } from "./generations.ts";
+import { toTagsJson } from "./tags.ts";
 import { unlimitedCredits } from "./usage.ts";
 import { instant } from "../../lib/time/instant.ts";
 
@@ -72,6 +73,7 @@ export function toGenerationJson({
     is_estimated: turn.isEstimated,
     external_user: orNull(turn.user),
     session_id: orNull(turn.sessionId),
+    tags: toTagsJson(turn.tags),
     door: turn.door,
     service_tier: orNull(turn.serviceTier),
     workspace_id: turn.workspaceId,

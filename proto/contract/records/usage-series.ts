@@ -16,6 +16,8 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
+import { tagList } from "./tags.ts";
+import { maxTagName, parseTagNames } from "../../lib/turns/tags.ts";
 import { requestTime, time } from "./record-shapes.ts";
 import { statusOrClass, toTurnFiguresJson, turnDoors, turnFigures } from "./generations.ts";
 
@@ -36,6 +38,14 @@ export const seriesUnits = [
   "error",
 ] as const;
 export type SeriesUnit = (typeof seriesUnits)[number];
+/** A dimension of a series: one of the units, or the values of a tag, its name percent-encoded as in a list of tags. */
+export type SeriesDimension = SeriesUnit | `tag:${string}`;
+
+const tagPrefix = "tag:";
+
+/** The name of the tag of a dimension; undefined for a unit. */
+export const tagOfDimension = (dimension: SeriesDimension): string | undefined =>
+  dimension.startsWith(tagPrefix) ? parseTagNames(dimension.slice(tagPrefix.length), "by")[0] : undefined;
 
 export const defaultSeriesValues = 20;
 /** Maximum period of a series, in steps. */
@@ -59,6 +69,7 @@ export const usageFilters = {
   operation: described(word(...operationWords), "Usage of this kind."),
   task: described(text, "Usage of this kind of task, where routers learn from it."),
   session: described(text, "Usage of this session."),
+  tags: described(tagList, "Requests with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`."),
 };
 export type UsageFilterWords = { readonly [Name in keyof typeof usageFilters]?: string | undefined };
 
@@ -68,9 +79,13 @@ export const toUsageFilter = ({ key, guardrail, session, ...others }: UsageFilte
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 };
 
-const unit = `(?:${seriesUnits.join("|")})`;
+const unit = `(?:${seriesUnits.join("|")}|tag:[^,]+)`;
 const units = string({
-  pattern: { form: new RegExp(`^${unit}(?:,${unit})?$`), message: `must be one or two of ${seriesUnits.join(", ")}` },
+  max: 2 * (tagPrefix.length + 12 * maxTagName) + 1,
+  pattern: {
+    form: new RegExp(`^${unit}(?:,${unit})?$`),
+    message: `must be one or two of ${seriesUnits.join(", ")} and tag:NAME`,
+  },
 });
 
 /** The same rules hold over gRPC: see store/ledger/series-answer.ts of admin-svc. */
@@ -87,7 +102,7 @@ export const seriesQuery = object(
     ),
     by: described(
       units,
-      `Sums each value apart, or each pair of values of two dimensions, as in \`key,model\`; everything together when absent. Dimensions are ${seriesUnits.join(", ")}.`,
+      `Sums each value apart, or each pair of values of two dimensions, as in \`key,model\`; everything together when absent. Dimensions are ${seriesUnits.join(", ")}, and \`tag:\` with the name of a tag, such as \`tag:team\`.`,
     ),
     limit: described(
       integer({ min: 1, max: 100 }),
@@ -108,7 +123,7 @@ const latency = (what: string) =>
 const sums = {
   value: described(
     nullable(string()),
-    "Value of the dimension: hash of a key, slug of a model, id of a provider or guardrail, HTTP status, word; null for usage that has none, for other values, and without `by`.",
+    "Value of the dimension: hash of a key, slug of a model, id of a provider or guardrail, HTTP status, word, value of a tag; null for usage that has none, for other values, and without `by`.",
   ),
   name: described(nullable(string()), "Name of the key, by `key`."),
   second: described(nullable(string()), "Value of the second dimension; absent with one."),

@@ -14,6 +14,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { operationWords } from "../../lib/ledger/call-operation.ts";
 import { ownWorkspace, time } from "./record-shapes.ts";
+import { tagsField } from "./tags.ts";
 import { providerErrorFields, turnOutcomeWords } from "./generations.ts";
 
 export const generationQuery = object(
@@ -149,6 +150,7 @@ const generation = {
   is_estimated: described(boolean, "Whether tokens were estimated, because the provider gave none."),
   external_user: described(nullable(string()), "The end user that the request named."),
   session_id: described(nullable(string()), "The session that the request named."),
+  tags: tagsField,
   service_tier: described(nullable(string()), "The tier that served."),
   workspace_id: described(nullable(string()), "The workspace of the key."),
   content_expires_at: described(

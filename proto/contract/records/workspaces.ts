@@ -4,6 +4,8 @@ import { instant } from "../../lib/time/instant.ts";
 import { formatDollars, toDollars, parsePico } from "../../lib/ledger/money.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { boolean, described, named, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
+import { parseTagNames, tagNamesText } from "../../lib/turns/tags.ts";
+import { tagNames } from "./tags.ts";
 import {
   type PermissionsJson,
   permissionsField,
@@ -36,6 +38,10 @@ export const workspaceSettings = {
     "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
   ),
   permissions: permissionsField("What its keys may use at most; those of a key narrow it further."),
+  required_tags: described(
+    nullable(tagNames),
+    "Names of tags without which a request to a model is refused with 400; a tag of its key counts. Null: none.",
+  ),
 };
 
 export const newWorkspace = named("NewWorkspace", object(workspaceSettings, { required: ["name"], strict: true }));
@@ -59,6 +65,7 @@ const fields = {
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
   permissions: shownPermissions,
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
+  required_tags: described(tagNames, "Names of tags that every request must have."),
   external_id: externalIdField,
   created_at: described(time, "When it was made."),
 };
@@ -84,11 +91,13 @@ export function workspaceFields(body: JsonObject) {
     limit,
     limit_reset: reset,
     permissions,
+    required_tags: requiredTags,
   } = body as {
     readonly name?: string;
     readonly limit?: number | null;
     readonly limit_reset?: string | null;
     readonly permissions?: PermissionsJson | null;
+    readonly required_tags?: readonly string[] | null;
   };
   const lists = storedPermissions(permissions);
   return {
@@ -96,6 +105,7 @@ export function workspaceFields(body: JsonObject) {
     ...(typeof limit === "number" && { limitUsd: formatDollars(limit) }),
     ...(typeof reset === "string" && { limitReset: reset }),
     ...(lists && { permissions: permissionsMessage(lists) }),
+    ...(requiredTags && { requiredTags: tagNamesText(requiredTags) }),
   };
 }
 
@@ -113,6 +123,7 @@ export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   permissions: permissionsJson(message.permissions),
   limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
   usage: Number(message.spentUsd),
+  required_tags: parseTagNames(message.requiredTags, "required_tags"),
   external_id: message.externalId ?? null,
   created_at: message.createdAt ? instant(message.createdAt) : null,
 });

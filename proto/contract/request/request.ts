@@ -141,7 +141,10 @@ export const requestShape = named(
       ),
       modalities: described(array(word("text", "image")), "Forms that the output may have."),
       image_config: described(imageConfig, "Settings for image output; they vary by model and provider."),
-      metadata: described(nullable(metadata), "Repeated in the answer. Keys without brackets."),
+      metadata: described(
+        nullable(metadata),
+        "Repeated in the answer, and recorded as tags of the request where a value has at most 256 characters. Keys without brackets.",
+      ),
       user: described(identifier(256), "The end user."),
       safety_identifier: described(
         nullable(identifier()),

@@ -12,7 +12,7 @@ const preflightHeaders = {
   "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
   // For requests without credentials, * covers every header except authorization, including the headers by which SDKs describe themselves.
   "access-control-allow-headers":
-    "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, x-request-timeout-ms, *",
+    "authorization, content-type, x-service-metadata, x-session-id, x-sluice-tags, idempotency-key, x-request-id, x-request-timeout-ms, *",
   "access-control-max-age": String(maxAgeSeconds),
 };
 

@@ -103,5 +103,6 @@ const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, .
   rule: failure.rule,
   streamed: false,
   traceId: "",
+  tags: "",
   count: 1,
 });

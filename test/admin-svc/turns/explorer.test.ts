@@ -12,7 +12,7 @@ import { sql } from "kysely";
 import fc from "../../support/properties.ts";
 import { type AdminInstallation, callAsAdministrator, openInstallation } from "../installation.ts";
 import { Process, deliver, startMs } from "./deliveries.ts";
-import { deliverRandomTurns, seriesAndSums, someSeries } from "./random-turns.ts";
+import { deliverRandomTurns, seriesAndSums, someSeries, pairsOfTags } from "./random-turns.ts";
 
 let installation: AdminInstallation;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
     const few = await usageSeries(installation.database, { ...query, limit: 1 });
     for (const figure of ["cost_usd", "requests"] as const) expect(total(few, figure)).toBe(total(series, figure));
   });
-  await fc.assert(property, { numRuns: 60 });
+  await fc.assert(property, { numRuns: 80 });
   expect(count).toBeGreaterThan(200);
 });
 
@@ -57,14 +57,19 @@ test("lists by text, class of statuses, error and task show the turns that have 
     "error_type",
     "provider_error",
   ];
-  const matches = (row: (typeof all)[number], { q, status, error, task }: Partial<Record<string, string>>): boolean =>
+  const tagsIn = (row: (typeof all)[number]) => (row["tags"] ?? {}) as Readonly<Record<string, string>>;
+  const matches = (
+    row: (typeof all)[number],
+    { q, status, error, task, tags }: Partial<Record<string, string>>,
+  ): boolean =>
     (q === undefined ||
       searched.some((column) => row[column]?.toLowerCase().includes(q.toLowerCase())) ||
       ["generation_id", "request_id", "trace_id"].some((column) => row[column]?.startsWith(q))) &&
     (status === undefined || row["status"]?.startsWith(status.replace("xx", "")) === true) &&
     (error === undefined ||
       (row["outcome"] !== "completed" && [row["error_type"], row["provider_error"]].includes(error))) &&
-    (task === undefined || row["task"] === task);
+    (task === undefined || row["task"] === task) &&
+    (tags === undefined || (pairsOfTags[tags] ?? []).every(([name, value]) => tagsIn(row)[name] === value));
   const id = String(one?.["generation_id"]);
   const queries = [
     ...["ACME/t", "bILLing", "rate", "http_", "u-1", "S-1", "unkn", "%", "gen-", id, id.slice(0, 9)].map((q) => ({
@@ -77,6 +82,8 @@ test("lists by text, class of statuses, error and task show the turns that have 
     { error: "rate_limited" },
     { error: "http_500", q: "billing" },
     { task: "code" },
+    ...Object.keys(pairsOfTags).map((tags) => ({ tags })),
+    { tags: "env=prod, team=ads", q: "acme" },
   ];
   for (const query of queries) {
     const seen: string[] = [];

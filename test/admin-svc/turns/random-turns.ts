@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type SeriesQuery, usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { findPercentiles } from "@sluice/admin-svc/store/ledger/percentiles.js";
-import { type SeriesUnit, seriesSteps, seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
+import { type SeriesDimension, seriesSteps, seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import {
   CallOperation,
   CallPayer,
@@ -39,6 +39,7 @@ const someTurn = fc.record({
   guardrailId: fc.constantFrom("", "g-1"),
   user: fc.constantFrom(undefined, "u-1"),
   sessionId: fc.constantFrom(undefined, "s-1"),
+  tags: fc.constantFrom("", "team=search", "team=ads, env=prod", "env=prod,a%2Cb%3D%25=50%25"),
   door: fc.constantFrom("chat", "responses"),
   model: fc.constantFrom("acme/one", "unknown"),
   count: fc.constantFrom(1, 1, 7),
@@ -57,7 +58,7 @@ export async function deliverRandomTurns(installation: AdminInstallation, count:
   for (const { calls, key, startMs: dayMs, afterMs, isWhole, ...turn } of fc.sample(someTurn, count)) {
     const openedAtMs = BigInt(dayMs + afterMs);
     const common = { generationId: `gen-${randomUUID()}`, keyHash: key.repeat(64), openedAtMs };
-    const shared = { ...common, door: turn.door, user: turn.user, sessionId: turn.sessionId };
+    const shared = { ...common, door: turn.door, user: turn.user, sessionId: turn.sessionId, tags: turn.tags };
     const records = calls.map(({ afterMs: callAfterMs, ...call }, index) =>
       process.call(
         givenOnly({
@@ -79,6 +80,17 @@ export async function deliverRandomTurns(installation: AdminInstallation, count:
 const givenOnly = <Fields extends object>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 
+/** Pairs of lists of tags. */
+export const pairsOfTags: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  "team=search": [["team", "search"]],
+  "env=prod, team=ads": [
+    ["env", "prod"],
+    ["team", "ads"],
+  ],
+  "a%2Cb%3D%25=50%25": [["a,b=%", "50%"]],
+  "team=none": [["team", "none"]],
+};
+
 const filterValues = {
   key: ["a".repeat(64), "none"],
   model: ["acme/one", "unknown"],
@@ -91,7 +103,8 @@ const filterValues = {
   operation: ["turn", "judge"],
   task: ["code"],
   session: ["s-1"],
-} as const;
+  tags: Object.keys(pairsOfTags),
+};
 const names = Object.keys(filterValues) as (keyof typeof filterValues)[];
 const someFilter = fc
   .uniqueArray(fc.constantFrom(...names), { maxLength: 2 })
@@ -111,18 +124,25 @@ const columns: Readonly<Record<string, string>> = {
   session: "session_id",
   error: "case when outcome <> 'completed' then coalesce(provider_error, error_type) end",
   user: '"user"',
+  "tag:team": "tags ->> 'team'",
+  "tag:a%2Cb%3D%25": "tags ->> 'a,b=%'",
 };
 
 function plainConditions(filter: SeriesQuery["filter"]): RawBuilder<unknown>[] {
   return Object.entries(filter).map(([name, given]) => {
     const value = String(given);
     if (name === "error") return sql`outcome <> 'completed' and (error_type = ${value} or provider_error = ${value})`;
+    if (name === "tags") {
+      const pairs = (pairsOfTags[value] ?? []).map(([tag, text]) => sql`tags ->> ${tag}::text = ${text}`);
+      return sql.join(pairs, sql` and `);
+    }
     if (name === "status") return sql`http_status::text like ${value.replace("xx", "__")}`;
     return sql`${sql.raw(columns[name] ?? name)} = ${value}`;
   });
 }
 
-const ofTurn = new Set(["status", "guardrail", "error"]);
+const someTags = ["tag:team", "tag:a%2Cb%3D%25"] as const;
+const ofTurn = new Set(["status", "guardrail", "error", "tags", ...someTags]);
 
 /** The same sums as one statement over all turns, and one over all calls where their figures count by themselves. */
 async function plainSums(database: Transaction<Database>, { step, by, filter, from, to }: SeriesQuery) {
@@ -173,7 +193,7 @@ export const seriesPeriod = { from: new Date("2026-02-01T00:00:00Z"), to: new Da
 
 export const someSeries = fc.record({
   step: fc.constantFrom(...seriesSteps),
-  by: fc.uniqueArray(fc.constantFrom<SeriesUnit>(...seriesUnits), { maxLength: 2 }),
+  by: fc.uniqueArray(fc.constantFrom<SeriesDimension>(...seriesUnits, ...someTags), { maxLength: 2 }),
   filter: someFilter,
 });
 export type SomeSeries = Pick<SeriesQuery, "step" | "by" | "filter">;

@@ -13,7 +13,7 @@ import type { Observation } from "../../../edge/http/observe.ts";
 import { type ScannedBody, scanBody } from "../../../edge/turns/body.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { type OpeningCall, openTurn } from "../../../edge/turns/open.ts";
-import { readSessionId, sendTurn, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
+import { readSessionId, readTags, sendTurn, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
 import type { TurnRouteParts } from "../../../edge/turns/route.ts";
 import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
 import { type CreateFrame, bodyOf } from "./frame.ts";
@@ -119,6 +119,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
       serviceMetadata: wantsServiceMetadata(headers, compat),
       compat,
     });
+    read.request.tags = readTags(headers);
     this.#read = { ...read, generationId: this.generationId };
     return this.#read;
   }

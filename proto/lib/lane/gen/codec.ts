@@ -65,12 +65,14 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     minP: undefined,
     topA: undefined,
     repetitionPenalty: undefined,
+    tags: "",
   } as unknown as RunTurnRequest;
 }
 
 export function writeRunTurnRequest(writer: BackwardWriter, value: RunTurnRequest): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
   if (value.inputJson.length > 0) followingField(writer, value.inputJson, 26);
+  if (value.tags !== "") textField(writer, value.tags, 402);
   if (value.repetitionPenalty !== undefined) doubleField(writer, value.repetitionPenalty, 393);
   if (value.topA !== undefined) doubleField(writer, value.topA, 385);
   if (value.minP !== undefined) doubleField(writer, value.minP, 377);
@@ -185,6 +187,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _minP: RunTurnRequest["minP"] | undefined = undefined;
   let _topA: RunTurnRequest["topA"] | undefined = undefined;
   let _repetitionPenalty: RunTurnRequest["repetitionPenalty"] | undefined = undefined;
+  let _tags: RunTurnRequest["tags"] = "";
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -336,6 +339,9 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
       case 393:
         _repetitionPenalty = reader.double();
         break;
+      case 402:
+        _tags = reader.string();
+        break;
       default:
         throw unsupportedMessage;
     }
@@ -392,6 +398,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
     minP: _minP,
     topA: _topA,
     repetitionPenalty: _repetitionPenalty,
+    tags: _tags,
   } as unknown as RunTurnRequest;
 }
 

@@ -24,6 +24,7 @@ export const openedCall = (fields: Partial<CallStart> = {}): CallStart => ({
   streamed: false,
   user: undefined,
   sessionId: undefined,
+  tags: "",
   door: undefined,
   task: undefined,
   operation: "turn",

@@ -148,7 +148,7 @@ async function deliverAll(reader: SpoolReader): Promise<string[]> {
 test("an end is joined with its start, in any files", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
-  const call = openedCall({ user: "ü", sessionId: '\u2028 "quoted"\n' });
+  const call = openedCall({ user: "ü", sessionId: '\u2028 "quoted"\n', tags: 'team=a"b' });
   append(spool, lineOf(call));
   for (let n = 0; n < 200; n++) append(spool, lineOf(openedCall(wide)));
   append(spool, endOf(call));

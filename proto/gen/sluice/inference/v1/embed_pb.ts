@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/embed.proto.
  */
 export const file_sluice_inference_v1_embed: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zbHVpY2UvaW5mZXJlbmNlL3YxL2VtYmVkLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIvUCCgxFbWJlZFJlcXVlc3QSDQoFbW9kZWwYASABKAkSEgoKaW5wdXRfanNvbhgCIAEoDBIXCg9lbmNvZGluZ19mb3JtYXQYAyABKAkSFwoKZGltZW5zaW9ucxgEIAEoDUgAiAEBEhIKCmlucHV0X3R5cGUYBSABKAkSEQoEdXNlchgGIAEoCUgBiAEBEj8KCHByb3ZpZGVyGAcgASgLMiguc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlclByZWZlcmVuY2VzSAKIAQESGAoQc2VydmljZV9tZXRhZGF0YRgIIAEoCBI5Cg51bmtub3duX2ZpZWxkcxgJIAMoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuVW5rbm93bkZpZWxkEhkKEXBvbGljeV9nZW5lcmF0aW9uGAogASgEEhMKC2RlYWRsaW5lX21zGAsgASgNQg0KC19kaW1lbnNpb25zQgcKBV91c2VyQgsKCV9wcm92aWRlciKYAQoNRW1iZWRSZXNwb25zZRIXCg9lbWJlZGRpbmdzX2pzb24YASADKAwSDQoFbW9kZWwYAiABKAkSKQoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgEIAEoDBIVCg1nZW5lcmF0aW9uX2lkGAUgASgJYgZwcm90bzM", [file_sluice_inference_v1_turn]);
+  fileDesc("Ch9zbHVpY2UvaW5mZXJlbmNlL3YxL2VtYmVkLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIoMDCgxFbWJlZFJlcXVlc3QSDQoFbW9kZWwYASABKAkSEgoKaW5wdXRfanNvbhgCIAEoDBIXCg9lbmNvZGluZ19mb3JtYXQYAyABKAkSFwoKZGltZW5zaW9ucxgEIAEoDUgAiAEBEhIKCmlucHV0X3R5cGUYBSABKAkSEQoEdXNlchgGIAEoCUgBiAEBEj8KCHByb3ZpZGVyGAcgASgLMiguc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlclByZWZlcmVuY2VzSAKIAQESGAoQc2VydmljZV9tZXRhZGF0YRgIIAEoCBI5Cg51bmtub3duX2ZpZWxkcxgJIAMoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuVW5rbm93bkZpZWxkEhkKEXBvbGljeV9nZW5lcmF0aW9uGAogASgEEhMKC2RlYWRsaW5lX21zGAsgASgNEgwKBHRhZ3MYDCABKAlCDQoLX2RpbWVuc2lvbnNCBwoFX3VzZXJCCwoJX3Byb3ZpZGVyIpgBCg1FbWJlZFJlc3BvbnNlEhcKD2VtYmVkZGluZ3NfanNvbhgBIAMoDBINCgVtb2RlbBgCIAEoCRIpCgV1c2FnZRgDIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2USHQoVc2VydmljZV9tZXRhZGF0YV9qc29uGAQgASgMEhUKDWdlbmVyYXRpb25faWQYBSABKAliBnByb3RvMw", [file_sluice_inference_v1_turn]);
 
 /**
  * Texts to embed.
@@ -98,6 +98,13 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
    * @generated from field: uint32 deadline_ms = 11;
    */
   deadlineMs: number;
+
+  /**
+   * Tags for the record of the request, as in RunTurnRequest; empty means none.
+   *
+   * @generated from field: string tags = 12;
+   */
+  tags: string;
 };
 
 /**

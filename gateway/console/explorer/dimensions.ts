@@ -1,0 +1,58 @@
+/** Dimensions of sums: filters, and the values of a tag. */
+import { type ExplorerTab, type FilterName, type View, filterNames, filterTitles, tabOf } from "./address.ts";
+
+/** Every filter but sessions, of which there are too many, and but the list of tags. */
+type PlainDimension = Exclude<FilterName, "session" | "tags">;
+/** A tag has its name behind the colon, percent-encoded as in a list of tags. */
+export type Dimension = PlainDimension | `tag:${string}`;
+export const dimensions = filterNames.filter(
+  (name) => name !== "session" && name !== "tags",
+) as readonly PlainDimension[];
+
+const defaultDimensions: Readonly<Record<ExplorerTab, Dimension>> = {
+  spend: "model",
+  requests: "status",
+  errors: "error",
+  latency: "model",
+  tokens: "model",
+};
+
+export const tagPrefix = "tag:";
+
+const isTag = (text: string): text is `tag:${string}` => text.startsWith(tagPrefix) && text.length > tagPrefix.length;
+
+const toDimension = (text: string): Dimension | undefined =>
+  isTag(text) ? text : dimensions.find((each) => each === text);
+
+/** The dimensions of a view, one or two. */
+export function dimensionsOf(view: View): readonly Dimension[] {
+  const first = toDimension(view.by) ?? defaultDimensions[tabOf(view)];
+  const second = toDimension(view.split);
+  return second === undefined || second === first ? [first] : [first, second];
+}
+
+/** Characters with a meaning in a list of tags, and white space at an end. */
+const encoded = (text: string, reserved: RegExp): string =>
+  text.replace(reserved, encodeURIComponent).replace(/^\s|\s$/g, encodeURIComponent);
+
+export const tagDimension = (name: string): string => (name === "" ? "" : `${tagPrefix}${encoded(name, /[%,=]/g)}`);
+
+/** The name of a tag of a dimension; undefined for others. */
+export function tagOf(dimension: string): string | undefined {
+  if (!dimension.startsWith(tagPrefix)) return undefined;
+  try {
+    return decodeURIComponent(dimension.slice(tagPrefix.length));
+  } catch {
+    return dimension.slice(tagPrefix.length);
+  }
+}
+
+export const dimensionTitle = (dimension: Dimension): string =>
+  tagOf(dimension) ?? filterTitles[dimension as PlainDimension];
+
+/** A list of tags with the value of one more. @param tags of the filter; another value of the same tag is replaced */
+export function withTag(tags: string, dimension: `tag:${string}`, value: string): string {
+  const name = dimension.slice(tagPrefix.length);
+  const others = tags.split(",").filter((pair) => pair.trim() !== "" && pair.split("=")[0]?.trim() !== name);
+  return [...others, `${name}=${encoded(value, /[%,]/g)}`].join(",");
+}

@@ -1,0 +1,84 @@
+/** Tags in queries and answers. */
+import { Fault } from "../../lib/faults/fault.ts";
+import {
+  maxTagName,
+  maxTagValue,
+  maxTags,
+  parseTags,
+  readRecordedTags,
+  tagNameProblem,
+  tagValueProblem,
+} from "../../lib/turns/tags.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import type { Problem, Problems } from "../../lib/validation/problems.ts";
+import { type Shape, array, childPath, described, map, string } from "../../lib/validation/shape.ts";
+
+/** Longest text of a list of tags: every character of three bytes, each of these percent-encoded. */
+const maxTagList = maxTags * (maxTagName + maxTagValue) * 12;
+
+const text = string({ min: 1, max: maxTagList });
+
+/** A list such as `team=search, env=prod`. */
+export const tagList: Shape<string> = {
+  ...text,
+  check: (value, path, problems) => {
+    const before = problems.count;
+    text.check(value, path, problems);
+    if (problems.count > before) return;
+    const problem = problemOf(() => parseTags(value as string, path));
+    if (problem !== undefined) problems.add(path, problem);
+  },
+};
+
+/** The problem with which a text is refused. */
+function problemOf(parse: () => unknown): string | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    const issues = error instanceof Fault ? (error.metadata?.["issues"] as readonly Problem[]) : undefined;
+    if (issues?.[0] === undefined) throw error;
+    return issues[0].message;
+  }
+}
+
+const addIf = (problem: string | undefined, path: string, problems: Problems): void => {
+  if (problem !== undefined) problems.add(path, problem);
+};
+
+const nameText = string({ min: 1, max: maxTagName });
+const tagName: Shape<string> = {
+  ...nameText,
+  check: (given, path, problems) => {
+    if (typeof given === "string") addIf(tagNameProblem(given), path, problems);
+    else nameText.check(given, path, problems);
+  },
+};
+
+/** Names of tags; a repeated name counts once. */
+export const tagNames = array(tagName, { max: maxTags, entry: "name" });
+
+const value = string({ min: 1, max: maxTagValue });
+
+/** An object with the values of tags by their names. */
+export const tagMap = map(
+  {
+    ...value,
+    check: (given, path, problems) => {
+      if (typeof given === "string") addIf(tagValueProblem(given), path, problems);
+      else value.check(given, path, problems);
+    },
+  },
+  {
+    max: maxTags,
+    key: {
+      check: (name, path, problems) =>
+        addIf(tagNameProblem(name), childPath(path, name.slice(0, maxTagName)), problems),
+      schema: { minLength: 1, maxLength: maxTagName, pattern: String.raw`^[^\[\]]*$`, not: { const: "__proto__" } },
+    },
+  },
+);
+
+export const tagsField = described(map(string()), "Tags of the request and of its key.");
+
+export const toTagsJson = (tags: string): JsonObject => readRecordedTags(tags) ?? {};

@@ -16,7 +16,7 @@ import { embed } from "./doors/embeddings/handler.ts";
 import { documentRoute, isDocument, writeDocument } from "./edge/docs/route.ts";
 import { Console, type ConsoleParts, isConsole } from "./admin/console-api/console.ts";
 import { doorAt, doorOf, faultFormOf } from "./doors/doors.ts";
-import type { Edge, EdgeContext, HandlerParts } from "./edge/http/context.ts";
+import type { Edge, EdgeContext, HandlerDeps } from "./edge/http/context.ts";
 import type { RequestHandler } from "./edge/http/edge-server.ts";
 import { writeFault, writeJsonText } from "./edge/http/errors.ts";
 import { authenticate, beginExchange, closeExchange, answerFailure } from "./edge/http/exchange.ts";
@@ -28,11 +28,11 @@ import { dryRun } from "./doors/responses/dry-run.ts";
 import { countInput } from "./doors/responses/input-tokens.ts";
 import { AdminMcp, mcpPath } from "./admin/mcp/server.ts";
 import { type EdgeRouter, createRouter, recordRoutes } from "./admin/routes.ts";
-import { TurnRoute, type TurnRouteParts } from "./edge/turns/route.ts";
+import { TurnRoute, type TurnRouteDeps } from "./edge/turns/route.ts";
 
-export interface AppParts
-  extends HandlerParts,
-    TurnRouteParts,
+export interface AppDeps
+  extends HandlerDeps,
+    TurnRouteDeps,
     Pick<
       ConsoleParts,
       "live" | "configRefusal" | "log" | "traceUrl" | "trustedHeader" | "oidc" | "signOutUrl" | "addressOf"
@@ -49,7 +49,7 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
 }
 
 /** @returns the handler of every request */
-export function createApp(parts: AppParts): RequestHandler {
+export function createApp(parts: AppDeps): RequestHandler {
   const handle = createKoa(parts).callback();
   const turns = new TurnRoute(parts);
   return (request, response) => {
@@ -59,7 +59,7 @@ export function createApp(parts: AppParts): RequestHandler {
   };
 }
 
-function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
+function createKoa(parts: AppDeps): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
   const router = createRouter(parts, [
     [dryRunResponse, (context) => respondDryRun(parts, context, dryRun)],
@@ -109,7 +109,7 @@ function writeProbe(response: ServerResponse, passed: boolean, word: string, rea
   response.end(`${passed ? word : `not ${word}`}${reason === undefined ? "" : `: ${reason}`}\n`);
 }
 
-async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
+async function publish(parts: AppDeps, context: EdgeContext): Promise<void> {
   const { req: request, res: response } = context;
   const refusal = await parts.keylessLimiter.admit(request);
   context.fault = refusal;
@@ -119,9 +119,9 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
 }
 
 async function respondDryRun(
-  parts: AppParts,
+  parts: AppDeps,
   context: EdgeContext,
-  run: (parts: AppParts, context: EdgeContext) => Promise<Uint8Array>,
+  run: (parts: AppDeps, context: EdgeContext) => Promise<Uint8Array>,
 ): Promise<void> {
   const admission = await admit(parts.limiter, context.caller, context.res);
   try {
@@ -132,7 +132,7 @@ async function respondDryRun(
 }
 
 /** Counts as a reading request, because programs count many prompts at once. */
-async function respondTokenCount(parts: AppParts, context: EdgeContext, count: typeof countInput): Promise<void> {
+async function respondTokenCount(parts: AppDeps, context: EdgeContext, count: typeof countInput): Promise<void> {
   await countReadRequest(parts.limiter, context.caller, context.res);
   await count(parts, context);
 }

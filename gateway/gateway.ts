@@ -15,11 +15,11 @@ import { budgetBytes } from "@sluice/proto/lib/load/memory.js";
 import { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import { dial, dialAny } from "@sluice/proto/lib/rpc/dial.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { tlsPeer } from "@sluice/proto/lib/tls/client.js";
-import { type AppParts, createApp } from "./app.ts";
+import { type AppDeps, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
 import { LiveTurns } from "./admin/console-api/live.ts";
 import { Oidc } from "./admin/console-api/oidc.ts";
@@ -40,7 +40,7 @@ import { LanePool } from "./lane/pool.ts";
 import { MemoryItems } from "./doors/responses/remembered/memory-items.ts";
 import { RedisItems } from "./doors/responses/remembered/redis-items.ts";
 import { RememberedItems } from "./doors/responses/remembered/remembered-items.ts";
-import { ResponseSockets, type SocketParts } from "./doors/responses/socket/sockets.ts";
+import { ResponseSockets, type SocketDeps } from "./doors/responses/socket/sockets.ts";
 import { Captures } from "./edge/turns/captures.ts";
 import { Refusals } from "./edge/turns/refusals.ts";
 import type { SharedTurn } from "./edge/turns/shared-call.ts";
@@ -49,7 +49,7 @@ import { KeepAlive } from "./edge/sse/event-stream.ts";
 /** Share of the file descriptors for clients. A turn needs no other descriptor: it travels on already open connections. */
 const clientShare = 0.75;
 
-export interface GatewayOptions extends ProcessParts {
+export interface GatewayOptions extends ProcessDeps {
   readonly settings: Settings;
   /** The current sections of the configuration file. */
   readonly config: { readonly current: EdgeSettings };
@@ -129,7 +129,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     configRefusal: options.configRefusal,
     allowsOrigin: (origin: string) => originsAllowed(config.current.cors.allow_origins)(origin),
-  } satisfies AppParts & SocketParts;
+  } satisfies AppDeps & SocketDeps;
   const sockets = new ResponseSockets(parts, registry);
   const server = createEdgeServer(createApp(parts));
   serveUpgrades(server, sockets);
@@ -247,7 +247,7 @@ function appParts(
     log,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,
     token,
-  } satisfies Partial<AppParts>;
+  } satisfies Partial<AppDeps>;
 }
 
 /** Items of earlier answers, in Redis if the keys' limits are there, too. */

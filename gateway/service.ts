@@ -2,7 +2,7 @@
 import { edgeFiles, loadEdge } from "@sluice/proto/config/config-file.js";
 import { LiveFile } from "@sluice/proto/config/live.js";
 import { serveProbes } from "@sluice/proto/lib/process/probes.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import type { Settings } from "./config.ts";
 import { openGateway } from "./gateway.ts";
@@ -17,7 +17,7 @@ export interface OpenedGateway {
 /** Listens. @param connectHere opens sessions to an inference service in this process, if there is one */
 export async function openService(
   settings: Settings,
-  parts: ProcessParts,
+  parts: ProcessDeps,
   connectHere?: Connect,
 ): Promise<OpenedGateway> {
   const { lifecycle, log, registry, tracing } = parts;

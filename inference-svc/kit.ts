@@ -2,7 +2,7 @@
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
-import { type ModelCallerParts, type EndpointFeature, buildModelCaller } from "./models/ask.ts";
+import { type ModelCallerDeps, type EndpointFeature, buildModelCaller } from "./models/ask.ts";
 import type { DetectorMap } from "./features/guardrails/detected/rules.ts";
 import { inputGuards, outputGuards } from "./features/guardrails/feature.ts";
 import type { Budgets } from "./models/ledger/budget.ts";
@@ -15,13 +15,13 @@ import { estimateInputCost } from "./models/routing/choose/plan.ts";
 import { Router } from "./models/routing/choose/router.ts";
 import { supportImageUrls } from "./features/web/image-urls.ts";
 import { supportClientTools } from "./agent-loop/client-tools/outgoing.ts";
-import type { LoopParts } from "./agent-loop/loop/loop.ts";
+import type { LoopDeps } from "./agent-loop/loop/loop.ts";
 import { StateSeal } from "./content/sealed-state.ts";
 import { buildCalledModels } from "./agent-loop/called-models.ts";
 import { allSources, allTools, plainTools } from "./tool-registry.ts";
 import type { Sandbox } from "./features/sandbox/client.ts";
 import { Toolbox } from "./agent-loop/toolbox.ts";
-import type { SourceParts } from "./agent-loop/tool-source.ts";
+import type { ToolSourceDeps } from "./agent-loop/tool-source.ts";
 import { bareRequest } from "./turn/bare-request.ts";
 import type { PluginTexts } from "./turn/feature.ts";
 import type { HostedTool, Tool, TurnRequest } from "./turn/request.ts";
@@ -37,7 +37,7 @@ import type { DryKit, Kit } from "./features/kit.ts";
 import { joinedTextGuardrails } from "./features/guardrails/output/layer.ts";
 
 /** Parts of the kit, from the configuration file, the process and the endpoints. */
-export interface KitParts extends Omit<ModelCallerParts, "router" | "endpointFeatures"> {
+export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatures"> {
   readonly budgets: Pick<Budgets, "reserve" | "begin">;
   /** Shared by all replicas, to route a session to the same endpoint from each of them. */
   readonly secret: string;
@@ -63,15 +63,15 @@ export interface KitFeatures {
   readonly pluginTexts: readonly PluginTexts[];
 }
 
-export function buildKits(given: KitParts, features: KitFeatures): { readonly kit: Kit; readonly dryKit: DryKit } {
+export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit: Kit; readonly dryKit: DryKit } {
   const upstreams = given.unavailableTools === "drop" ? dropUnavailableSearch(given.upstreams) : given.upstreams;
-  const parts: KitParts = { ...given, upstreams };
+  const parts: KitDeps = { ...given, upstreams };
   const { internalModels: roles, catalog } = parts;
   const { guard_judge: guardRole } = roles;
   const router = buildRouter(parts);
   const callModel = buildModelCaller({ ...parts, router, ...features });
   const guardJudge = guardRole && new Judge(callModel, guardRole);
-  const plain: SourceParts = {
+  const plain: ToolSourceDeps = {
     tools: plainTools(parts),
     sources: [],
     isNative: (request, tool, otherTools = []) => runsNatively(given, request, [tool, ...otherTools]),
@@ -93,7 +93,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const gates = outputGuards.map(({ layer }) => layer(scanning));
   const cost = (request: TurnRequest, scope: Scope) =>
     estimateInputCost(router.routeAgain(request, scope.with({ again: "alone" }))[0] as Endpoint, request);
-  const plainLoop: LoopParts = {
+  const plainLoop: LoopDeps = {
     ...plain,
     guards,
     gates,
@@ -105,7 +105,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const models = buildCalledModels({ catalog, loop: plainLoop, callModel });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
-  const loop: LoopParts = {
+  const loop: LoopDeps = {
     ...plainLoop,
     tools: allTools(plain.tools, { fusion, models, roles, subagentSeal }),
     sources: allSources(parts.mcp),
@@ -140,7 +140,7 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   };
 }
 
-function buildRouter({ catalog, upstreams, secret, records }: KitParts, dryRun?: true): Router {
+function buildRouter({ catalog, upstreams, secret, records }: KitDeps, dryRun?: true): Router {
   const cooldown = (endpoint: Endpoint) => upstreams.rest(endpoint);
   return new Router({
     catalog,
@@ -157,7 +157,7 @@ function buildRouter({ catalog, upstreams, secret, records }: KitParts, dryRun?:
  * @param tools the tool, then the tools sent together with it
  */
 function runsNatively(
-  { catalog, upstreams }: KitParts,
+  { catalog, upstreams }: KitDeps,
   { models, provider, serviceTier }: TurnRequest,
   tools: readonly [HostedTool, ...Tool[]],
 ): boolean {
@@ -179,7 +179,7 @@ function isAnyCandidate(...args: Parameters<typeof findCandidates>): boolean {
 }
 
 function isSent(
-  { refusal, droppedFields }: Pick<KitParts["upstreams"], "refusal" | "droppedFields">,
+  { refusal, droppedFields }: Pick<KitDeps["upstreams"], "refusal" | "droppedFields">,
   endpoint: Endpoint,
   [tool, ...otherTools]: readonly [HostedTool, ...Tool[]],
 ): boolean {

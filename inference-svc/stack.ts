@@ -13,7 +13,7 @@ import {
 import { compaction } from "./features/compaction/feature.ts";
 import { furtherCalls } from "./features/further-calls/feature.ts";
 import { embeddingFeatures } from "./embedding-stack.ts";
-import { type KitParts, buildKits } from "./kit.ts";
+import { type KitDeps, buildKits } from "./kit.ts";
 import { alignment } from "./features/alignment/feature.ts";
 import { contextCompression } from "./features/compression/feature.ts";
 import { fileDownloads, fileParser, parserEngines, scannedPages } from "./features/file-parser/feature.ts";
@@ -111,7 +111,7 @@ export const pluginTexts = features.flatMap(({ texts }) => texts ?? []);
 export type { TrialText, TryGuardrail } from "./features/guardrails/guardrail-trial.ts";
 export type Stack = ReturnType<typeof buildStack>;
 
-export function buildStack(parts: KitParts) {
+export function buildStack(parts: KitDeps) {
   const { kit, dryKit } = buildKits(parts, { endpointFeatures, pluginTexts });
   const composed = (listed: readonly Feature[]) => {
     const layers = listed.map(({ layer }) => layer(kit));

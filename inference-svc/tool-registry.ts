@@ -1,6 +1,6 @@
 /** Every tool Sluice runs. Any other hosted tool is rejected by name, unless a provider runs it. */
 import type { FileReader } from "./content/files/texts.ts";
-import type { RunParts } from "./features/fusion/run.ts";
+import type { FusionRunDeps } from "./features/fusion/run.ts";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import type { Catalog } from "./models/routing/catalog.ts";
 import type { McpServers } from "./features/mcp/client.ts";
@@ -19,7 +19,7 @@ import { mcp } from "./features/mcp/tool.ts";
 import type { CalledModels } from "./agent-loop/called-models.ts";
 import { bashTool } from "./features/sandbox/bash.ts";
 import { codeInterpreter, hostedCodeInterpreter } from "./features/sandbox/code-interpreter.ts";
-import type { SandboxParts } from "./features/sandbox/container.ts";
+import type { SandboxDeps } from "./features/sandbox/container.ts";
 import { hostedShell, shellTool } from "./features/sandbox/shell.ts";
 import type { ServerTool } from "./agent-loop/tool.ts";
 import { toolSearch } from "./features/tool-search/tool.ts";
@@ -27,7 +27,7 @@ import type { ToolSource } from "./agent-loop/tool-source.ts";
 import { webFetchTool } from "./features/web/fetch-tool.ts";
 import { hostedSearchTool, webSearchTool } from "./features/web/search-tool.ts";
 
-export interface ToolRegistryParts extends SandboxParts {
+export interface ToolRegistryDeps extends SandboxDeps {
   readonly catalog: Catalog;
   readonly web: Web;
   readonly files: FileReader;
@@ -41,7 +41,7 @@ export const plainTools = ({
   files,
   vectorStores,
   ...sandbox
-}: ToolRegistryParts): readonly ServerTool[] => [
+}: ToolRegistryDeps): readonly ServerTool[] => [
   datetime(Date.now),
   searchModels(catalog.models),
   toolSearch,
@@ -58,8 +58,8 @@ export const plainTools = ({
 ];
 
 /** Dependencies of tools that call models. */
-export interface CallingToolParts {
-  readonly fusion: RunParts;
+export interface CallingToolDeps {
+  readonly fusion: FusionRunDeps;
   readonly models: CalledModels;
   readonly roles: InternalModels;
   /** Seals the state of subagents waiting for the client. */
@@ -68,7 +68,7 @@ export interface CallingToolParts {
 
 export const allTools = (
   plain: readonly ServerTool[],
-  { fusion: runs, models, roles, subagentSeal }: CallingToolParts,
+  { fusion: runs, models, roles, subagentSeal }: CallingToolDeps,
 ): readonly ServerTool[] => {
   const images = { models, model: roles.image?.model };
   return [

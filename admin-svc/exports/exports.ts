@@ -3,7 +3,7 @@ import { toTurnJson } from "@sluice/proto/contract/records/generations.js";
 import type { ExportSettings } from "@sluice/proto/config/sinks/exports.js";
 import { backoffMs } from "../sinks/backoff.ts";
 import { type ExportMetrics, exportMetrics } from "../sinks/metrics.ts";
-import type { SinkParts } from "../sinks/parts.ts";
+import type { SinkDeps } from "../sinks/parts.ts";
 import { SinkError, post } from "../sinks/post.ts";
 import {
   type ExportBatch,
@@ -23,11 +23,11 @@ import { buildBatch, maxTurns } from "./targets.ts";
 const claimMs = 30_000;
 
 export class Exports {
-  readonly #parts: SinkParts;
+  readonly #parts: SinkDeps;
   readonly #metrics: ExportMetrics;
   #lags: readonly ExportLag[] = [];
 
-  constructor(parts: SinkParts) {
+  constructor(parts: SinkDeps) {
     this.#parts = parts;
     this.#metrics = exportMetrics(parts.registry, () => this.#lags);
   }

@@ -13,7 +13,7 @@ const retryMs = 5_000;
 /** Interval of progress messages in the log. */
 const reportEveryMs = 10_000;
 
-export interface BackfillParts {
+export interface BackfillDeps {
   /** Opens connections with the rights of the schema's owner; they are closed when nothing is left to do. */
   readonly open: () => Kysely<Database>;
   readonly log: Logger;
@@ -21,14 +21,14 @@ export interface BackfillParts {
 }
 
 export class BackfillWorker {
-  readonly #parts: BackfillParts;
+  readonly #parts: BackfillDeps;
   #pending: readonly BackfillName[] = [];
   #stopped = false;
   #pause = new Pause(retryMs);
   #toldAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
-  constructor(parts: BackfillParts) {
+  constructor(parts: BackfillDeps) {
     this.#parts = parts;
     const pending = {
       name: "sluice_backfills_pending",

@@ -17,7 +17,7 @@ const retryMs = 60_000;
 /** Lock number shared by all builds; any number would do. */
 const retentionLock = 7_340_155_307n;
 
-export interface RetentionParts {
+export interface RetentionDeps {
   /** Opens connections with the rights of the schema's owner, for one round. */
   readonly open: () => Kysely<Database>;
   readonly settings: () => RetentionSettings;
@@ -28,14 +28,14 @@ export interface RetentionParts {
 }
 
 export class RetentionWorker {
-  readonly #parts: RetentionParts;
+  readonly #parts: RetentionDeps;
   readonly #removed: Counter<"from">;
   /** Settings of the last round, as a text. */
   #known = "{}";
   #dueAt = Infinity;
   #stopped = false;
 
-  constructor(parts: RetentionParts) {
+  constructor(parts: RetentionDeps) {
     this.#parts = parts;
     this.#removed = new Counter({
       name: "sluice_retention_removed_total",

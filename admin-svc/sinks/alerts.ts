@@ -9,7 +9,7 @@ import type { WrapStoring } from "../store/ledger/usage.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Message, SinkError, post } from "./post.ts";
 import { type SinkMetrics, alertMetrics } from "./metrics.ts";
-import type { SinkParts } from "./parts.ts";
+import type { SinkDeps } from "./parts.ts";
 import { slackMessage } from "./slack.ts";
 import { webhookMessage } from "./webhook.ts";
 
@@ -27,11 +27,11 @@ const toGuardrailSink = ({ name, workspace, events }: AlertSettings): GuardrailS
 });
 
 export class Alerts {
-  readonly #parts: SinkParts;
+  readonly #parts: SinkDeps;
   readonly #metrics: SinkMetrics;
   #counts: readonly AlertCounts[] = [];
 
-  constructor(parts: SinkParts) {
+  constructor(parts: SinkDeps) {
     this.#parts = parts;
     this.#metrics = alertMetrics(parts.registry, () => this.#counts);
   }

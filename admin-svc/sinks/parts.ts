@@ -5,7 +5,7 @@ import type { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 
-export interface SinkParts {
+export interface SinkDeps {
   readonly database: Kysely<Database>;
   /** The settings in force. */
   readonly settings: () => SinkSettings;

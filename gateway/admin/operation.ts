@@ -7,7 +7,7 @@ import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { forwardToAdmin } from "../edge/http/administration.ts";
 import { readBody } from "../edge/http/body.ts";
-import type { HandlerParts, OperationCall, RequestCaller } from "../edge/http/context.ts";
+import type { HandlerDeps, OperationCall, RequestCaller } from "../edge/http/context.ts";
 import { decodeSegment } from "../edge/http/path.ts";
 import { readQuery } from "./query.ts";
 
@@ -31,7 +31,7 @@ export type ForwardChecks<Operations extends Readonly<Record<string, Operation>>
 
 /** The parts of a call that are not read from HTTP. */
 export interface GivenCall {
-  readonly parts: HandlerParts;
+  readonly parts: HandlerDeps;
   readonly caller: RequestCaller;
   /** Path parameters, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export interface Route {
   /** Pattern below the base path, such as `/keys/:hash`. */
   readonly pattern: string;
   readonly handle: (
-    parts: HandlerParts,
+    parts: HandlerDeps,
     caller: RequestCaller,
     request: IncomingMessage,
     segments: readonly string[],

@@ -8,7 +8,7 @@ import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type Koa from "koa";
 import { type WithDetectorNames, checkDetectors } from "./guardrails/detectors.ts";
 import { tryGuardrail } from "./guardrails/try.ts";
-import type { Edge, EdgeContext, HandlerParts, OperationCall } from "../edge/http/context.ts";
+import type { Edge, EdgeContext, HandlerDeps, OperationCall } from "../edge/http/context.ts";
 import { writeJson, writeNothing } from "../edge/http/errors.ts";
 import { type Route, buildOperationRoutes } from "./operation.ts";
 import { countReadRequest } from "../edge/limits/admission.ts";
@@ -29,7 +29,7 @@ export const recordRoutes = buildOperationRoutes(
   },
 );
 
-export interface RouteParts extends HandlerParts {
+export interface RouteDeps extends HandlerDeps {
   readonly limiter: Limiter;
 }
 
@@ -38,7 +38,7 @@ export type EdgeRouter = Router<Koa.DefaultState, Edge>;
 /** An operation that calls a model (or previews a call), with its handler, which writes the answer itself. */
 export type ModelRoute = readonly [operation: Operation, handle: (context: EdgeContext) => Promise<void>];
 
-export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute[]): EdgeRouter {
+export function createRouter(parts: RouteDeps, modelRoutes: readonly ModelRoute[]): EdgeRouter {
   const router: EdgeRouter = new Router({ prefix: basePath, sensitive: true, strict: true });
   for (const route of recordRoutes) {
     router[route.operation.method](route.pattern, (context) => serve(parts, route, context, context.captures ?? []));
@@ -59,7 +59,7 @@ const statusOf = ({ answer: { status, whenCreated } }: Operation, answer: object
   whenCreated !== undefined && "created" in answer && answer.created === true ? 201 : status;
 
 async function serve(
-  parts: RouteParts,
+  parts: RouteDeps,
   { operation, pattern, handle }: Route,
   context: EdgeContext,
   segments: readonly string[],

@@ -1,7 +1,7 @@
 /** Connections to inference processes for calls outside the lanes, such as embeddings: calls rotate over the working processes. */
 import type { Client } from "@grpc/grpc-js";
 
-export interface ClientsParts {
+export interface ClientsDeps {
   /** Addresses of processes accepting turns, host:port; only the fittest. */
   readonly addresses: () => readonly string[];
   readonly dial: (address: string) => Client;
@@ -10,11 +10,11 @@ export interface ClientsParts {
 }
 
 export class InferenceClients {
-  readonly #parts: ClientsParts;
+  readonly #parts: ClientsDeps;
   readonly #clients = new Map<string, Client>();
   #calls = 0;
 
-  constructor(parts: ClientsParts) {
+  constructor(parts: ClientsDeps) {
     this.#parts = parts;
   }
 

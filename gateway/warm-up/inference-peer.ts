@@ -15,7 +15,7 @@ import {
   TurnEventSchema,
   TurnStatus,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import { pathOf } from "@sluice/proto/lib/rpc/dial.js";
 import { maxMessageBytes } from "@sluice/proto/lib/rpc/serve.js";
 import { ServerStream } from "@sluice/proto/lib/rpc/server-stream.js";
@@ -57,7 +57,7 @@ const greeting = create(SessionResponseSchema, { hello: { instance: "warm-up", k
 
 const internalCalls = new Map([[pathOf(InferenceService.method.session), serveSession]]);
 
-export const openInferencePeer = (parts: Pick<ProcessParts, "log" | "token">): Promise<Peer> =>
+export const openInferencePeer = (parts: Pick<ProcessDeps, "log" | "token">): Promise<Peer> =>
   openPeer(parts, { routes: () => {}, internalCalls });
 
 function serveSession(http2Stream: ServerHttp2Stream): void {

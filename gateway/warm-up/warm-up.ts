@@ -7,7 +7,7 @@
 import { Agent, request } from "node:http";
 import { edgeSchema } from "@sluice/proto/config/config-file.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { openAdminPeer } from "@sluice/proto/lib/warm-up/admin-peer.js";
 import { createWarmUpParts } from "@sluice/proto/lib/warm-up/parts.js";
@@ -27,7 +27,7 @@ export interface InferencePeer extends Peer {
 export async function warmUp(
   settings: Settings,
   limitMs: number,
-  openInference: (parts: ProcessParts) => Promise<InferencePeer> = openInferencePeer,
+  openInference: (parts: ProcessDeps) => Promise<InferencePeer> = openInferencePeer,
 ): Promise<void> {
   const parts = createWarmUpParts("gateway", settings.SLUICE_LOG_LEVEL);
   const { lifecycle } = parts;

@@ -3,7 +3,7 @@ import type { Catalog } from "../models/routing/catalog.ts";
 import type { HostedTool } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Turn, compose } from "../turn/turn.ts";
-import { type LoopParts, serverTools } from "./loop/loop.ts";
+import { type LoopDeps, serverTools } from "./loop/loop.ts";
 import { canOfferTool } from "./opened-tools.ts";
 
 /** UTF-16 units per token, a low estimate: a text cut to a window then fits it. */
@@ -28,7 +28,7 @@ export interface CalledModels {
 
 interface ModelSources {
   readonly catalog: Catalog;
-  readonly loop: LoopParts;
+  readonly loop: LoopDeps;
   /** Calls the endpoints of a model directly, without any layers. */
   readonly callModel: Turn;
 }

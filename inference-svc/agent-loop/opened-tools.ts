@@ -7,8 +7,8 @@ import { offeredTools } from "../models/upstream/translate/offered-tools.ts";
 import { withItemTools } from "./item-tools.ts";
 import { findClientTool } from "./client-tools/client-tools.ts";
 import { withProviderSearch } from "./provider-search.ts";
-import { type Offer, type OpenTool, type ServerTool, type ToolParts, freeName } from "./tool.ts";
-import type { SourceParts } from "./tool-source.ts";
+import { type Offer, type OpenTool, type ServerTool, type ToolDeps, freeName } from "./tool.ts";
+import type { ToolSourceDeps } from "./tool-source.ts";
 
 /** Offers by request entry. */
 export type Offers = ReadonlyMap<HostedTool, readonly Offer[]>;
@@ -25,7 +25,7 @@ interface OwnTools {
 }
 
 /** @throws Fault INVALID_REQUEST for settings a tool cannot honor */
-export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourceParts): OwnTools {
+export function openOwnTools(given: TurnRequest, scope: Scope, parts: ToolSourceDeps): OwnTools {
   const kinds = new Map(parts.tools.flatMap((tool) => tool.kinds.map((kind) => [kind, tool] as const)));
   const isNativeIn = (entry: HostedTool, request: TurnRequest) =>
     parts.isNative(request, entry, otherFunctions(entry, request, kinds, parts));
@@ -50,7 +50,7 @@ export function openOwnTools(given: TurnRequest, scope: Scope, parts: SourcePart
   return { request, kinds, offers, taken, isConverted: searching !== given };
 }
 
-function isTakenBySource(entry: HostedTool, request: TurnRequest, { sources, isNative }: SourceParts): boolean {
+function isTakenBySource(entry: HostedTool, request: TurnRequest, { sources, isNative }: ToolSourceDeps): boolean {
   const source = sources.find(({ kinds }) => kinds.includes(entry.kind));
   return source?.takes(JSON.parse(entry.json) as JsonObject, () => isNative(request, entry)) ?? false;
 }
@@ -67,7 +67,7 @@ const otherFunctions = (
   entry: HostedTool,
   request: TurnRequest,
   found: ReadonlyMap<string, ServerTool>,
-  { isNative, sources }: SourceParts,
+  { isNative, sources }: ToolSourceDeps,
 ): readonly Tool[] =>
   offeredTools(request).flatMap(({ tool }): Tool[] => {
     if (tool.type !== "hosted") return [tool];
@@ -77,13 +77,13 @@ const otherFunctions = (
   });
 
 /** Whether each of the models can use the tool, from Sluice or from its own provider. */
-export const canOfferTool = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolParts): boolean =>
+export const canOfferTool = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolDeps): boolean =>
   models.every((model) => {
     const request = bareRequest({ models: [model], tools: [tool] });
     return parts.isNative(request, tool) || isOurs(tool, request, scope, parts);
   });
 
-function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }: ToolParts): boolean {
+function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }: ToolDeps): boolean {
   const tool = tools.find(({ kinds }) => kinds.includes(entry.kind));
   try {
     const fields = JSON.parse(entry.json) as JsonObject;

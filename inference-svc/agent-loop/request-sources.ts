@@ -3,7 +3,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Offer, freeName } from "./tool.ts";
-import type { AllowedCall, OpenSource, SourceParts, SourceTool, ToolSource } from "./tool-source.ts";
+import type { AllowedCall, OpenSource, ToolSourceDeps, SourceTool, ToolSource } from "./tool-source.ts";
 
 export interface OpenedSource {
   readonly entry: HostedTool;
@@ -19,7 +19,7 @@ export interface RequestSources {
 }
 
 /** @throws Fault INVALID_REQUEST for settings a source cannot honor */
-export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: SourceParts): RequestSources {
+export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: ToolSourceDeps): RequestSources {
   const entries = request.tools.flatMap((entry, index): OpenedSource[] => {
     const source = entry.type === "hosted" ? sources.find(({ kinds }) => kinds.includes(entry.kind)) : undefined;
     if (entry.type !== "hosted" || source === undefined) return [];

@@ -4,7 +4,7 @@ import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type { InputItem, ToolReference } from "../turn/request.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Stage } from "../turn/trace.ts";
-import type { Offer, OpenTool, ServerTool, ToolItemForm, ToolParts, ToolSettings } from "./tool.ts";
+import type { Offer, OpenTool, ServerTool, ToolItemForm, ToolDeps, ToolSettings } from "./tool.ts";
 
 export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
   /** Form of the items of calls. */
@@ -17,7 +17,7 @@ export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
   restore(input: readonly InputItem[], sources: readonly ListedSource[]): RestoredCalls;
 }
 
-export interface SourceParts extends ToolParts {
+export interface ToolSourceDeps extends ToolDeps {
   /** Kinds of tool sources. */
   readonly sources: readonly ToolSource[];
 }

@@ -145,7 +145,7 @@ export interface RestoredCall extends Pick<ToolResult, "loads"> {
   readonly output?: string;
 }
 
-export interface ToolParts {
+export interface ToolDeps {
   /** Every tool Sluice can run. */
   readonly tools: readonly ServerTool[];
   /**

@@ -10,7 +10,7 @@ import { type RequestSources, openSources, restoreSourceItems, sourceOffers } fr
 import { openOwnTools } from "./opened-tools.ts";
 import { toProviderRequest } from "./sent-request.ts";
 import type { Offer } from "./tool.ts";
-import type { AllowedCall, SourceParts } from "./tool-source.ts";
+import type { AllowedCall, ToolSourceDeps } from "./tool-source.ts";
 import { mayUseTools } from "../turn/item-kinds.ts";
 
 interface ToolboxParts extends Pick<Toolbox, "declared" | "sources" | "allowed" | "waiting"> {
@@ -68,7 +68,7 @@ export class Toolbox {
    * @param listed sources with listed tools; absent before listing
    * @throws Fault INVALID_REQUEST for settings a tool cannot honor
    */
-  static of(given: TurnRequest, scope: Scope, parts: SourceParts, listed?: RequestSources): Toolbox | undefined {
+  static of(given: TurnRequest, scope: Scope, parts: ToolSourceDeps, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;
     const { request, kinds, offers: own, taken, isConverted } = openOwnTools(given, scope, parts);
     const sources = listed ?? openSources(request, scope, parts);

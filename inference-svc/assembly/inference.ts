@@ -12,7 +12,7 @@ import { budgetBytes } from "@sluice/proto/lib/load/memory.js";
 import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
@@ -55,7 +55,7 @@ import { sharedEgress } from "../models/upstream/transport/connections.ts";
 /** Time limit of the last delivery of usage records; after it, the rest waits on disk for the next start. */
 const lastDeliveryMs = 10_000;
 
-export interface InferenceOptions extends ProcessParts {
+export interface InferenceOptions extends ProcessDeps {
   readonly settings: Settings;
   /** Configuration file without the unusable providers. */
   readonly file: ConfigFile;
@@ -242,7 +242,7 @@ function openLimiter({ settings, instance, log, registry }: InferenceOptions, co
   });
 }
 
-interface EngineParts {
+interface SearchVendorDeps {
   readonly access: Access;
   readonly budget: ByteBudget;
   readonly config: CurrentConfig;
@@ -251,7 +251,7 @@ interface EngineParts {
   readonly openTurns: OpenTurns;
 }
 
-function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOptions, parts: EngineParts) {
+function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOptions, parts: SearchVendorDeps) {
   const { access, budget, config, runtime, ledger, openTurns } = parts;
   const parser = new RequestParser(config, new Identities(settings.SLUICE_SECRET));
   const shared = {

@@ -4,7 +4,7 @@ import { LiveFile } from "@sluice/proto/config/live.js";
 import { readSeed } from "@sluice/proto/config/seed.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { serveProbes } from "@sluice/proto/lib/process/probes.js";
-import type { ProcessParts } from "@sluice/proto/lib/process/process-parts.js";
+import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import type { Settings } from "./config.ts";
 import { openInference } from "./inference.ts";
@@ -21,7 +21,7 @@ export interface OpenedInference {
 }
 
 /** Listens. */
-export async function openService(settings: Settings, parts: ProcessParts): Promise<OpenedInference> {
+export async function openService(settings: Settings, parts: ProcessDeps): Promise<OpenedInference> {
   const { lifecycle, log, registry, tracing } = parts;
   const liveFile = new LiveFile({
     path: settings.SLUICE_CONFIG,

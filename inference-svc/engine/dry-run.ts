@@ -20,7 +20,7 @@ import type { Scope } from "../turn/scope.ts";
 import { type Stage, isAuditStage } from "../turn/trace.ts";
 import { TurnAbort } from "../turn/signal.ts";
 
-export type DryRunParts = Pick<
+export type DryPipelineDeps = Pick<
   EngineDeps,
   "access" | "budget" | "enforcesEndUsers" | "permissionDefault" | "region"
 > & {
@@ -33,10 +33,10 @@ export interface DryPipeline extends Pick<Pipeline, "parse"> {
 }
 
 export class DryRun {
-  readonly #parts: DryRunParts;
+  readonly #parts: DryPipelineDeps;
   readonly #lines: LineLog;
 
-  constructor(parts: DryRunParts) {
+  constructor(parts: DryPipelineDeps) {
     this.#parts = parts;
     this.#lines = parts.log.lines("dry run");
   }

@@ -13,7 +13,7 @@ import type { Requester } from "../turn/requester.ts";
 import { type Stage, type Trace, actionTaken } from "../turn/trace.ts";
 import type { TurnEnd, TurnObservation, TurnObserver } from "./turn-recorder.ts";
 
-export interface LedgerTurnsParts {
+export interface LedgerTurnsDeps {
   /** Learns of the end of each turn. */
   readonly inner: Pick<TurnObservation, "ended">;
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
@@ -24,10 +24,10 @@ export interface LedgerTurnsParts {
 export type RefusedRequester = Pick<Requester, "keyHash" | "requestId" | "generationId" | "traceId">;
 
 export class LedgerTurns implements TurnObserver, TurnObservation {
-  readonly #parts: LedgerTurnsParts;
+  readonly #parts: LedgerTurnsDeps;
   readonly #refused: RefusedTurns;
 
-  constructor(parts: LedgerTurnsParts) {
+  constructor(parts: LedgerTurnsDeps) {
     this.#parts = parts;
     this.#refused = new RefusedTurns({
       write: (turn) => parts.ledger.recordTurn(turn),

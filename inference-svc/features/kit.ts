@@ -4,7 +4,7 @@ import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import type { FileReader } from "../content/files/texts.ts";
-import type { RunParts } from "./fusion/run.ts";
+import type { FusionRunDeps } from "./fusion/run.ts";
 import type { SettingsParts } from "./fusion/settings.ts";
 import type { DetectorMap, DryDetectorMap } from "./guardrails/detected/rules.ts";
 import type { Budgets } from "../models/ledger/budget.ts";
@@ -12,7 +12,7 @@ import type { AddedScanner } from "../turn/scan-added.ts";
 import { Judge, type JudgeOptions, JudgeProfile } from "../models/internal-calls/judge.ts";
 import { Router } from "../models/routing/choose/router.ts";
 import type { OpenedTools } from "./server-tools/feature.ts";
-import type { LoopParts } from "../agent-loop/loop/loop.ts";
+import type { LoopDeps } from "../agent-loop/loop/loop.ts";
 import { StateSeal } from "../content/sealed-state.ts";
 import type { PluginTexts } from "../turn/feature.ts";
 import type { TurnRequest } from "../turn/request.ts";
@@ -66,6 +66,6 @@ export interface Kit extends DryKit {
   readonly guards: readonly Layer[];
   /** Layers for delivered output other than the model's own answer. */
   readonly gates: readonly Layer[];
-  readonly fusion: RunParts;
-  readonly loop: LoopParts;
+  readonly fusion: FusionRunDeps;
+  readonly loop: LoopDeps;
 }

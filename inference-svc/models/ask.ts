@@ -34,7 +34,7 @@ export interface EndpointKit {
   readonly web?: Downloads;
 }
 
-export interface ModelCallerParts {
+export interface ModelCallerDeps {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
   readonly router: Router;
@@ -60,7 +60,7 @@ export function buildModelCaller({
   findTask,
   budgets,
   log,
-}: ModelCallerParts): Turn {
+}: ModelCallerDeps): Turn {
   const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
   const kit: EndpointKit = { files, dialects: upstreams, web };
   const build = (endpoint: Endpoint): Turn => {

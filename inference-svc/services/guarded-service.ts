@@ -27,7 +27,7 @@ export async function observeCall<Result>(
   }
 }
 
-export interface GuardedServiceParts {
+export interface GuardedServiceDeps {
   /** The service's name at the start of a sentence, such as "the sandbox". */
   readonly name: string;
   /** Log message of a failed call, and its fields. */
@@ -46,10 +46,10 @@ export interface GuardedServiceParts {
 }
 
 export class GuardedService {
-  readonly #parts: GuardedServiceParts;
+  readonly #parts: GuardedServiceDeps;
   readonly #circuit: Circuit;
 
-  constructor(parts: GuardedServiceParts) {
+  constructor(parts: GuardedServiceDeps) {
     this.#parts = parts;
     this.#circuit = new Circuit(parts.now);
   }

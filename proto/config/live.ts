@@ -18,7 +18,7 @@ const maxProblems = 20;
 /** The text of an unexpected error may quote secrets, so clients see this text instead. */
 const unexpected = "the file could not be put into force; the log of this process says why";
 
-export interface LiveParts<Loaded> {
+export interface LiveConfigDeps<Loaded> {
   /** Path of the configuration file. */
   readonly path: string;
   /** @throws ConfigError with every problem */
@@ -38,7 +38,7 @@ interface Refusal {
 }
 
 export class LiveFile<Loaded> {
-  readonly #parts: LiveParts<Loaded>;
+  readonly #parts: LiveConfigDeps<Loaded>;
   readonly #reloads: Counter<"result">;
   #current: Loaded;
   /** State of each file before it was last read. */
@@ -50,7 +50,7 @@ export class LiveFile<Loaded> {
   #successAtMs = Date.now();
 
   /** Reads the file. @throws ConfigError */
-  constructor(parts: LiveParts<Loaded>) {
+  constructor(parts: LiveConfigDeps<Loaded>) {
     this.#parts = parts;
     this.#read = looksOf([parts.path]);
     this.#current = this.#load();

@@ -5,7 +5,7 @@ import { FileReader } from "@sluice/inference-svc/content/files/texts.js";
 import { Catalog } from "@sluice/inference-svc/models/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
 import type { PlanDryRun } from "@sluice/inference-svc/engine/dry-run-plan.js";
-import type { KitParts } from "@sluice/inference-svc/kit.js";
+import type { KitDeps } from "@sluice/inference-svc/kit.js";
 import { McpServers } from "@sluice/inference-svc/features/mcp/client.js";
 import { learnedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/learned.js";
 import { type Stack, buildStack } from "@sluice/inference-svc/stack.js";
@@ -135,7 +135,7 @@ export const stackSecret = "s".repeat(32);
 
 /** Parts of a stack, and its records. */
 export interface EngineParts {
-  readonly parts: KitParts;
+  readonly parts: KitDeps;
   readonly engine: Omit<Engine, keyof Stack>;
 }
 
@@ -204,7 +204,7 @@ export function openParts(
     watch: (callee) => recordedService(ledger, callee, "moderation"),
     now: records.now,
   });
-  const parts: KitParts = {
+  const parts: KitDeps = {
     catalog: new Catalog(file),
     upstreams,
     unavailableTools: file.tools.unavailable,

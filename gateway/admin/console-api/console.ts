@@ -12,9 +12,9 @@ import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object, string } from "@sluice/proto/lib/validation/shape.js";
 import { consoleSite } from "../../edge/http/site.ts";
 import { readBody } from "../../edge/http/body.ts";
-import type { EdgeContext, HandlerParts } from "../../edge/http/context.ts";
+import type { EdgeContext, HandlerDeps } from "../../edge/http/context.ts";
 import { writeFault, writeJson, writeNothing } from "../../edge/http/errors.ts";
-import { type ExchangeParts, continueAsCaller, answerFailure } from "../../edge/http/exchange.ts";
+import { type ExchangeDeps, continueAsCaller, answerFailure } from "../../edge/http/exchange.ts";
 import { pathIn } from "../../edge/http/path.ts";
 import { writePublished } from "../../edge/http/published.ts";
 import type { AuthorizedPerson } from "./people.ts";
@@ -39,11 +39,11 @@ const live = "/live";
 const configuration = "/configuration";
 
 export interface ConsoleParts
-  extends ExchangeParts,
+  extends ExchangeDeps,
     SignInParts,
     SessionLinks,
     ConfigurationParts,
-    Pick<HandlerParts, "admin" | "token"> {
+    Pick<HandlerDeps, "admin" | "token"> {
   readonly live: LiveTurns;
   /** Proxy that identifies the person of a request; undefined without a proxy. */
   readonly trustedHeader: TrustedHeader | undefined;

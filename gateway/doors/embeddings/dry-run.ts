@@ -4,14 +4,14 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { readWholeBody } from "../../edge/turns/body.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
-import { type EmbeddingsParts, embeddingsDoor } from "./handler.ts";
+import { type EmbeddingsDeps, embeddingsDoor } from "./handler.ts";
 import { parseEmbeddings } from "./request.ts";
 
 /**
  * Returns the receipt as JSON.
  * @throws Fault as the request would before the call of a provider; a block is reported in the receipt
  */
-export async function embedDryRun(parts: EmbeddingsParts, context: EdgeContext): Promise<Uint8Array> {
+export async function embedDryRun(parts: EmbeddingsDeps, context: EdgeContext): Promise<Uint8Array> {
   const { body, members } = await readWholeBody(parts.limits, context, embeddingsDoor);
   const request = parseEmbeddings(parts, context.req.headers, body, members);
   warnAboutUnknownFields(context.res, request);

@@ -20,12 +20,12 @@ import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJsonText } from "../../edge/http/errors.ts";
 import type { ScannedBody } from "../../edge/turns/body.ts";
 import type { CapturedTurn } from "../../edge/turns/captured-turn.ts";
-import { type OpeningCall, type OpeningParts, type ReadTurn, openTurn } from "../../edge/turns/open.ts";
+import { type OpeningCall, type TurnOpeningDeps, type ReadTurn, openTurn } from "../../edge/turns/open.ts";
 import type { Refusals } from "../../edge/turns/refusals.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
 import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
-export interface EmbeddingsParts extends EmbeddingsReading, OpeningParts {
+export interface EmbeddingsDeps extends EmbeddingsReading, TurnOpeningDeps {
   readonly limits: Limits;
   /** Connection to an inference process, in rotation. */
   readonly inference: Client;
@@ -45,7 +45,7 @@ export const embeddingsDoor = {
 } as const;
 
 /** @throws Fault */
-export const embed = (parts: EmbeddingsParts, context: EdgeContext): Promise<void> =>
+export const embed = (parts: EmbeddingsDeps, context: EdgeContext): Promise<void> =>
   openTurn(parts, new EmbedCall(parts, context));
 
 interface ReadEmbeddings extends ReadTurn {
@@ -53,7 +53,7 @@ interface ReadEmbeddings extends ReadTurn {
 }
 
 class EmbedCall implements OpeningCall<ReadEmbeddings> {
-  readonly #parts: EmbeddingsParts;
+  readonly #parts: EmbeddingsDeps;
   readonly #context: EdgeContext;
   readonly #leaving = new AbortController();
   readonly caller: Caller;
@@ -69,7 +69,7 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
   admission: Admission | undefined = undefined;
   captured: CapturedTurn | undefined = undefined;
 
-  constructor(parts: EmbeddingsParts, context: EdgeContext) {
+  constructor(parts: EmbeddingsDeps, context: EdgeContext) {
     this.#parts = parts;
     this.#context = context;
     this.caller = context.caller;

@@ -13,7 +13,7 @@ import { responsesDoor } from "./door.ts";
 import { parseRequest } from "./request.ts";
 import { warnAboutUnknownFields } from "../../edge/turns/unknown-fields.ts";
 
-export interface DryRunParts {
+export interface DryRunDeps {
   readonly access: Access;
   readonly limits: Limits;
   readonly pool: Pick<LanePool, "requireKnown">;
@@ -27,7 +27,7 @@ export interface DryRunParts {
  * @throws Fault as the turn would before the call of a provider; a block is reported in the receipt
  */
 export async function dryRun(
-  { access, limits, pool, inference, token }: DryRunParts,
+  { access, limits, pool, inference, token }: DryRunDeps,
   context: EdgeContext,
 ): Promise<Uint8Array> {
   const { body, members } = await readWholeBody(limits, context, responsesDoor);

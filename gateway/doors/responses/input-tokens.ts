@@ -1,11 +1,11 @@
 /** Serves POST /responses/input_tokens. */
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJson } from "../../edge/http/errors.ts";
-import { type CountTokensParts, countTokens } from "../../edge/turns/count-tokens.ts";
+import { type CountTokensDeps, countTokens } from "../../edge/turns/count-tokens.ts";
 import { parseRequest } from "./request.ts";
 
 /** @throws Fault */
-export async function countInput(parts: CountTokensParts, context: EdgeContext): Promise<void> {
+export async function countInput(parts: CountTokensDeps, context: EdgeContext): Promise<void> {
   const tokens = await countTokens(parts, context, (body, members) =>
     parseRequest(body, members, { serviceMetadata: false }),
   );

@@ -55,7 +55,7 @@ export interface Exchange extends Edge {
 export type EdgeContext = Koa.ParameterizedContext<Koa.DefaultState, Edge>;
 
 /** Connections and settings for handlers. */
-export interface HandlerParts {
+export interface HandlerDeps {
   /** Connection to admin-svc. */
   readonly admin: Client;
   /** Connection to any inference process: all have the same catalogue. */
@@ -69,6 +69,6 @@ export interface HandlerParts {
 /** A call of an operation; query and body have the contract's types. */
 export interface OperationCall<Path extends string = string, Query = unknown, Body = unknown>
   extends CheckedRequest<Path, Query, Body> {
-  readonly parts: HandlerParts;
+  readonly parts: HandlerDeps;
   readonly caller: RequestCaller;
 }

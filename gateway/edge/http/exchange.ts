@@ -19,7 +19,7 @@ import { rawPath } from "./path.ts";
 /** Form of a client's X-Request-Id. It never replaces the gateway's id, because a client can repeat it. */
 const clientIdForm = /^[\w-]{1,64}$/;
 
-export interface ExchangeParts {
+export interface ExchangeDeps {
   readonly access: Access;
   readonly budget: ByteBudget;
   readonly keylessLimiter: KeylessLimiter;
@@ -27,7 +27,7 @@ export interface ExchangeParts {
 }
 
 /** Begins to observe a request; `closeExchange` must follow when its response closes. */
-export function beginExchange({ observer }: Pick<ExchangeParts, "observer">, exchange: Exchange): void {
+export function beginExchange({ observer }: Pick<ExchangeDeps, "observer">, exchange: Exchange): void {
   exchange.startedAt = performance.now();
   exchange.observation = observer.begin(exchange.req);
   exchange.trace = exchange.observation.trace;
@@ -64,7 +64,7 @@ export function closeExchange(exchange: Exchange): void {
  * Looks up the key of a request, as the first step after the refusal of unknown paths, and waits until the key is next in the event loop.
  * @returns undefined when there is nothing to wait for
  */
-export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<void> | undefined {
+export function authenticate(parts: ExchangeDeps, exchange: Exchange): Promise<void> | undefined {
   const keyHash = readKeyHash(exchange.req);
   const resolved = parts.access.resolve(keyHash, undefined, exchange.trace);
   if (resolved instanceof Promise)
@@ -78,7 +78,7 @@ export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<
  * @throws Fault UNAUTHENTICATED
  */
 export function continueAsCaller(
-  { budget }: ExchangeParts,
+  { budget }: ExchangeDeps,
   exchange: Exchange,
   keyHash: string,
   caller: Caller | undefined,
@@ -95,7 +95,7 @@ export function continueAsCaller(
 
 /** Answers with the failure of a request, unless its answer has begun. */
 export async function answerFailure(
-  { keylessLimiter }: ExchangeParts,
+  { keylessLimiter }: ExchangeDeps,
   exchange: Exchange,
   error: unknown,
 ): Promise<void> {

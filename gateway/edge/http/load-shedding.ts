@@ -8,7 +8,7 @@ import type { FaultForm } from "./errors.ts";
 import { type RefusalDecision, refuseEarly } from "./early-refusal.ts";
 import { refuseOverload } from "./shed.ts";
 
-export interface SheddingParts {
+export interface SheddingDeps {
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
   readonly pool: {
     /** Whether the waiting turns of a key use up its share of the turns sent to inference-svc. */
@@ -19,9 +19,9 @@ export interface SheddingParts {
 }
 
 export class LoadShedding implements RefusalDecision {
-  readonly #parts: SheddingParts;
+  readonly #parts: SheddingDeps;
 
-  constructor(parts: SheddingParts) {
+  constructor(parts: SheddingDeps) {
     this.#parts = parts;
   }
 

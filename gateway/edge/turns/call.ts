@@ -9,7 +9,7 @@ import { type TraceHeaders, untraced } from "@sluice/proto/lib/tracing/context.j
 import { readBody } from "../http/body.ts";
 import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
-import { type ExchangeParts, authenticate, beginExchange, closeExchange, answerFailure } from "../http/exchange.ts";
+import { type ExchangeDeps, authenticate, beginExchange, closeExchange, answerFailure } from "../http/exchange.ts";
 import { waitAfterRefusals } from "../http/impatience.ts";
 import type { Observation } from "../http/observe.ts";
 import type { AnswerWriter, AnsweredCall } from "./answer-writer.ts";
@@ -17,15 +17,15 @@ import type { ScannedBody } from "./body.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door } from "./door.ts";
 import type { OpeningCall } from "./open.ts";
-import { type PreparedTurn, type TurnParts, createAnswer, prepareTurn, sendTurn } from "./prepare.ts";
+import { type PreparedTurn, type TurnDeps, createAnswer, prepareTurn, sendTurn } from "./prepare.ts";
 import type { Refusals } from "./refusals.ts";
 
-export interface TurnCallParts extends ExchangeParts, TurnParts {
+export interface TurnCallDeps extends ExchangeDeps, TurnDeps {
   readonly refusals: Pick<Refusals, "note">;
 }
 
 export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTurn> {
-  readonly #parts: TurnCallParts;
+  readonly #parts: TurnCallDeps;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly door: Door;
@@ -47,7 +47,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
   answer: AnswerWriter | undefined = undefined;
 
   /** Begins to observe the call. */
-  constructor(parts: TurnCallParts, request: IncomingMessage, response: ServerResponse, door: Door) {
+  constructor(parts: TurnCallDeps, request: IncomingMessage, response: ServerResponse, door: Door) {
     this.#parts = parts;
     this.req = request;
     this.res = response;

@@ -25,7 +25,7 @@ const lingerMs = 100;
 const retryMs = 1_000;
 const timeoutMs = 5_000;
 
-export interface CapturesParts {
+export interface CapturesDeps {
   readonly admin: Client;
   readonly token: ServiceToken;
   readonly log: Pick<Logger, "warn">;
@@ -38,7 +38,7 @@ export interface CapturesParts {
 const passing: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
 
 export class Captures implements CaptureSink {
-  readonly #parts: CapturesParts;
+  readonly #parts: CapturesDeps;
   readonly #dropped: Counter<"reason">;
   readonly #stored: Counter;
   #waiting: TurnContent[] = [];
@@ -47,7 +47,7 @@ export class Captures implements CaptureSink {
   #sending: Promise<void> = Promise.resolve();
   #failing = false;
 
-  constructor(parts: CapturesParts) {
+  constructor(parts: CapturesDeps) {
     this.#parts = parts;
     const registers = [parts.registry];
     this.#stored = new Counter({

@@ -10,7 +10,7 @@ import type { Exchange } from "../http/context.ts";
 import type { DoorTurn } from "./door.ts";
 import { readWholeBody } from "./body.ts";
 
-export interface CountTokensParts {
+export interface CountTokensDeps {
   readonly limits: Limits;
   /** Connection to any inference process: all count alike. */
   readonly inference: Client;
@@ -25,7 +25,7 @@ const wholeParsed = { unparsed: undefined };
  * @throws Fault
  */
 export async function countTokens(
-  { limits, inference, token }: CountTokensParts,
+  { limits, inference, token }: CountTokensDeps,
   exchange: Exchange,
   read: (body: Buffer, members: readonly JsonMember[]) => Pick<DoorTurn, "request" | "explain">,
 ): Promise<number> {

@@ -20,7 +20,7 @@ import type { CapturedRequest, CapturedTurn } from "./captured-turn.ts";
 import type { Captures } from "./captures.ts";
 import type { Door } from "./door.ts";
 
-export interface OpeningParts {
+export interface TurnOpeningDeps {
   readonly limiter: Limiter;
   readonly limits: Limits;
   readonly captures: Captures;
@@ -73,7 +73,7 @@ export interface OpeningCall<Turn extends ReadTurn> extends TurnCaller {
 }
 
 /** Settles once the turn is open; its answer continues by callbacks. */
-export async function openTurn<Turn extends ReadTurn>(parts: OpeningParts, call: OpeningCall<Turn>): Promise<void> {
+export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, call: OpeningCall<Turn>): Promise<void> {
   try {
     const entering = call.enter?.();
     if (entering) await entering;

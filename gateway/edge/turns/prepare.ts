@@ -18,10 +18,10 @@ import type { KeepAlive } from "../sse/event-stream.ts";
 import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from "./answer-writer.ts";
 import type { ScannedBody } from "./body.ts";
 import type { Door, DoorTurn } from "./door.ts";
-import type { OpeningParts } from "./open.ts";
+import type { TurnOpeningDeps } from "./open.ts";
 import { warnAboutUnknownFields } from "./unknown-fields.ts";
 
-export interface TurnParts extends OpeningParts {
+export interface TurnDeps extends TurnOpeningDeps {
   readonly access: Access;
   readonly pool: LanePool;
   readonly keepAlive: KeepAlive;
@@ -81,7 +81,7 @@ export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeader
 
 /** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
 export function prepareTurn(
-  { compat }: Pick<TurnParts, "compat">,
+  { compat }: Pick<TurnDeps, "compat">,
   door: Door,
   headers: IncomingHttpHeaders,
   { body, members }: ScannedBody,
@@ -112,7 +112,7 @@ interface SentCall extends Omit<RequestCaller, "room"> {
 type SentTurn = Pick<PreparedTurn, "request" | "generationId" | "timeoutMs">;
 
 export const toOpenMessage = (
-  { access, limits }: Pick<TurnParts, "access" | "limits">,
+  { access, limits }: Pick<TurnDeps, "access" | "limits">,
   { keyHash, requestId, trace }: Omit<SentCall, "admission">,
   { request, generationId, timeoutMs = Number.POSITIVE_INFINITY }: SentTurn,
 ): Open => ({
@@ -131,7 +131,7 @@ export const toOpenMessage = (
 
 /** Sends a turn to inference-svc. */
 export function sendTurn(
-  parts: Pick<TurnParts, "access" | "limits" | "pool">,
+  parts: Pick<TurnDeps, "access" | "limits" | "pool">,
   call: SentCall,
   turn: SentTurn,
   listener: TurnListener,
@@ -142,7 +142,7 @@ export function sendTurn(
 
 /** Creates the writer of the answer; the call notifies it when the response closes. */
 export function createAnswer(
-  { keepAlive, limits }: Pick<TurnParts, "keepAlive" | "limits">,
+  { keepAlive, limits }: Pick<TurnDeps, "keepAlive" | "limits">,
   call: AnsweredCall,
   prepared: PreparedTurn,
 ): AnswerWriter {

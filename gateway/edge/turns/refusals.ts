@@ -24,7 +24,7 @@ const lingerMs = 100;
 const retryMs = 1_000;
 const timeoutMs = 5_000;
 
-export interface RefusalsParts {
+export interface RefusalsDeps {
   /** Finds a connection to an inference process. */
   readonly inference: () => Client;
   readonly token: ServiceToken;
@@ -38,14 +38,14 @@ export interface RefusedTurn {
 }
 
 export class Refusals {
-  readonly #parts: RefusalsParts;
+  readonly #parts: RefusalsDeps;
   readonly #refused: RefusedTurns;
   #waiting: TurnRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
   #failing = false;
 
-  constructor(parts: RefusalsParts) {
+  constructor(parts: RefusalsDeps) {
     this.#parts = parts;
     this.#refused = new RefusedTurns({
       write: (turn) => this.#push(turn),

@@ -2,24 +2,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Cors } from "@sluice/proto/lib/http1/cors.js";
 import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
-import { LoadShedding, type SheddingParts } from "../http/load-shedding.ts";
+import { LoadShedding, type SheddingDeps } from "../http/load-shedding.ts";
 import type { LanePool } from "../../lane/pool.ts";
 import { TurnCall } from "./call.ts";
 import type { Door } from "./door.ts";
 import { openTurn } from "./open.ts";
-import { SharedCall, type SharedCallParts, idempotencyHeader } from "./shared-call.ts";
+import { SharedCall, type SharedCallDeps, idempotencyHeader } from "./shared-call.ts";
 
-export interface TurnRouteParts extends SharedCallParts, SheddingParts {
+export interface TurnRouteDeps extends SharedCallDeps, SheddingDeps {
   readonly pool: LanePool;
   readonly cors: Cors | undefined;
   readonly lifecycle: Lifecycle;
 }
 
 export class TurnRoute {
-  readonly #parts: TurnRouteParts;
+  readonly #parts: TurnRouteDeps;
   readonly #shedding: LoadShedding;
 
-  constructor(parts: TurnRouteParts) {
+  constructor(parts: TurnRouteDeps) {
     this.#parts = parts;
     this.#shedding = new LoadShedding(parts);
   }

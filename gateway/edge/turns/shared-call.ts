@@ -9,27 +9,27 @@ import { sharedTurnUse } from "@sluice/proto/lib/limits/decision.js";
 import { tagsHeader } from "@sluice/proto/lib/turns/tags.js";
 import { digestBody } from "../http/body.ts";
 import { admit } from "../limits/admission.ts";
-import { TurnCall, type TurnCallParts } from "./call.ts";
+import { TurnCall, type TurnCallDeps } from "./call.ts";
 import type { Door } from "./door.ts";
 import { type PreparedTurn, createAnswer, sendTurn, wantsServiceMetadata } from "./prepare.ts";
 
 /** A prepared turn that further requests can join. */
 export type SharedTurn = PreparedTurn & KeyedTurn;
 
-export interface SharedCallParts extends TurnCallParts {
+export interface SharedCallDeps extends TurnCallDeps {
   readonly inFlight: InFlight<SharedTurn>;
 }
 
 export const idempotencyHeader = "idempotency-key";
 
 export class SharedCall extends TurnCall {
-  readonly #parts: SharedCallParts;
+  readonly #parts: SharedCallDeps;
   /** The turn that this call prepares for all of its clients; undefined once it is open. */
   #led: Generation<SharedTurn> | undefined = undefined;
   #member: JoinedRequest | undefined = undefined;
   #bodyRoom: Reservation | undefined = undefined;
 
-  constructor(parts: SharedCallParts, request: IncomingMessage, response: ServerResponse, door: Door) {
+  constructor(parts: SharedCallDeps, request: IncomingMessage, response: ServerResponse, door: Door) {
     super(parts, request, response, door);
     this.#parts = parts;
   }

@@ -11,7 +11,7 @@ import { callStatus } from "./client-calls.ts";
 import { scanItem } from "./scanned-results.ts";
 import type { RunningCall } from "./call-runner.ts";
 
-export interface CallItemParts {
+export interface CallItemDeps {
   /** The output guardrails. */
   readonly gates: readonly Layer[];
   readonly numbers: ItemNumbers;
@@ -20,10 +20,10 @@ export interface CallItemParts {
 }
 
 export class CallItems {
-  readonly #parts: CallItemParts;
+  readonly #parts: CallItemDeps;
   readonly #stream: boolean;
 
-  constructor(parts: CallItemParts) {
+  constructor(parts: CallItemDeps) {
     this.#parts = parts;
     this.#stream = parts.request.stream;
   }

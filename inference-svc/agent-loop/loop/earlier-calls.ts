@@ -1,13 +1,13 @@
 /** Restores server tool items of earlier responses to the calls and outputs the model read then. */
 import type { CallableTool, HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import type { Offer, ServerTool, ToolParts } from "../tool.ts";
+import type { Offer, ServerTool, ToolDeps } from "../tool.ts";
 import type { CalledTool } from "./model-answer.ts";
 import { findSuspendedCalls } from "./suspended-calls.ts";
 import { resumeCall } from "./resumed-call.ts";
 import { isServerItem } from "../../turn/item-kinds.ts";
 
-interface RecallParts extends Pick<ToolParts, "isNative"> {
+interface RecallParts extends Pick<ToolDeps, "isNative"> {
   /** Server tools by the types of their entries in requests. */
   readonly tools: ReadonlyMap<string, ServerTool>;
   /** Tools offered in this request. */

@@ -23,10 +23,10 @@ import { scanOutputs } from "./scanned-results.ts";
 import { buildToolsStage, recordUnsentTools } from "./stage.ts";
 import { Toolbox } from "../toolbox.ts";
 import { errorOutput } from "../tool.ts";
-import type { SourceParts } from "../tool-source.ts";
+import type { ToolSourceDeps } from "../tool-source.ts";
 import { listSources } from "./source-lists.ts";
 
-export interface LoopParts extends SourceParts {
+export interface LoopDeps extends ToolSourceDeps {
   /** Scans the joined texts of several answers of the model. */
   readonly joinedTextGate: Layer;
   /** The input guardrails: they scan tool outputs before the model reads them. */
@@ -40,7 +40,7 @@ export interface LoopParts extends SourceParts {
 
 /** @param keeps whether the loop also runs for requests without server tools, to keep the conversation for a continuation after calls of the client */
 export const serverTools =
-  (parts: LoopParts, keeps = false): Layer =>
+  (parts: LoopDeps, keeps = false): Layer =>
   (next) =>
   (request, scope) => {
     const toolbox = Toolbox.of(request, scope, parts) ?? (keeps ? Toolbox.empty(request) : undefined);
@@ -70,7 +70,7 @@ interface Step {
 }
 
 class Loop {
-  readonly #parts: LoopParts;
+  readonly #parts: LoopDeps;
   readonly #next: Turn;
   #toolbox: Toolbox;
   readonly #scope: Scope;
@@ -87,7 +87,7 @@ class Loop {
   #allowed: readonly CalledTool[] = [];
 
   /** @param asked the client's request */
-  constructor(parts: LoopParts, next: Turn, toolbox: Toolbox, original: TurnRequest, scope: Scope) {
+  constructor(parts: LoopDeps, next: Turn, toolbox: Toolbox, original: TurnRequest, scope: Scope) {
     this.#parts = parts;
     this.#next = next;
     this.#toolbox = toolbox;

@@ -8,7 +8,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { type Batch, type Layer, compose } from "../../turn/turn.ts";
 import type { RequestSources } from "../request-sources.ts";
 import { type OpenTool, describeAsFunction } from "../tool.ts";
-import type { AllowedCall, ListingItem, OpenSource, SourceList, SourceParts, SourceTool } from "../tool-source.ts";
+import type { AllowedCall, ListingItem, OpenSource, SourceList, ToolSourceDeps, SourceTool } from "../tool-source.ts";
 import { Toolbox } from "../toolbox.ts";
 import type { CalledTool, ItemNumbers } from "./model-answer.ts";
 import { scanItem } from "./scanned-results.ts";
@@ -21,7 +21,7 @@ interface Occasion {
   readonly scope: Scope;
 }
 
-interface SourceListParts extends SourceParts {
+interface SourceListParts extends ToolSourceDeps {
   /** The input guardrails, for the tool descriptions sent to the model. */
   readonly guards: readonly Layer[];
   /** The output guardrails, for items sent to the client and arguments sent to a service. */

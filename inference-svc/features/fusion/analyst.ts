@@ -8,7 +8,7 @@ import { throwIfAborted } from "../../turn/abort.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import type { InputItem, TextFormat, TurnRequest } from "../../turn/request.ts";
 import { type PartCaller, PartCall, partRequest } from "../model-tools/part-call.ts";
-import type { PanelAnswer, PanelParts } from "./panel.ts";
+import type { PanelAnswer, PanelDeps } from "./panel.ts";
 
 export interface Analysis {
   readonly consensus: readonly string[];
@@ -57,7 +57,7 @@ const maxEntryLength = 400;
 /** Number of tries for a readable answer. */
 const tries = 2;
 
-export type AnalystParts = PanelParts & {
+export type AnalystDeps = PanelDeps & {
   /** Approximate maximum input of the model in UTF-16 units. */
   readonly window: (model: string) => number;
 };
@@ -66,7 +66,7 @@ export type AnalystParts = PanelParts & {
 export async function analyseAnswers(
   answers: readonly PanelAnswer[],
   caller: PartCaller,
-  parts: AnalystParts,
+  parts: AnalystDeps,
 ): Promise<Analysis | undefined> {
   const { request, scope } = caller;
   const { settings, callModel, room, timeouts: patience } = parts;

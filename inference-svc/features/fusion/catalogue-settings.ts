@@ -2,17 +2,17 @@
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import { defaultPresets } from "./default-presets.ts";
 import { panelTimeouts } from "./panel.ts";
-import type { RunParts } from "./run.ts";
+import type { FusionRunDeps } from "./run.ts";
 import type { SettingsParts } from "./settings.ts";
 import type { Catalog } from "../../models/routing/catalog.ts";
 import { canOfferTool } from "../../agent-loop/opened-tools.ts";
-import type { ToolParts } from "../../agent-loop/tool.ts";
+import type { ToolDeps } from "../../agent-loop/tool.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 
 export interface SettingsSources {
   readonly catalog: Catalog;
   readonly presets: FusionPresets;
-  readonly tools: ToolParts;
+  readonly tools: ToolDeps;
 }
 
 export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): SettingsParts => ({
@@ -21,7 +21,7 @@ export const fusionSettings = ({ catalog, presets, tools }: SettingsSources): Se
   hasTool: (tool, models, scope) => canOfferTool(tool, models, scope, tools),
 });
 
-export const fusionRuns = (settings: SettingsParts, models: CalledModels): RunParts => ({
+export const fusionRuns = (settings: SettingsParts, models: CalledModels): FusionRunDeps => ({
   ...models,
   settings,
   timeouts: panelTimeouts,

@@ -5,7 +5,7 @@ import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { toEndEvents, runFusion } from "./run.ts";
 import { type FusionSettings, type SettingsParts, settingsOf } from "./settings.ts";
 import { pluginOptions } from "./fusion-options.ts";
-import type { AnalystParts } from "./analyst.ts";
+import type { AnalystDeps } from "./analyst.ts";
 import { findTextPositions } from "../../content/text-places.ts";
 import { blockedEndEvent, toFinalFault } from "../../agent-loop/loop/final-failure.ts";
 import { scanOutputs, scanItem } from "../../agent-loop/loop/scanned-results.ts";
@@ -86,7 +86,7 @@ const isNewRequest = (input: readonly InputItem[]): boolean => {
 const place = 0;
 
 async function* answeredAfter(
-  parts: AnalystParts & Pick<Kit, "guards" | "gates">,
+  parts: AnalystDeps & Pick<Kit, "guards" | "gates">,
   next: Turn,
   request: TurnRequest,
   scope: Scope,

@@ -34,7 +34,7 @@ export const runMs = ({ memberMs, analystMs }: PanelTimeouts): number => memberM
 /** Time reserve between the two steps and after them, for a busy process. */
 const betweenMs = 5_000;
 
-export interface PanelParts {
+export interface PanelDeps {
   readonly settings: FusionSettings;
   /** Calls a model through the key's guardrails, and with tools. */
   readonly callModel: Turn;
@@ -72,7 +72,7 @@ export interface PanelListener {
 /** In the order of the panel. @throws Fault when the turn is over */
 export async function collectAnswers(
   caller: PartCaller,
-  parts: PanelParts,
+  parts: PanelDeps,
   listener: PanelListener,
 ): Promise<readonly PanelOutcome[]> {
   const { settings, timeouts: limits } = parts;
@@ -112,7 +112,7 @@ async function outcomeOf(
   memberCall: PartCall,
   model: string,
   { request }: PartCaller,
-  { settings, callModel, room }: PanelParts,
+  { settings, callModel, room }: PanelDeps,
   listener: TextListener,
 ): Promise<PanelOutcome> {
   const startedAt = performance.now();

@@ -7,7 +7,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
 import type { Stage } from "../../turn/trace.ts";
 import type { OutputItem } from "../../turn/turn.ts";
-import { type Analysis, type AnalystParts, analyseAnswers } from "./analyst.ts";
+import { type Analysis, type AnalystDeps, analyseAnswers } from "./analyst.ts";
 import { type PartCaller, type WebSourceLink, showsParts } from "../model-tools/part-call.ts";
 import type { SettingsParts } from "./settings.ts";
 import { type PanelAnswer, type PanelFailure, type PanelOutcome, collectAnswers, isAnswered } from "./panel.ts";
@@ -16,7 +16,7 @@ import { type PanelAnswer, type PanelFailure, type PanelOutcome, collectAnswers,
 type EventListener = (event: ItemEvent) => void;
 
 /** Dependencies of a fusion run. */
-export type RunParts = Omit<AnalystParts, "settings"> & { readonly settings: SettingsParts };
+export type FusionRunDeps = Omit<AnalystDeps, "settings"> & { readonly settings: SettingsParts };
 
 export interface FusionResult {
   /** Fields of the client's item in addition to type, id and status. */
@@ -40,11 +40,7 @@ const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
 export const panelState = new StateKey(() => ({ hasRun: false }));
 
 /** @throws Fault when the turn is over */
-export async function runFusion(
-  caller: PartCaller,
-  parts: AnalystParts,
-  onEvent: EventListener,
-): Promise<FusionResult> {
+export async function runFusion(caller: PartCaller, parts: AnalystDeps, onEvent: EventListener): Promise<FusionResult> {
   const { panel, model } = parts.settings;
   const shows = showsParts(caller.request);
   const progress = (...step: Parameters<typeof event>) => onEvent(event(...step));
@@ -77,7 +73,7 @@ export function toEndEvents({ status, analysis }: OutputItem): readonly ItemEven
 }
 
 /** Maximum characters of the panel's answers for the answering model: the lowest limit among the request's models. */
-const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystParts, "window">): number =>
+const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystDeps, "window">): number =>
   Math.min(...models.map(window)) * outputShare;
 
 function ended(outcome: PanelOutcome, shows: boolean): Parameters<typeof event> {
@@ -125,11 +121,7 @@ function toAnalysisText(
 }
 
 /** The text of an earlier response's run for the answering model. */
-export function describeEarlierRun(
-  item: JsonObject,
-  request: TurnRequest,
-  parts: Pick<AnalystParts, "window">,
-): string {
+export function describeEarlierRun(item: JsonObject, request: TurnRequest, parts: Pick<AnalystDeps, "window">): string {
   const { analysis, responses, failed_models, sources, error, failure_reason } = item;
   if (typeof error === "string") return quoteData(JSON.stringify({ error, failure_reason, failed_models }));
   const known = Array.isArray(responses) ? responses.filter(isObject) : [];
@@ -154,7 +146,7 @@ function noAnswers(failures: readonly PanelFailure[]): FusionResult {
 
 type AnalystOutcome = "answered" | "malformed" | "failed" | "skipped";
 
-function stageOf({ settings }: AnalystParts, outcomes: readonly PanelOutcome[], analyst: AnalystOutcome): Stage {
+function stageOf({ settings }: AnalystDeps, outcomes: readonly PanelOutcome[], analyst: AnalystOutcome): Stage {
   const answered = outcomes.filter(isAnswered).length;
   return {
     type: "plugin",

@@ -24,7 +24,7 @@ export interface Revisions {
   delete(url: string): unknown;
 }
 
-export interface SessionParts {
+export interface McpSessionDeps {
   /** Address of the server, the key of its remembered revision. */
   readonly url: string;
   /** Connects at the first request. @throws McpFailure for a forbidden address */
@@ -51,12 +51,12 @@ interface Opened {
 }
 
 export class McpSession {
-  readonly #parts: SessionParts;
+  readonly #parts: McpSessionDeps;
   #opened: Promise<Opened> | undefined;
   #connection: Promise<McpConnection> | undefined;
   #lastId = 0;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: McpSessionDeps) {
     this.#parts = parts;
   }
 

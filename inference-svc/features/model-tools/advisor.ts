@@ -31,7 +31,7 @@ const transcriptShare = 0.5;
 
 const kind = "service:advisor";
 
-export interface AdvisorParts {
+export interface AdvisorDeps {
   readonly models: CalledModels;
   /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
@@ -61,7 +61,7 @@ const prompt = described(
 );
 const model = described(string({ min: 1 }), "Slug of another model that shall advise; leave it out for the usual one.");
 
-export const advisor = (parts: AdvisorParts): ServerTool => ({
+export const advisor = (parts: AdvisorDeps): ServerTool => ({
   kinds: [kind],
   hasEffect: true,
   open(settings) {
@@ -112,7 +112,7 @@ class Advice {
   readonly #past: Exchange[];
 
   /** @throws Fault INVALID_REQUEST when there is no such model */
-  constructor(settings: ToolSettings, { models, model: standard }: AdvisorParts) {
+  constructor(settings: ToolSettings, { models, model: standard }: AdvisorDeps) {
     this.#settings = settings;
     this.#wanted = settings.parameters;
     this.#models = models;

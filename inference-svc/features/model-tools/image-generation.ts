@@ -26,7 +26,7 @@ const maxCalls = 8;
 /** Maximum characters of a base64 image: 20 MiB. */
 const maxImageLength = Math.ceil((20 * 1024 * 1024) / 3) * 4;
 
-export interface ImageParts {
+export interface ImageToolDeps {
   readonly models: CalledModels;
   /** Default slug for requests without a model; undefined when the operator configured none. */
   readonly model: string | undefined;
@@ -44,14 +44,14 @@ const description =
   "You do not see the image; do not describe what you have not asked for.";
 
 /** The tool by Sluice's own name, with its settings in `parameters`. */
-export const imageGeneration = (parts: ImageParts): ServerTool => ({
+export const imageGeneration = (parts: ImageToolDeps): ServerTool => ({
   kinds: ["service:image_generation"],
   hasEffect: true,
   open: (settings) => opened(settings, `${settings.path}.parameters`, settings.parameters, parts),
 });
 
 /** The tool under its Responses name: settings in the entry itself, calls as items of the Responses format. */
-export const hostedImageGeneration = (parts: ImageParts): ServerTool => ({
+export const hostedImageGeneration = (parts: ImageToolDeps): ServerTool => ({
   kinds: ["image_generation"],
   items: { type: "image_generation_call", idPrefix: "ig_", failedStatus: "failed" },
   hasEffect: true,
@@ -70,7 +70,7 @@ export const hostedImageGeneration = (parts: ImageParts): ServerTool => ({
 });
 
 /** @param path of the settings */
-function opened(settings: ToolSettings, path: string, given: JsonObject, parts: ImageParts): OpenTool {
+function opened(settings: ToolSettings, path: string, given: JsonObject, parts: ImageToolDeps): OpenTool {
   const run = isForRestoredCalls(settings) ? undefined : runOf(settings, path, given, parts);
   return {
     description,
@@ -89,7 +89,7 @@ function runOf(
   { request }: ToolSettings,
   within: string,
   given: JsonObject,
-  { models, model: standard }: ImageParts,
+  { models, model: standard }: ImageToolDeps,
 ): Run {
   const { model: named, partial_images: _, ...imageConfig } = given;
   const slug = typeof named === "string" ? named : standard;

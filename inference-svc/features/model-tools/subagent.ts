@@ -30,7 +30,7 @@ const maxStateLength = 4 * 1024 * 1024;
 
 const kind = "service:subagent";
 
-export interface SubagentParts {
+export interface SubagentDeps {
   readonly models: CalledModels;
   /** Seals the state of workers waiting for the client. */
   readonly seal: StateSeal;
@@ -58,7 +58,7 @@ const args = object(
   { required: ["task_name", "task_description"], strict: true },
 );
 
-export const subagent = (parts: SubagentParts): ServerTool => ({
+export const subagent = (parts: SubagentDeps): ServerTool => ({
   kinds: [kind],
   hasEffect: true,
   open(settings) {
@@ -98,7 +98,7 @@ class Subagent {
   readonly #owner: string;
 
   /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
-  constructor(settings: ToolSettings, { models, seal }: SubagentParts) {
+  constructor(settings: ToolSettings, { models, seal }: SubagentDeps) {
     this.#settings = settings;
     this.#models = models;
     this.#seal = seal;

@@ -10,7 +10,7 @@ import {
   errorOutput,
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { type SandboxTarget, type SandboxParts, findSandbox } from "./container.ts";
+import { type SandboxTarget, type SandboxDeps, findSandbox } from "./container.ts";
 import { describeOutputs, parseEarlierOutput } from "./run-output.ts";
 import { describeProgram, maxProgramLength, runProgram } from "./run-call.ts";
 
@@ -26,7 +26,7 @@ const args = object(
 const settingsOf = ({ entry, parameters }: Pick<ToolSettings, "entry" | "parameters">): JsonObject =>
   entry["type"] === "bash" ? entry : parameters;
 
-export const bashTool = (parts: SandboxParts): ServerTool => ({
+export const bashTool = (parts: SandboxDeps): ServerTool => ({
   kinds: ["service:bash", "bash"],
   hasEffect: true,
   takes(entry, isNative) {
@@ -55,7 +55,7 @@ export const bashTool = (parts: SandboxParts): ServerTool => ({
   },
 });
 
-function placeOf(settings: ToolSettings, parts: SandboxParts): SandboxTarget {
+function placeOf(settings: ToolSettings, parts: SandboxDeps): SandboxTarget {
   const within = settings.entry["type"] === "bash" ? settings.path : `${settings.path}.parameters`;
   const { environment: container } = settingsOf(settings);
   return findSandbox(settings, { container, path: `${within}.environment` }, parts);

@@ -17,7 +17,7 @@ import type { CommandOutput } from "./sandbox-answer.ts";
 import {
   type ContainerSettings,
   type SandboxTarget,
-  type SandboxParts,
+  type SandboxDeps,
   findSandbox,
   findSandboxOrReason,
 } from "./container.ts";
@@ -32,7 +32,7 @@ const args = object(
 const description = describeProgram("Runs Python");
 
 /** The tool by Sluice's own name, with its settings in `parameters`. */
-export const codeInterpreter = (parts: SandboxParts): ServerTool => ({
+export const codeInterpreter = (parts: SandboxDeps): ServerTool => ({
   kinds: ["service:code_interpreter"],
   hasEffect: true,
   open(settings) {
@@ -49,7 +49,7 @@ export const codeInterpreter = (parts: SandboxParts): ServerTool => ({
 });
 
 /** The tool under its Responses name: container in the entry itself, calls as items of the Responses format. */
-export const hostedCodeInterpreter = (parts: SandboxParts): ServerTool => ({
+export const hostedCodeInterpreter = (parts: SandboxDeps): ServerTool => ({
   kinds: ["code_interpreter"],
   items: { type: "code_interpreter_call", idPrefix: "ci_", failedStatus: "failed" },
   hasEffect: true,

@@ -6,7 +6,7 @@ import { StateKey } from "../../turn/turn-state.ts";
 import { type ToolSettings, failsOnCall } from "../../agent-loop/tool.ts";
 import type { Container, Sandbox } from "./client.ts";
 
-export interface SandboxParts {
+export interface SandboxDeps {
   /** Undefined when the configuration has none. */
   readonly sandbox: Sandbox | undefined;
   /** Shared by all replicas: a tenant and a session get the same containers in each. */
@@ -44,7 +44,7 @@ const missing = (settings: ToolSettings): string =>
 export const findSandboxOrReason = (
   settings: ToolSettings,
   given: ContainerSettings,
-  parts: SandboxParts,
+  parts: SandboxDeps,
 ): SandboxTarget | string =>
   parts.sandbox === undefined && failsOnCall(settings.request)
     ? missing(settings)
@@ -54,7 +54,7 @@ export const findSandboxOrReason = (
 export function findSandbox(
   settings: ToolSettings,
   given: ContainerSettings,
-  { sandbox, secret }: SandboxParts,
+  { sandbox, secret }: SandboxDeps,
 ): SandboxTarget {
   if (sandbox === undefined) throw invalid(settings.path, missing(settings));
   const { container, path, sleepAfterSeconds: sleep } = given;

@@ -10,7 +10,7 @@ import {
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
 import type { CommandOutput } from "./sandbox-answer.ts";
-import { type ContainerSettings, type SandboxTarget, type SandboxParts, findSandbox } from "./container.ts";
+import { type ContainerSettings, type SandboxTarget, type SandboxDeps, findSandbox } from "./container.ts";
 import { describeOutputs, parseEarlierOutputs } from "./run-output.ts";
 import { describeProgram, maxProgramLength, runCall } from "./run-call.ts";
 
@@ -37,7 +37,7 @@ const description = describeProgram("Runs commands with sh");
 const isContainer = (environment: unknown): boolean => isObject(environment) && environment["type"] !== "local";
 
 /** The tool by Sluice's own name, with its settings in `parameters`. */
-export const shellTool = (parts: SandboxParts): ServerTool => ({
+export const shellTool = (parts: SandboxDeps): ServerTool => ({
   kinds: ["service:shell"],
   hasEffect: true,
   takes: ({ parameters }, isNative) => (isObject(parameters) && parameters["engine"] === "service") || !isNative(),
@@ -63,7 +63,7 @@ export const shellTool = (parts: SandboxParts): ServerTool => ({
  * The tool under its Responses name. Without a container the client runs it, and with one the provider, if able to. A call has two items of the Responses
  * format.
  */
-export const hostedShell = (parts: SandboxParts): ServerTool => ({
+export const hostedShell = (parts: SandboxDeps): ServerTool => ({
   kinds: ["shell"],
   items: {
     type: "shell_call",

@@ -2,7 +2,7 @@
 import type { CallingFeatureOf } from "../../turn/feature.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { type LoopParts, serverTools } from "../../agent-loop/loop/loop.ts";
+import { type LoopDeps, serverTools } from "../../agent-loop/loop/loop.ts";
 import { type OfferedTools, recordUnsentTools, toolsNotRunStage } from "../../agent-loop/loop/stage.ts";
 import { applies } from "../applies.ts";
 
@@ -18,7 +18,7 @@ interface DryNeeds {
 }
 
 interface Needs {
-  readonly loop: LoopParts;
+  readonly loop: LoopDeps;
 }
 
 export const agentLoop: CallingFeatureOf<Needs & DryNeeds, DryNeeds> = {

@@ -32,7 +32,7 @@ export interface VendorPage {
 /** The vendor-specific part. @throws PageUnreadable; SearchRefused; Error without a readable response */
 export type ReadPage = (url: string, limits: MeteredLimits) => Promise<UncheckedPage>;
 
-export interface PageEngineParts {
+export interface PageEngineDeps {
   /** Time limit of a page. */
   readonly timeoutMs: number;
   readonly log: Pick<Logger, "warn">;
@@ -42,9 +42,9 @@ export class PageEngine {
   readonly id: string;
   readonly timeoutMs: number;
   readonly #read: ReadPage;
-  readonly #log: PageEngineParts["log"];
+  readonly #log: PageEngineDeps["log"];
 
-  constructor(id: string, read: ReadPage, { timeoutMs, log }: PageEngineParts) {
+  constructor(id: string, read: ReadPage, { timeoutMs, log }: PageEngineDeps) {
     this.id = id;
     this.timeoutMs = timeoutMs;
     this.#read = read;

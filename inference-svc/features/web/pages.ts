@@ -31,7 +31,7 @@ export interface PageLimits {
 /** Maximum bytes of fetched pages and documents waiting for a reader in this process. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
-export interface PagesParts {
+export interface PagesDeps {
   readonly fetcher: Fetcher;
   readonly readers: PageReaders;
   readonly documents: Pick<DocumentReaders, "read">;
@@ -41,13 +41,13 @@ export interface PagesParts {
 export class Pages {
   readonly #fetcher: Fetcher;
   readonly #readers: PageReaders;
-  readonly #documents: PagesParts["documents"];
+  readonly #documents: PagesDeps["documents"];
   readonly #cache: PageCache;
   readonly #maxWaiting: number;
   #waiting = 0;
 
   /** @param maxWaiting maximum bytes of fetched pages and documents waiting for a reader */
-  constructor({ fetcher, readers, documents, cache }: PagesParts, maxWaiting = maxWaitingBytes) {
+  constructor({ fetcher, readers, documents, cache }: PagesDeps, maxWaiting = maxWaitingBytes) {
     this.#fetcher = fetcher;
     this.#readers = readers;
     this.#documents = documents;

@@ -29,7 +29,7 @@ export interface SearchAdapter {
   page(search: Search, number: number, limits: MeteredLimits): Promise<readonly SearchHit[]>;
 }
 
-export interface SearchEngineParts {
+export interface SearchEngineDeps {
   /** Time limit of a search with all its pages. */
   readonly timeoutMs: number;
   /** Clock in milliseconds. */
@@ -44,7 +44,7 @@ export class SearchEngine {
   readonly #timeoutMs: number;
   readonly #service: GuardedService;
 
-  constructor(id: string, adapter: SearchAdapter, { timeoutMs, now, log }: SearchEngineParts) {
+  constructor(id: string, adapter: SearchAdapter, { timeoutMs, now, log }: SearchEngineDeps) {
     this.id = id;
     this.knows = adapter.knows;
     this.#adapter = adapter;

@@ -31,7 +31,7 @@ export class JudgeUnavailable extends Error {
   }
 }
 
-export interface JudgeClientParts<Answer> {
+export interface JudgeClientDeps<Answer> {
   /** Calls the endpoints of a model directly, without layers. */
   readonly turn: Turn;
   readonly settings: JudgeClientSettings;
@@ -42,12 +42,12 @@ export interface JudgeClientParts<Answer> {
 }
 
 export class JudgeClient<Answer> {
-  readonly #parts: JudgeClientParts<Answer>;
+  readonly #parts: JudgeClientDeps<Answer>;
   readonly #circuit: Circuit;
   readonly #slots: ConcurrencySlots;
   readonly #answers: AnswerCache<Answer>;
 
-  constructor(parts: JudgeClientParts<Answer>) {
+  constructor(parts: JudgeClientDeps<Answer>) {
     const { settings, now } = parts;
     this.#parts = parts;
     this.#circuit = new Circuit(now);

@@ -17,7 +17,7 @@ import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
 import { BudgetQueues } from "./budget-queues.ts";
 import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
-import { type HeldCall, type SettlementParts, Settlements } from "./settlements.ts";
+import { type HeldCall, type SettlementDeps, Settlements } from "./settlements.ts";
 
 /** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
 const timeoutMs = 2_000;
@@ -65,7 +65,7 @@ export interface BudgetHold {
 
 /** Client of the budgets in admin-svc. They are kept in one place, so any number of processes can spend from them. */
 export class Budgets {
-  readonly #parts: SettlementParts;
+  readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
   /** The last refusal of each key, kept while other calls wait. */
   readonly #refusals = new Map<string, Refusal>();
@@ -73,7 +73,7 @@ export class Budgets {
   readonly #settlements: Settlements;
   readonly #longTurns = new LongTurns();
 
-  constructor(parts: SettlementParts) {
+  constructor(parts: SettlementDeps) {
     this.#parts = parts;
     this.#settlements = new Settlements(parts, (owner) => this.#heldMoney.wake(owner));
   }

@@ -33,7 +33,7 @@ const maxPauseMs = 5_000;
 const timeoutMs = 10_000;
 const lineFeed = Buffer.from("\n");
 
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly reader: SpoolReader;
   readonly client: Client;
   readonly token: ServiceToken;
@@ -53,7 +53,7 @@ export const refusedBytes = (directory: string): number =>
   statSync(refusedIn(directory), { throwIfNoEntry: false })?.size ?? 0;
 
 export class Delivery {
-  readonly #parts: DeliveryParts;
+  readonly #parts: DeliveryDeps;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   /** Ends the wait for records; undefined while delivery does not wait, because V8 takes a slow path to settle a promise again. */
@@ -65,7 +65,7 @@ export class Delivery {
   /** True while delivery fails; the failure is logged once. */
   #failing = false;
 
-  constructor(parts: DeliveryParts) {
+  constructor(parts: DeliveryDeps) {
     this.#parts = parts;
     this.#running = this.#run();
   }

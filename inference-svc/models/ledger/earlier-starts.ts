@@ -4,19 +4,19 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { type SettlementParts, endHolds } from "./settlements.ts";
+import { type SettlementDeps, endHolds } from "./settlements.ts";
 import type { Segment } from "./spool.ts";
 
 /** Pause between tries while admin-svc is away. */
 const retryMs = 5_000;
 
 export class EarlierStarts {
-  readonly #parts: Pick<SettlementParts, "client" | "token" | "log">;
+  readonly #parts: Pick<SettlementDeps, "client" | "token" | "log">;
   readonly #segments: readonly Segment[];
   readonly #bootIds: Set<string>;
 
   /** @param segments files of earlier starts */
-  constructor(parts: Pick<SettlementParts, "client" | "token" | "log">, segments: readonly Segment[]) {
+  constructor(parts: Pick<SettlementDeps, "client" | "token" | "log">, segments: readonly Segment[]) {
     this.#parts = parts;
     this.#segments = segments;
     this.#bootIds = new Set(segments.map(({ bootId }) => bootId));

@@ -19,13 +19,13 @@ import { isBudgeted } from "./hold.ts";
 import type { CallLedger } from "./ledger.ts";
 import { type ServiceEnd, ServiceEntry, answeredCall, cancelledCall, failedCall } from "./recorded-service.ts";
 
-export interface MeterParts {
+export interface MeterDeps {
   readonly ledger: CallLedger;
   readonly budgets: Pick<Budgets, "reserve">;
 }
 
 export const meterServices =
-  (parts: MeterParts): OpenMeter =>
+  (parts: MeterDeps): OpenMeter =>
   (service) => {
     const price = parsePico(service.price ?? "0");
     const meter: Meter = async (caller, request) => {
@@ -59,7 +59,7 @@ class MeteredCall {
   }
 
   /** @throws Fault when a budget has too little left, or the call cannot be recorded */
-  async begin({ ledger, budgets }: MeterParts): Promise<void> {
+  async begin({ ledger, budgets }: MeterDeps): Promise<void> {
     const { model, provider, operation } = this.#service;
     throwIfAborted(this.#caller.signal);
     if (this.#price > 0n && isBudgeted(this.#scope)) this.#hold = await budgets.reserve(this.#scope, this.#price);

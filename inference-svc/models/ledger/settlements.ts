@@ -35,7 +35,7 @@ export interface HeldCall {
   readonly attempt: number;
 }
 
-export interface SettlementParts {
+export interface SettlementDeps {
   /** Client of admin-svc's ledger. */
   readonly client: Client;
   readonly token: ServiceToken;
@@ -55,7 +55,7 @@ export interface EndedCall extends HeldCall {
 }
 
 export class Settlements {
-  readonly #parts: SettlementParts;
+  readonly #parts: SettlementDeps;
   /** Called for each call whose cost the budgets know. */
   readonly #onReported: (owner: Owner) => void;
   readonly #waiting: EndedCall[] = [];
@@ -68,7 +68,7 @@ export class Settlements {
   #late: NodeJS.Timeout | undefined;
   #renewing: NodeJS.Timeout | undefined;
 
-  constructor(parts: SettlementParts, onReported: (owner: Owner) => void) {
+  constructor(parts: SettlementDeps, onReported: (owner: Owner) => void) {
     this.#parts = parts;
     this.#onReported = onReported;
   }
@@ -163,7 +163,7 @@ export class Settlements {
 
 /** Releases amounts held for calls that a process start never began. @throws when admin-svc cannot be reached */
 export async function endHolds(
-  { client, token }: Pick<SettlementParts, "client" | "token">,
+  { client, token }: Pick<SettlementDeps, "client" | "token">,
   bootId: string,
 ): Promise<void> {
   const request = create(EndHoldsRequestSchema, { bootId });

@@ -24,7 +24,7 @@ export type CallWatch = (detector: string, scope: Scope) => OnCallEnd | Promise<
 
 export type OnCallEnd = (outcome: CallOutcome) => void;
 
-export interface DetectorParts {
+export interface DetectorDeps {
   readonly post: Post;
   readonly watch: CallWatch;
   /** Clock in milliseconds. */
@@ -78,12 +78,12 @@ export class Detector {
   readonly returnsSpans: boolean;
   readonly #settings: DetectorCallSettings;
   readonly #wire: DetectorWire;
-  readonly #parts: DetectorParts;
+  readonly #parts: DetectorDeps;
   readonly #circuit: Circuit;
   readonly #slots: ConcurrencySlots;
   readonly #answers: AnswerCache<readonly Detection[]>;
 
-  constructor(settings: DetectorCallSettings, wire: DetectorWire, parts: DetectorParts) {
+  constructor(settings: DetectorCallSettings, wire: DetectorWire, parts: DetectorDeps) {
     this.#settings = settings;
     this.#parts = parts;
     this.#wire = wire;

@@ -57,7 +57,7 @@ const calmMemory = 90;
 /** Memory is sampled less often, because reading it takes longer than reading a queue's size. */
 const beatsPerMemory = 10;
 
-export interface PressureParts {
+export interface PressureDeps {
   /** Number of turns waiting for their start. */
   readonly waiting: () => number;
   /** Percent of the safe memory in use. */
@@ -69,7 +69,7 @@ export interface PressureParts {
 }
 
 export class Pressure {
-  readonly #parts: PressureParts;
+  readonly #parts: PressureDeps;
   readonly #now: () => number;
   readonly #late = new StandingQueue(lateMs, calmLateMs);
   readonly #waiting = new StandingQueue(maxWaitingTurns, calmWaitingTurns);
@@ -79,7 +79,7 @@ export class Pressure {
   #beatAt: number;
   #refusing = false;
 
-  constructor(parts: PressureParts) {
+  constructor(parts: PressureDeps) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => performance.now());
     this.#beatAt = this.#now();

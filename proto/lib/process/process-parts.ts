@@ -11,7 +11,7 @@ import { Certificates } from "../tls/certificates.ts";
 import { openTracing } from "../tracing/open.ts";
 import type { Tracing } from "../tracing/span.ts";
 
-export interface ProcessParts {
+export interface ProcessDeps {
   /** Name of this process among those of its service. */
   readonly instance: string;
   readonly token: ServiceToken;
@@ -31,7 +31,7 @@ type CommonSettings = Readonly<z.infer<z.ZodObject<typeof commonEnvironment>>>;
  * Opens the parts of this process. Call it before the first await, because it handles the termination signals.
  * @param share below 1 when another service will run in the process
  */
-export async function openProcess(room: string, settings: CommonSettings, share = 1): Promise<ProcessParts> {
+export async function openProcess(room: string, settings: CommonSettings, share = 1): Promise<ProcessDeps> {
   delayFullCollections();
   const log = openLog(room, settings.SLUICE_LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
@@ -41,10 +41,10 @@ export async function openProcess(room: string, settings: CommonSettings, share 
 
 /** Opens the parts of a second service in the same process: it starts and ends with the first. */
 export function openSecondService(
-  { lifecycle, share }: ProcessParts,
+  { lifecycle, share }: ProcessDeps,
   room: string,
   settings: CommonSettings,
-): Promise<ProcessParts> {
+): Promise<ProcessDeps> {
   const log = openLog(room, settings.SLUICE_LOG_LEVEL);
   return openParts(room, settings, { log, lifecycle, share: 1 - share });
 }
@@ -52,8 +52,8 @@ export function openSecondService(
 async function openParts(
   room: string,
   settings: CommonSettings,
-  { log, lifecycle, share }: Pick<ProcessParts, "log" | "lifecycle" | "share">,
-): Promise<ProcessParts> {
+  { log, lifecycle, share }: Pick<ProcessDeps, "log" | "lifecycle" | "share">,
+): Promise<ProcessDeps> {
   const registry = openMetrics(room);
   const instance = `${hostname()}-${process.pid}`;
   const tracing = await openTracing({ room, instance, log, registry, environment: process.env });

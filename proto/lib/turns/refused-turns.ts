@@ -19,19 +19,19 @@ interface Allowance {
   at: number;
 }
 
-export interface RefusedTurnsParts {
+export interface RefusedTurnsDeps {
   readonly write: (turn: TurnFacts) => void;
   /** Whether records can be written now; while they cannot, refusals are counted. */
   readonly hasRoom: () => boolean;
 }
 
 export class RefusedTurns {
-  readonly #parts: RefusedTurnsParts;
+  readonly #parts: RefusedTurnsDeps;
   readonly #allowances = new Map<string, Allowance>();
   #counted = new Map<string, TurnFacts>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: RefusedTurnsParts) {
+  constructor(parts: RefusedTurnsDeps) {
     this.#parts = parts;
   }
 

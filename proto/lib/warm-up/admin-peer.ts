@@ -2,13 +2,13 @@
 import { create } from "@bufbuild/protobuf";
 import { AccessService, KeyKind, ResolveKeyResponseSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { LedgerService } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
-import type { ProcessParts } from "../process/process-parts.ts";
+import type { ProcessDeps } from "../process/process-parts.ts";
 import { requireServiceToken } from "../rpc/caller.ts";
 import { type Peer, openPeer } from "./peer.ts";
 
 const generation = 1n;
 
-export function openAdminPeer(parts: Pick<ProcessParts, "log" | "token">): Promise<Peer> {
+export function openAdminPeer(parts: Pick<ProcessDeps, "log" | "token">): Promise<Peer> {
   const { token } = parts;
   return openPeer(parts, {
     routes: (router) => {

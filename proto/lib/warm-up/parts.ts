@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { Lifecycle } from "../process/lifecycle.ts";
 import { type LogLevel, openLog } from "../log/log.ts";
 import { Registry } from "../metrics/metrics.ts";
-import type { ProcessParts } from "../process/process-parts.ts";
+import type { ProcessDeps } from "../process/process-parts.ts";
 
-export function createWarmUpParts(room: string, level: LogLevel): ProcessParts {
+export function createWarmUpParts(room: string, level: LogLevel): ProcessDeps {
   const log = openLog(room, level, { write: () => {} });
   return {
     instance: "warm-up",

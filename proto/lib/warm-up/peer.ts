@@ -1,6 +1,6 @@
 /** A server in the role of another service while a process warms up. It listens on the loopback address. */
 import { Lifecycle } from "../process/lifecycle.ts";
-import type { ProcessParts } from "../process/process-parts.ts";
+import type { ProcessDeps } from "../process/process-parts.ts";
 import { type RpcServerOptions, serveRpc } from "../rpc/serve.ts";
 
 /** Address used only for the warm-up. */
@@ -14,7 +14,7 @@ export interface Peer {
 
 /** Serves callers with the token, which is unknown to every other process. */
 export async function openPeer(
-  { log, token }: Pick<ProcessParts, "log" | "token">,
+  { log, token }: Pick<ProcessDeps, "log" | "token">,
   calls: Pick<RpcServerOptions, "routes" | "internalCalls">,
 ): Promise<Peer> {
   const lifecycle = new Lifecycle(log);

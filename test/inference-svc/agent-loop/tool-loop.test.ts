@@ -3,7 +3,7 @@ import { WholeAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { McpServers } from "@sluice/inference-svc/features/mcp/client.js";
 import { serverTools } from "@sluice/inference-svc/agent-loop/loop/loop.js";
-import { type CallingToolParts, allSources, allTools, plainTools } from "@sluice/inference-svc/tool-registry.js";
+import { type CallingToolDeps, allSources, allTools, plainTools } from "@sluice/inference-svc/tool-registry.js";
 import type { OpenTool, ServerTool, ToolCall, ToolResult } from "@sluice/inference-svc/agent-loop/tool.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Scope } from "@sluice/inference-svc/turn/scope.js";
@@ -184,7 +184,7 @@ test("the contract names the existing tools", () => {
   };
   expect(
     [
-      ...allTools(plainTools({ catalog, ...nothing }), { roles: {} } as CallingToolParts),
+      ...allTools(plainTools({ catalog, ...nothing }), { roles: {} } as CallingToolDeps),
       ...allSources({} as McpServers),
     ]
       .map(({ kinds: [kind] }) => kind)

@@ -10,7 +10,7 @@ import type { ItemStore } from "./item-store.ts";
 import { findReferences, withItems } from "./references.ts";
 import { seal, unseal } from "./sealed-item.ts";
 
-export interface RememberedItemsParts {
+export interface RememberedItemsDeps {
   readonly settings: () => EdgeSettings["responses"];
   readonly token: ServiceToken;
   /** Opens the store on first use: without the setting there is no connection. */
@@ -20,10 +20,10 @@ export interface RememberedItemsParts {
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 export class RememberedItems {
-  readonly #parts: RememberedItemsParts;
+  readonly #parts: RememberedItemsDeps;
   #opened: ItemStore | undefined = undefined;
 
-  constructor(parts: RememberedItemsParts) {
+  constructor(parts: RememberedItemsDeps) {
     this.#parts = parts;
   }
 

@@ -14,14 +14,14 @@ import { type ScannedBody, scanBody } from "../../../edge/turns/body.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { type OpeningCall, openTurn } from "../../../edge/turns/open.ts";
 import { readSessionId, readTags, sendTurn, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
-import type { TurnRouteParts } from "../../../edge/turns/route.ts";
+import type { TurnRouteDeps } from "../../../edge/turns/route.ts";
 import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
 import { type CreateFrame, bodyOf } from "./frame.ts";
 import { type EventReceiver, SocketTurn } from "./turn.ts";
 
 /** The connection of a call. */
 export interface CallConnection {
-  readonly parts: TurnRouteParts;
+  readonly parts: TurnRouteDeps;
   readonly shedding: LoadShedding;
   /** The upgrade request of the connection. */
   readonly request: IncomingMessage;

@@ -12,21 +12,21 @@ import { writeFault } from "../../../edge/http/errors.ts";
 import { LoadShedding } from "../../../edge/http/load-shedding.ts";
 import { pathIn } from "../../../edge/http/path.ts";
 import { responsesPath } from "../../../edge/http/turn-head.ts";
-import type { TurnRouteParts } from "../../../edge/turns/route.ts";
+import type { TurnRouteDeps } from "../../../edge/turns/route.ts";
 import { ResponseSocket } from "./connection.ts";
 
-export interface SocketParts extends TurnRouteParts {
+export interface SocketDeps extends TurnRouteDeps {
   /** Pages whose scripts may connect. */
   readonly allowsOrigin: (origin: string) => boolean;
 }
 
 export class ResponseSockets {
-  readonly #parts: SocketParts;
+  readonly #parts: SocketDeps;
   readonly #shedding: LoadShedding;
   readonly #server: WebSocketServer;
   readonly #open = new Set<ResponseSocket>();
 
-  constructor(parts: SocketParts, registry: Registry) {
+  constructor(parts: SocketDeps, registry: Registry) {
     this.#parts = parts;
     this.#shedding = new LoadShedding(parts);
     this.#server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false });

@@ -11,7 +11,7 @@ import { type OutputRule, divideRules } from "./rules/output-rules.ts";
 import type { Report } from "./rules/report.ts";
 import { BlockRuleMatched } from "./rules/text-scanner.ts";
 
-export interface OutputGuardParts {
+export interface OutputGuardDeps {
   readonly rules: readonly OutputRule[];
   readonly scope: Scope;
   readonly report: Report;
@@ -39,7 +39,7 @@ export class OutputGuard extends Answer {
   #failure: { readonly error: unknown } | undefined;
   #wake = () => {};
 
-  constructor({ rules, scope, report, extent, begin }: OutputGuardParts) {
+  constructor({ rules, scope, report, extent, begin }: OutputGuardDeps) {
     super();
     this.#begin = begin;
     this.#report = report;

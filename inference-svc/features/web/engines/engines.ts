@@ -4,7 +4,7 @@ import type { OpenMeter } from "../../../models/ledger/service-meter.ts";
 import { MeteredClient } from "../../../services/metered-client.ts";
 import { ServiceClient } from "../../../services/service-client.ts";
 import { PageEngine, type ReadPage } from "../page-engine.ts";
-import { type SearchAdapter, SearchEngine, type SearchEngineParts } from "../search-engine.ts";
+import { type SearchAdapter, SearchEngine, type SearchEngineDeps } from "../search-engine.ts";
 import { brave } from "./brave.ts";
 import { exa, exaPages } from "./exa.ts";
 import { firecrawl, firecrawlPages } from "./firecrawl.ts";
@@ -43,7 +43,7 @@ export interface OpenedEngine {
   readonly service: ServiceClient;
 }
 
-export interface EngineParts extends Omit<SearchEngineParts, "timeoutMs"> {
+export interface SearchVendorDeps extends Omit<SearchEngineDeps, "timeoutMs"> {
   readonly meter: OpenMeter;
 }
 
@@ -51,7 +51,7 @@ export interface EngineParts extends Omit<SearchEngineParts, "timeoutMs"> {
 export const openEngines = (
   { engines }: SearchSettings,
   userAgent: string,
-  { meter, ...parts }: EngineParts,
+  { meter, ...parts }: SearchVendorDeps,
 ): readonly OpenedEngine[] =>
   searchEngines.flatMap((id) => {
     const settings = engines[id];

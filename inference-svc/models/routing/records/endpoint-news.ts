@@ -4,7 +4,7 @@ import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { type Catalog, type Endpoint, endpointName } from "../catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 
-export interface EndpointNewsParts {
+export interface EndpointNewsDeps {
   readonly access: Pick<Access, "onEndpoints" | "reportEndpoint">;
   /** The catalogue in force. */
   readonly catalog: () => Catalog;
@@ -13,7 +13,7 @@ export interface EndpointNewsParts {
 }
 
 /** Call it before the policy is watched: news come and go with that stream. */
-export function exchangeEndpointNews({ access, catalog, records, registry }: EndpointNewsParts): void {
+export function exchangeEndpointNews({ access, catalog, records, registry }: EndpointNewsDeps): void {
   const counts = new Counter({
     name: "sluice_endpoint_news_total",
     help: "Endpoints that failed or answered again: told to other processes, and heard from them.",

@@ -14,7 +14,7 @@ const timeoutMs = 30_000;
 const refreshMs = 3_600_000;
 const retryMs = 60_000;
 
-export interface LearnedSpendingParts {
+export interface LearnedSpendingDeps {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly spending: TaskSpending;
@@ -24,11 +24,11 @@ export interface LearnedSpendingParts {
 }
 
 export class LearnedSpending {
-  readonly #parts: LearnedSpendingParts;
+  readonly #parts: LearnedSpendingDeps;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(parts: LearnedSpendingParts) {
+  constructor(parts: LearnedSpendingDeps) {
     this.#parts = parts;
   }
 

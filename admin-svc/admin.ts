@@ -54,13 +54,13 @@ import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
 import {
   type Role,
-  backfillLimits,
-  bulkLimits,
+  backfillConnectionLimits,
+  bulkConnectionLimits,
   openDatabase,
-  readLimits,
+  readConnectionLimits,
   reportLimits,
-  resolutionLimits,
-  writeLimits,
+  resolutionConnectionLimits,
+  writeConnectionLimits,
 } from "./store/postgres/postgres.ts";
 import { Replica } from "./store/postgres/replica.ts";
 import { statementSpans } from "./store/postgres/statement-spans.ts";
@@ -101,13 +101,13 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const onStatement = options.tracing && statementSpans(options.tracing);
   const counted = poolMetrics(options.registry);
   const opened = (name: string) => ({ role, onStatement, opened: (pool: Pool) => counted(name, pool) });
-  const resolution = openDatabase(databaseUrl, resolutionLimits, lost, opened("resolution"));
-  const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
+  const resolution = openDatabase(databaseUrl, resolutionConnectionLimits, lost, opened("resolution"));
+  const reads = openDatabase(databaseUrl, readConnectionLimits, lost, opened("reads"));
   const reports = openDatabase(databaseUrl, reportLimits, lost, opened("reports"));
   const replica =
     replicaUrl === undefined ? undefined : new Replica({ url: replicaUrl, session: opened("replica"), log });
-  const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
-  const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
+  const writes = openDatabase(databaseUrl, writeConnectionLimits, lost, opened("writes"));
+  const bulkWrites = openDatabase(databaseUrl, bulkConnectionLimits, lost, opened("bulks"));
   const clock = new DatabaseClock(writes);
   const { generation, trimming } = await retryUntilAnswered(log, async () => {
     await registerKeys(writes, options.bootstrapKeys, log);
@@ -117,7 +117,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const folder = new UsageFolder(writes, log);
   folder.start();
   const backfill = new BackfillWorker({
-    open: () => openDatabase(databaseUrl, backfillLimits, lost),
+    open: () => openDatabase(databaseUrl, backfillConnectionLimits, lost),
     log,
     registry: options.registry,
   });
@@ -129,7 +129,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
   const retention = new RetentionWorker({
-    open: () => openDatabase(databaseUrl, backfillLimits, lost),
+    open: () => openDatabase(databaseUrl, backfillConnectionLimits, lost),
     settings: () => sinks().retention,
     exports: () => sinks().exports.map(({ name }) => name),
     log,

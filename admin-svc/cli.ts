@@ -38,7 +38,7 @@ import { NewerSchemaError, migrate } from "./store/postgres/migrate.ts";
 import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage, outageText, errorReason } from "./store/postgres/failure.ts";
-import { cliLimits, openDatabase } from "./store/postgres/postgres.ts";
+import { commandConnectionLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
 
 const nouns: Readonly<Record<string, Commands>> = {
@@ -110,7 +110,7 @@ async function open({
   if (remote) throw new CommandError("this works on the database: unset SLUICE_URL");
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError(noDatabase);
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
-  const database = openDatabase(databaseUrl, cliLimits, () => {});
+  const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
   try {
     await requireSessions(databaseUrl);
     await migrate(database, {

@@ -14,7 +14,7 @@ import { isOutage, outageText } from "./store/postgres/failure.ts";
 import { registerKey } from "./store/first-key.ts";
 import { trimPolicyLog } from "./store/policy.ts";
 import { dropEndedSessions } from "./store/console/sessions.ts";
-import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
+import { type Role, migrationConnectionLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
 import { runInTransaction } from "./store/postgres/transaction.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
@@ -44,7 +44,9 @@ export async function retryUntilAnswered<Result>(log: Logger, work: () => Promis
  * @throws NewerSchemaError, NoSessionError
  */
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
-  const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
+  const database = openDatabase(databaseUrl, migrationConnectionLimits, (error) =>
+    log.debug({ err: error }, "connection lost"),
+  );
   try {
     return await retryUntilAnswered(log, async () => {
       await requireSessions(databaseUrl);

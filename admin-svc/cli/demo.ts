@@ -11,7 +11,7 @@ import { createKey } from "../store/keys.ts";
 import { insertUsage } from "../store/ledger/usage.ts";
 import { removeWorkspace } from "../store/workspace-removal.ts";
 import { createWorkspace, deleteWorkspace, findWorkspaceState } from "../store/workspaces.ts";
-import { drawRequests, seeded } from "./demo/draw.ts";
+import { drawRequests, seededRandom } from "./demo/draw.ts";
 import { type DemoPlace, DemoRecords } from "./demo/records.ts";
 import { applications, guardrailRule } from "./demo/scenario.ts";
 import { type AdminTerminal, flagOption, textOption } from "./terminal.ts";
@@ -73,7 +73,7 @@ async function fill(
   print: AdminTerminal["print"],
 ): Promise<void> {
   const now = Date.now();
-  const requests = drawRequests(seeded(1), now, days);
+  const requests = drawRequests(seededRandom(1), now, days);
   const place = await createPlace(database, author);
   const records = new DemoRecords(place);
   let reported = days;

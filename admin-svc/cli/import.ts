@@ -16,7 +16,7 @@ import {
   planSteps,
 } from "./import/apply.ts";
 import type { Draft } from "./import/draft.ts";
-import { type FieldOutcome, type Finding, findingLine, grouped } from "./import/findings.ts";
+import { type FieldOutcome, type Finding, findingLine, groupFindings } from "./import/findings.ts";
 import { type AdminTerminal, type Commands, flagOption, jsonOption, textOption } from "./terminal.ts";
 
 const options = { ...jsonOption, out: textOption } as const;
@@ -125,7 +125,7 @@ function show(
     ...(access.length > 0
       ? [
           "",
-          ...reportLines("the records", access, grouped(access)),
+          ...reportLines("the records", access, groupFindings(access)),
           "",
           ...plan.map(stepLine),
           ...leftOut.map(leftOutLine),

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isSiteBuilt } from "../../docs/build.mjs";
-import { frugal, runTool } from "./tool.mjs";
+import { lowMemoryEnvironment, runTool } from "./tool.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -25,7 +25,7 @@ export async function buildSite(say) {
 const lowPriority = 5;
 
 /** Variables of a build next to running services: it takes 290 to 415 MB with them, and up to 680 without (two cores, 2026-11-29). */
-const small = { ...frugal, RAYON_NUM_THREADS: "1", TOKIO_WORKER_THREADS: "1", UV_THREADPOOL_SIZE: "1" };
+const small = { ...lowMemoryEnvironment, RAYON_NUM_THREADS: "1", TOKIO_WORKER_THREADS: "1", UV_THREADPOOL_SIZE: "1" };
 
 /** Starts the build when it is out of date, at a low priority; it ends with this process. A failure shows at `npm run site`. */
 export function buildSiteLater() {

@@ -11,11 +11,11 @@ const endSignals = ["SIGINT", "SIGTERM"];
  * Limits the memory of the tools. The Go garbage collector of the compiler works harder from 400 MiB on. The allocator of the bundler returns memory at
  * once, and uses no huge pages: with them, the 2,000 small arenas of one program took 690 MiB instead of 520 (2026-11-28).
  */
-export const frugal = { GOMEMLIMIT: "400MiB", MIMALLOC_ALLOW_THP: "0", MIMALLOC_PURGE_DELAY: "0" };
+export const lowMemoryEnvironment = { GOMEMLIMIT: "400MiB", MIMALLOC_ALLOW_THP: "0", MIMALLOC_PURGE_DELAY: "0" };
 
 /** Runs a tool silently; its output is returned, and shown when the tool fails. */
 export async function runTool(command, args, title) {
-  const env = { ...process.env, ...frugal };
+  const env = { ...process.env, ...lowMemoryEnvironment };
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], env });
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));

@@ -1,7 +1,7 @@
 /** The job before the first start: schema, role, and one management key, however often and however many at once. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, readConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { type TestDatabase, createDatabase } from "../support/database.ts";
@@ -107,7 +107,7 @@ test("bootstrap makes a key of a separate workspace", async () => {
 
 test("schema migrate also grants the role for a service without ownership", async () => {
   expect((await admin(["schema", "migrate"])).code).toBe(0);
-  const database = openDatabase(created.url, readLimits, () => {}, { role: runtimeRole });
+  const database = openDatabase(created.url, readConnectionLimits, () => {}, { role: runtimeRole });
   expect(await database.selectFrom("api_keys").select("hash").execute()).toEqual([]);
   await database.destroy();
 });

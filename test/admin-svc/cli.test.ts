@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { execFile } from "node:child_process";
@@ -69,7 +69,7 @@ describe("usage", () => {
   beforeAll(async () => {
     keyHash = (await json<KeyJson>("keys", "create", "--name", "used")).hash;
     const turnId = randomUUID();
-    const database = openDatabase(created.url, writeLimits, () => {});
+    const database = openDatabase(created.url, writeConnectionLimits, () => {});
     const records = [
       { turnId, attempt: 1, openedAtMs: at("2025-03-01"), model: "acme/small", costUsd: "0.25" },
       { turnId, attempt: 2, openedAtMs: at("2025-03-01"), costUsd: "0.5" },
@@ -270,7 +270,7 @@ describe("keys", () => {
       "--limit-reset",
       "monthly",
     );
-    const database = openDatabase(created.url, writeLimits, () => {});
+    const database = openDatabase(created.url, writeConnectionLimits, () => {});
     const openedAtMs = BigInt(Date.now());
     await insertUsage(database, [toRow(usageRecord({ keyHash: made.hash, costUsd: "0.75", openedAtMs }))]);
     await database.destroy();

@@ -12,7 +12,7 @@ import type { Author } from "@sluice/admin-svc/store/audit.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createGuardrail } from "@sluice/admin-svc/store/guardrails.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import {
   AccessService,
   ResolveKeyRequestSchema,
@@ -102,7 +102,12 @@ export function bearerMetadata(key: string): Metadata {
 export const timeoutMs = 60_000;
 
 /** Limits for a test's own queries: the service's timeouts are too short for them on a slow machine. */
-const patientLimits = { ...writeLimits, connectTimeoutMs: timeoutMs, statementTimeoutMs: 0, lockTimeoutMs: 0 };
+const patientLimits = {
+  ...writeConnectionLimits,
+  connectTimeoutMs: timeoutMs,
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 0,
+};
 
 /**
  * Repeats a write for as long as the service answers with a retryable error: on a slow machine writes wait for each other

@@ -7,7 +7,7 @@ import type { Database } from "@sluice/admin-svc/store/database.js";
 import { pageOfEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { pageOfKeys } from "@sluice/admin-svc/store/key-list.js";
 import type { Page, PagedRows } from "@sluice/admin-svc/store/page.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
@@ -226,7 +226,7 @@ const rowsRead = (plan: PlanNode): number =>
 
 test("a page by cursor reads few rows of a long list, except by the last use, which has no index", async () => {
   const created = await createMigratedDatabase();
-  const database = openDatabase(created.url, migrationLimits, () => {});
+  const database = openDatabase(created.url, migrationConnectionLimits, () => {});
   const client = new pg.Client({ connectionString: created.url });
   await client.connect();
   try {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listKeys } from "@sluice/admin-svc/store/key-list.js";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
@@ -97,7 +97,7 @@ test("wrong settings are reported all at once, with exit code 1", async () => {
 
 test("bootstrap keys are made once, also by several concurrent starters; a revoked one stays revoked", async () => {
   const both = await Promise.all([startAdmin(bootstrap), startAdmin(bootstrap)]);
-  const database = openDatabase(created.url, writeLimits, () => {});
+  const database = openDatabase(created.url, writeConnectionLimits, () => {});
   const apiKeyHash = hashKey(bootstrap.SLUICE_BOOTSTRAP_API_KEY);
   expect((await listKeys(database, defaultWorkspaceId)).map(({ kind }) => kind).sort()).toEqual([
     "inference",
@@ -121,7 +121,7 @@ test("bootstrap keys are made once, also by several concurrent starters; a revok
 test("without bootstrap keys it makes none", async () => {
   const empty = await createDatabase();
   const { child } = await startAdmin({ DATABASE_URL: empty.url });
-  const database = openDatabase(empty.url, writeLimits, () => {});
+  const database = openDatabase(empty.url, writeConnectionLimits, () => {});
   expect(await listKeys(database, defaultWorkspaceId)).toEqual([]);
   await database.destroy();
   child.kill("SIGTERM");
@@ -150,7 +150,7 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
 
 test("the process keeps serving when the database closes every connection during writes, ten times", async () => {
   const { child, port } = await startAdmin(bootstrap);
-  const database = openDatabase(created.url, writeLimits, () => {});
+  const database = openDatabase(created.url, writeConnectionLimits, () => {});
   const id = await addGuardrail(database);
   const keyHashes = await addKeys(database, 10);
   const client = dial(`127.0.0.1:${port}`);
@@ -175,7 +175,7 @@ test("the process keeps serving when the database closes every connection during
 });
 
 test("no acknowledged write is lost by kill -9 during writes, ten times", async () => {
-  const database = openDatabase(created.url, writeLimits, () => {});
+  const database = openDatabase(created.url, writeConnectionLimits, () => {});
   const guardrails: string[] = [];
   for (let i = 0; i < 5; i++) guardrails.push(await addGuardrail(database));
   const keyHashes = await addKeys(database, 20);

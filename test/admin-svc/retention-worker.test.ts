@@ -3,7 +3,11 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { RetentionWorker } from "@sluice/admin-svc/service/retention-worker.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
-import { backfillLimits, migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import {
+  backfillConnectionLimits,
+  migrationConnectionLimits,
+  openDatabase,
+} from "@sluice/admin-svc/store/postgres/postgres.js";
 import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import type { RetentionSettings } from "@sluice/proto/config/sinks/retention.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
@@ -19,7 +23,7 @@ let created: TestDatabase;
 let database: Kysely<Database>;
 beforeEach(async () => {
   created = await createMigratedDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
 });
 afterEach(async () => {
   await database?.destroy();
@@ -36,7 +40,7 @@ function openWorker(role?: string) {
   const inForce: { settings: RetentionSettings; exports: readonly string[] } = { settings: {}, exports: [] };
   const registry = new Registry();
   const worker = new RetentionWorker({
-    open: () => openDatabase(created.url, backfillLimits, () => {}, role === undefined ? {} : { role }),
+    open: () => openDatabase(created.url, backfillConnectionLimits, () => {}, role === undefined ? {} : { role }),
     settings: () => inForce.settings,
     exports: () => inForce.exports,
     log: openLog("test", "info", { write: (line: string) => lines.push(line) }),
@@ -114,7 +118,7 @@ test("one process at a time removes records, and none while earlier records are 
   await fillLedger(database, filling);
   await fold();
   const { worker, inForce } = openWorker();
-  const other = openDatabase(created.url, backfillLimits, () => {});
+  const other = openDatabase(created.url, backfillConnectionLimits, () => {});
   try {
     await sql`select pg_advisory_lock(7340155307)`.execute(other);
     inForce.settings = { ledger: 3 };

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
-import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, readConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { type Kysely, sql } from "kysely";
@@ -21,7 +21,7 @@ let installation: AdminInstallation;
 let running: Kysely<Database>;
 beforeAll(async () => {
   installation = await openInstallation();
-  running = openDatabase(installation.databaseUrl, readLimits, () => {}, { role: runtimeRole });
+  running = openDatabase(installation.databaseUrl, readConnectionLimits, () => {}, { role: runtimeRole });
 });
 afterAll(async () => {
   await running?.destroy();
@@ -99,7 +99,7 @@ describe("a user of the database", () => {
   const as = async <Result>(work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> => {
     const url = new URL(installation.databaseUrl);
     Object.assign(url, { username: user, password: user });
-    const database = openDatabase(url.href, readLimits, () => {});
+    const database = openDatabase(url.href, readConnectionLimits, () => {});
     try {
       return await work(database);
     } finally {

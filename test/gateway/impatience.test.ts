@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFault } from "@sluice/gateway/edge/http/errors.js";
 import {
-  maxHastyUndelayed,
+  maxHastyBeforeDelay,
   maxHastyRequests,
   recordAnswer,
   waitAfterRefusals,
@@ -65,14 +65,14 @@ describe("a client sending on while it is refused", () => {
     const answers = await askMany(maxHastyRequests + 1);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 429));
     expect(closedBy(answers)).toBe(maxHastyRequests);
-    expect(delayed).toBe(maxHastyRequests - maxHastyUndelayed);
+    expect(delayed).toBe(maxHastyRequests - maxHastyBeforeDelay);
   }, 60_000);
 
   test.each([FaultReason.UNAUTHENTICATED, FaultReason.PAYMENT_REQUIRED, FaultReason.RATE_LIMITED])(
     "for reason %i is slowed",
     async (reason) => {
       fault = new Fault(reason);
-      await askMany(maxHastyUndelayed + 2);
+      await askMany(maxHastyBeforeDelay + 2);
       expect(delayed).toBe(1);
     },
   );
@@ -81,25 +81,25 @@ describe("a client sending on while it is refused", () => {
     "for reason %i is not slowed, because the next request may pass",
     async (reason) => {
       fault = new Fault(reason);
-      await askMany(maxHastyUndelayed + 2);
+      await askMany(maxHastyBeforeDelay + 2);
       expect(delayed).toBe(0);
     },
   );
 
   test("does not slow another client on the connection of an ingress", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxHastyUndelayed + 1);
+    await askMany(maxHastyBeforeDelay + 1);
     const other = await sendRequest("two");
     expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
   test("starts from zero once it is served", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxHastyUndelayed);
+    await askMany(maxHastyBeforeDelay);
     fault = undefined;
     await sendRequest();
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    await askMany(maxHastyUndelayed + 1);
+    await askMany(maxHastyBeforeDelay + 1);
     expect(delayed).toBe(0);
   });
 });

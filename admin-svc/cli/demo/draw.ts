@@ -1,5 +1,5 @@
 /** Draws the requests of the demo, the same for the same seed and time. */
-import { type Application, type DemoModel, applications, opus, outage, runaway } from "./scenario.ts";
+import { type Application, type DemoModel, applications, opusModel, outage, runaway } from "./scenario.ts";
 
 /** A request of the demo. Times are epoch milliseconds. */
 export interface DemoRequest {
@@ -19,7 +19,7 @@ export interface DemoRequest {
 export type Random = () => number;
 
 /** A generator of numbers from 0 to 1 (mulberry32): small, and the same on every machine. */
-export function seeded(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -62,7 +62,11 @@ function drawRunaway(random: Random, now: number): DemoRequest[] {
   return Array.from({ length: runaway.requests }, () => {
     const at = now - (runaway.to + random() * (runaway.from - runaway.to)) * hourMs;
     const person = drawPerson(random, application, at);
-    return { ...drawRequest(random, { application, person, at, now }), model: opus, outcome: "completed" as const };
+    return {
+      ...drawRequest(random, { application, person, at, now }),
+      model: opusModel,
+      outcome: "completed" as const,
+    };
   });
 }
 

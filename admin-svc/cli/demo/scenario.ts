@@ -19,10 +19,10 @@ const model = (slug: string, provider: string, input: number, output: number, sp
   speed,
 });
 
-export const small = model("openai/gpt-5-mini", "openai", 0.25, 2, 110);
+export const smallModel = model("openai/gpt-5-mini", "openai", 0.25, 2, 110);
 const nano = model("openai/gpt-5-nano", "openai", 0.05, 0.4, 160);
 const sonnet = model("anthropic/claude-sonnet-5", "anthropic", 3, 15, 75);
-export const opus = model("anthropic/claude-opus-5", "anthropic", 5, 25, 55);
+export const opusModel = model("anthropic/claude-opus-5", "anthropic", 5, 25, 55);
 const flash = model("google/gemini-2.5-flash", "google", 0.3, 2.5, 180);
 const embedding = model("openai/text-embedding-3-small", "openai", 0.02, 0, 0);
 
@@ -52,7 +52,7 @@ export const applications: readonly Application[] = [
   {
     name: "support-bot",
     door: "chat",
-    models: [small, sonnet],
+    models: [smallModel, sonnet],
     requests: 130,
     tokens: [1_900, 240],
     cached: 0.6,
@@ -75,7 +75,7 @@ export const applications: readonly Application[] = [
   {
     name: "coding-agents",
     door: "messages",
-    models: [sonnet, opus],
+    models: [sonnet, opusModel],
     requests: 60,
     tokens: [24_000, 700],
     cached: 0.85,
@@ -87,7 +87,7 @@ export const applications: readonly Application[] = [
   {
     name: "translation",
     door: "responses",
-    models: [flash, small],
+    models: [flash, smallModel],
     requests: 45,
     tokens: [1_200, 1_300],
     cached: 0,
@@ -109,7 +109,7 @@ export const applications: readonly Application[] = [
   {
     name: "notebooks-bob",
     door: "responses",
-    models: [small, opus],
+    models: [smallModel, opusModel],
     requests: 12,
     tokens: [3_500, 900],
     cached: 0.1,

@@ -21,12 +21,12 @@ export interface Finding extends Remark {
 }
 
 /** Remark on a field whose meaning Sluice has without a setting. */
-export const kept = (text: string, page: string): Remark => ({ outcome: "as it is", text, page });
+export const keptField = (text: string, page: string): Remark => ({ outcome: "as it is", text, page });
 /** Remark on a field that needs a decision: what to do instead. */
-export const left = (text: string, page: string): Remark => ({ outcome: "not taken", text, page });
+export const untakenField = (text: string, page: string): Remark => ({ outcome: "not taken", text, page });
 
 /** The same remark on several fields. @param names separated by spaces */
-export const all = (remark: Remark, ...names: readonly string[]): Readonly<Record<string, Remark>> =>
+export const sameRemarkFor = (remark: Remark, ...names: readonly string[]): Readonly<Record<string, Remark>> =>
   Object.fromEntries(names.flatMap((line) => line.split(" ")).map((name) => [name, remark]));
 
 const empty: Remark = { outcome: "as it is", text: "nothing is set" };
@@ -109,7 +109,7 @@ export const findingLine = ({ outcome, field, text, page }: Finding): string =>
   `${outcome.padEnd(9)}  ${field}: ${text}${page === undefined ? "" : ` (${page})`}`;
 
 /** The findings with one entry for fields of the same name in many records, such as keys[*].spend, and their number. */
-export function grouped(findings: readonly Finding[]): Finding[] {
+export function groupFindings(findings: readonly Finding[]): Finding[] {
   const groups = new Map<string, { readonly finding: Finding; readonly count: number }>();
   for (const { field, ...remark } of findings) {
     const finding = { field: field.replaceAll(/\[\d+\]/g, "[*]"), ...remark };

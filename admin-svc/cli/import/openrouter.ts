@@ -1,7 +1,7 @@
 /** A request or the preferences of an account at OpenRouter: its models and vendors become providers, and the rest stays in requests. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Draft } from "./draft.ts";
-import { type Finding, Findings, type Path, type Remark, all, kept, left } from "./findings.ts";
+import { type Finding, Findings, type Path, type Remark, sameRemarkFor, keptField, untakenField } from "./findings.ts";
 import { readJsonObject } from "./json-file.ts";
 import { type VendorId, vendorOf } from "@sluice/proto/config/vendors.js";
 
@@ -33,45 +33,51 @@ const vendorNames: Readonly<Record<string, VendorId>> = {
   deepinfra: "deepinfra",
 };
 
-const sameForm = kept("requests to Sluice have this field in the same form", "docs/providers/routing.md");
+const sameForm = keptField("requests to Sluice have this field in the same form", "docs/providers/routing.md");
 
 const preferenceRemarks: Readonly<Record<string, Remark>> = {
-  ...all(
+  ...sameRemarkFor(
     sameForm,
     "order only ignore allow_fallbacks require_parameters sort preferred_min_throughput preferred_max_latency",
   ),
-  max_price: kept("requests have it in the same form; endpoints without a price are left out", routingPage),
-  data_collection: left(
+  max_price: keptField("requests have it in the same form; endpoints without a price are left out", routingPage),
+  data_collection: untakenField(
     "requests have it in the same form: set data_policy of providers that do not train",
     providersPage,
   ),
-  zdr: left(
+  zdr: untakenField(
     "requests have it in the same form: set data_policy with retention none of providers that keep nothing",
     providersPage,
   ),
-  enforce_distillable_text: left("requests have it in the same form: set distillable of endpoints", providersPage),
-  quantizations: left("requests have it in the same form: set quantization of endpoints", providersPage),
+  enforce_distillable_text: untakenField(
+    "requests have it in the same form: set distillable of endpoints",
+    providersPage,
+  ),
+  quantizations: untakenField("requests have it in the same form: set quantization of endpoints", providersPage),
 };
 
-const inGuardrail = left(
+const inGuardrail = untakenField(
   "a guardrail of the workspace or of all workspaces has allowed_providers and ignored_providers",
   guardrailsPage,
 );
 
 const fieldRemarks: Readonly<Record<string, Remark>> = {
-  preset: left("there are no presets: programs send these settings, and guardrails hold for keys", page),
-  route: kept("models are tried in their order", "docs/providers/routing.md#retries-and-fallback"),
-  plugins: kept("requests have plugins in the same form", "docs/plugins/README.md"),
-  transforms: left("the plugin context-compression does this", "docs/plugins/context-compression.md"),
-  ...all(inGuardrail, "allowed_providers ignored_providers always_enforce_allowed"),
-  ...all(left("requests send provider.sort", routingPage), "default_provider_sort"),
-  default_model: left(
+  preset: untakenField("there are no presets: programs send these settings, and guardrails hold for keys", page),
+  route: keptField("models are tried in their order", "docs/providers/routing.md#retries-and-fallback"),
+  plugins: keptField("requests have plugins in the same form", "docs/plugins/README.md"),
+  transforms: untakenField("the plugin context-compression does this", "docs/plugins/context-compression.md"),
+  ...sameRemarkFor(inGuardrail, "allowed_providers ignored_providers always_enforce_allowed"),
+  ...sameRemarkFor(untakenField("requests send provider.sort", routingPage), "default_provider_sort"),
+  default_model: untakenField(
     "requests name a model; model_aliases has other names",
     "docs/providers/routing.md#names-of-models",
   ),
-  ...all(left("providers with a key of yours are all there is", providersPage), "byok byok_providers"),
-  ...all(
-    kept("requests have it in the same form", "docs/clients/chat-completions.md"),
+  ...sameRemarkFor(
+    untakenField("providers with a key of yours are all there is", providersPage),
+    "byok byok_providers",
+  ),
+  ...sameRemarkFor(
+    keptField("requests have it in the same form", "docs/clients/chat-completions.md"),
     "messages prompt temperature top_p top_k top_a min_p max_tokens max_completion_tokens stop seed stream tools tool_choice",
     "response_format reasoning usage user frequency_penalty presence_penalty repetition_penalty logit_bias verbosity metadata",
   ),
@@ -97,7 +103,10 @@ export function importOpenRouter(file: string): OpenRouterDraft {
     for (const [path, name] of named)
       if (typeof name === "string") readProvider(name, ["provider", ...path], draft, findings);
   }
-  return { draft, findings: findings.of(request, left("not known to the import, and not in the new file", page)) };
+  return {
+    draft,
+    findings: findings.of(request, untakenField("not known to the import, and not in the new file", page)),
+  };
 }
 
 const entries = (section: JsonObject, list: string): [Path, unknown][] => {
@@ -112,7 +121,7 @@ function readModel(model: string, path: Path, draft: Draft, findings: Findings):
   if (vendor === undefined || !vendorOf(vendor).inCatalogue) {
     return findings.add(
       path,
-      left("list the model under models, with an endpoint at a vendor or server that has it", providersPage),
+      untakenField("list the model under models, with an endpoint at a vendor or server that has it", providersPage),
     );
   }
   const id = addVendor(vendor, draft);
@@ -128,7 +137,7 @@ function readProvider(name: string, path: Path, draft: Draft, findings: Findings
   const slug = name.split("/", 1)[0]?.toLowerCase().replaceAll(" ", "-") ?? "";
   const vendor = Object.hasOwn(vendorNames, slug) ? vendorNames[slug] : undefined;
   if (vendor === undefined) {
-    return findings.add(path, left("add a provider with this id, and list its models", providersPage));
+    return findings.add(path, untakenField("add a provider with this id, and list its models", providersPage));
   }
   const id = addVendor(vendor, draft);
   const other = id === name ? "" : `, so requests name ${id} instead`;

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Draft, type EndpointInput, type ProviderSettings, slugOf, variableName } from "./draft.ts";
-import { type Finding, Findings, type Path, type Remark, all, kept, left } from "./findings.ts";
+import { type Finding, Findings, type Path, type Remark, sameRemarkFor, keptField, untakenField } from "./findings.ts";
 import { readJsonObject } from "./json-file.ts";
 import { Params } from "./litellm/params.ts";
 import { type VendorId, isOfVendor, vendorOf } from "@sluice/proto/config/vendors.js";
@@ -14,7 +14,7 @@ const sharingPage = "docs/providers/routing.md#which-endpoint-serves";
 const guardrailsPage = "docs/guardrails/README.md";
 const formatsPage = "docs/providers/formats.md";
 
-const unknownField = left("not known to the import, and not in the new file", page);
+const unknownField = untakenField("not known to the import, and not in the new file", page);
 
 /** Vendors by their names in Portkey. */
 const vendorNames: Readonly<Record<string, VendorId>> = {
@@ -40,27 +40,36 @@ const vendorNames: Readonly<Record<string, VendorId>> = {
 const cloudNames = ["azure-openai", "vertex-ai", "bedrock", "ollama"] as const;
 
 const targetRemarks: Readonly<Record<string, Remark>> = {
-  weight: left("endpoints with a price share the load by price: send provider.order or provider.sort", sharingPage),
-  retry: kept("Sluice retries and moves on by rules of its own, within the time limit of the request", retriesPage),
-  on_status_codes: kept("every failure before the first token moves on", retriesPage),
-  cache: left("Sluice stores no answers; caches of prompts at the providers are used", formatsPage),
-  api_version: kept("Azure's address /openai/v1 has no versions", "docs/providers/azure.md"),
-  ...all(
-    left("admin guardrails create makes a guardrail, which holds for keys or workspaces", guardrailsPage),
+  weight: untakenField(
+    "endpoints with a price share the load by price: send provider.order or provider.sort",
+    sharingPage,
+  ),
+  retry: keptField(
+    "Sluice retries and moves on by rules of its own, within the time limit of the request",
+    retriesPage,
+  ),
+  on_status_codes: keptField("every failure before the first token moves on", retriesPage),
+  cache: untakenField("Sluice stores no answers; caches of prompts at the providers are used", formatsPage),
+  api_version: keptField("Azure's address /openai/v1 has no versions", "docs/providers/azure.md"),
+  ...sameRemarkFor(
+    untakenField("admin guardrails create makes a guardrail, which holds for keys or workspaces", guardrailsPage),
     "input_guardrails output_guardrails before_request_hooks after_request_hooks default_input_guardrails default_output_guardrails",
   ),
-  forward_headers: left("headers of clients are not sent to providers", formatsPage),
-  ...all(left("requests go to the default organization of the key", formatsPage), "openai_organization openai_project"),
-  strict_open_ai_compliance: kept(
+  forward_headers: untakenField("headers of clients are not sent to providers", formatsPage),
+  ...sameRemarkFor(
+    untakenField("requests go to the default organization of the key", formatsPage),
+    "openai_organization openai_project",
+  ),
+  strict_open_ai_compliance: keptField(
     "answers have the form of the door that was asked",
     "docs/clients/chat-completions.md",
   ),
-  metadata: left("requests have metadata of their own", "docs/clients/chat-completions.md"),
-  ...all(
-    left("the identity comes from the environment of inference-svc", `${providersPage}#identities-of-clouds`),
+  metadata: untakenField("requests have metadata of their own", "docs/clients/chat-completions.md"),
+  ...sameRemarkFor(
+    untakenField("the identity comes from the environment of inference-svc", `${providersPage}#identities-of-clouds`),
     "azure_auth_mode azure_ad_token azure_entra_client_id azure_entra_client_secret azure_entra_tenant_id aws_role_arn aws_auth_type",
   ),
-  name: kept("only conditions name targets", page),
+  name: keptField("only conditions name targets", page),
 };
 
 interface PortkeyDraft {
@@ -99,7 +108,7 @@ class PortkeyReader {
     const parameters = { ...inherited, ...own };
     const { targets } = target;
     if (!Array.isArray(targets)) return this.#leaf(target, path, parameters, own);
-    this.findings.add([...path, "override_params"], left("a provider sets them by extra_body", providersPage));
+    this.findings.add([...path, "override_params"], untakenField("a provider sets them by extra_body", providersPage));
     if ("model" in own) this.findings.taken([...path, "override_params", "model"], "models of the targets");
     const leaves = targets.flatMap((each: unknown, index) =>
       isObject(each) ? this.target(each, [...path, "targets", index], parameters) : [],
@@ -114,17 +123,20 @@ class PortkeyReader {
     const list = `send "models": ${JSON.stringify(slugs)} instead of "model"`;
     this.findings.add(
       path,
-      left("a program names the model that it wants, and model_aliases give it other names", page),
+      untakenField("a program names the model that it wants, and model_aliases give it other names", page),
     );
-    if (mode === "single") this.findings.add([...path, "mode"], kept("a request names one model", retriesPage));
-    if (mode === "fallback") this.findings.add([...path, "mode"], left(list, retriesPage));
-    const status = kept("every failure before the first token moves on", retriesPage);
+    if (mode === "single") this.findings.add([...path, "mode"], keptField("a request names one model", retriesPage));
+    if (mode === "fallback") this.findings.add([...path, "mode"], untakenField(list, retriesPage));
+    const status = keptField("every failure before the first token moves on", retriesPage);
     this.findings.add([...path, "on_status_codes"], status);
     const endpoints = leaves.flatMap(({ endpoint }) => endpoint ?? []);
     if (mode !== "loadbalance") return;
     const isWhole = path.length === 1 && endpoints.length === leaves.length && endpoints.length > 0;
     if (!isWhole)
-      return this.findings.add([...path, "mode"], left(`the load is shared within a model: ${list}`, sharingPage));
+      return this.findings.add(
+        [...path, "mode"],
+        untakenField(`the load is shared within a model: ${list}`, sharingPage),
+      );
     const id = slugOf(this.#name);
     this.draft.models.push({
       id,
@@ -136,12 +148,15 @@ class PortkeyReader {
   #leaf(target: JsonObject, path: Path, parameters: JsonObject, own: JsonObject): Leaf[] {
     const params = new Params([{ values: target, path }], this.draft, this.findings);
     if (isObject(target["strategy"])) {
-      this.findings.add([...path, "strategy"], kept("a strategy without targets does nothing", page));
+      this.findings.add([...path, "strategy"], keptField("a strategy without targets does nothing", page));
     }
     const kind = kindOf(params);
     if (kind === undefined) {
       if (params.has("provider") || params.has("virtual_key")) {
-        this.findings.close(path, left("the vendor is unknown to the import: add a provider by hand", providersPage));
+        this.findings.close(
+          path,
+          untakenField("the vendor is unknown to the import: add a provider by hand", providersPage),
+        );
       }
       return [];
     }
@@ -183,7 +198,7 @@ class PortkeyReader {
     } else {
       this.findings.add(
         [...path, "provider"],
-        left(`providers[${id}] is made: list its models under models`, providersPage),
+        untakenField(`providers[${id}] is made: list its models under models`, providersPage),
       );
     }
     return [{ endpoint: undefined, slug: undefined }];
@@ -208,7 +223,7 @@ class PortkeyReader {
       else
         this.findings.add(
           at,
-          left(`extra_body of the provider, under the name of the format ${settings.dialect}`, providersPage),
+          untakenField(`extra_body of the provider, under the name of the format ${settings.dialect}`, providersPage),
         );
     }
     return {
@@ -249,7 +264,7 @@ class PortkeyReader {
 
   #vertex(params: Params) {
     const advice = "store the credentials in a file and name it in google.credentials_file";
-    params.add("vertex_service_account_json", left(advice, "docs/providers/vertex.md#credentials"));
+    params.add("vertex_service_account_json", untakenField(advice, "docs/providers/vertex.md#credentials"));
     const project = params.text("vertex_project_id") ?? this.draft.variable("VERTEXAI_PROJECT");
     const location = params.text("vertex_region") ?? this.draft.variable("VERTEXAI_LOCATION");
     const settings = { dialect: "gemini", google: { project, location } };

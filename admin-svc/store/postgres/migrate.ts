@@ -36,7 +36,7 @@ const silent: MigrationLog = { info: () => {}, warn: () => {} };
 export const migrationLock = 3_853_314_791_062_309_107n;
 
 /**
- * A statement waiting for a lock blocks later statements on the same table, which give up after 2 s (`readLimits`). Below a second, the server's
+ * A statement waiting for a lock blocks later statements on the same table, which give up after 2 s (`readConnectionLimits`). Below a second, the server's
  * `deadlock_timeout`: after that it would end another statement when both wait for each other.
  */
 const lockTimeoutMs = 800;

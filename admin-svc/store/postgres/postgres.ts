@@ -15,7 +15,7 @@ export interface ConnectionLimits {
 }
 
 /** For the reads behind every request with an unknown key. The separate pool keeps administration from blocking them. */
-export const resolutionLimits: ConnectionLimits = {
+export const resolutionConnectionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
   statementTimeoutMs: 2_000,
@@ -23,7 +23,7 @@ export const resolutionLimits: ConnectionLimits = {
 };
 
 /** For the point reads of administration, including the key of each call. */
-export const readLimits: ConnectionLimits = { ...resolutionLimits, max: 2 };
+export const readConnectionLimits: ConnectionLimits = { ...resolutionConnectionLimits, max: 2 };
 
 /** For lists, searches and sums, which may read much. A connection is free when a report begins, so nothing waits for one. */
 export const reportLimits: ConnectionLimits = {
@@ -34,7 +34,7 @@ export const reportLimits: ConnectionLimits = {
 };
 
 /** Connecting and one full wait for a lock fit into the gateway's limit of 10 s for a change. */
-export const writeLimits: ConnectionLimits = {
+export const writeConnectionLimits: ConnectionLimits = {
   max: 8,
   connectTimeoutMs: 3_000,
   statementTimeoutMs: 6_000,
@@ -42,10 +42,10 @@ export const writeLimits: ConnectionLimits = {
 };
 
 /** A workspace runs at most one bulk at a time. The separate pool keeps bulks waiting for keys from blocking reservations of running turns. */
-export const bulkLimits: ConnectionLimits = { ...writeLimits, max: 2 };
+export const bulkConnectionLimits: ConnectionLimits = { ...writeConnectionLimits, max: 2 };
 
 /** Generous, because a command has no competition and a person waits for it. */
-export const cliLimits: ConnectionLimits = {
+export const commandConnectionLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
   statementTimeoutMs: 0,
@@ -53,7 +53,7 @@ export const cliLimits: ConnectionLimits = {
 };
 
 /** Limits of the connections for portions of a backfill. */
-export const backfillLimits: ConnectionLimits = {
+export const backfillConnectionLimits: ConnectionLimits = {
   max: 1,
   connectTimeoutMs: 10_000,
   statementTimeoutMs: 0,
@@ -61,7 +61,7 @@ export const backfillLimits: ConnectionLimits = {
 };
 
 /** A starting process waits for the migration lock as long as another process migrates. */
-export const migrationLimits: ConnectionLimits = {
+export const migrationConnectionLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
   statementTimeoutMs: 0,

@@ -3,7 +3,7 @@
  * admin-svc would run without limits, and other programs of the same pooler in its role.
  */
 import { Client } from "pg";
-import { connection, migrationLimits } from "./postgres.ts";
+import { connection, migrationConnectionLimits } from "./postgres.ts";
 
 /** Sluice cannot serve over this connection; retrying does not help. */
 export class NoSessionError extends Error {
@@ -23,7 +23,10 @@ const rounds = 3;
  * @throws NoSessionError
  */
 export async function requireSessions(databaseUrl: string, variable = "DATABASE_URL"): Promise<void> {
-  const [one, other] = [0, 1].map(() => new Client(connection(databaseUrl, migrationLimits))) as [Client, Client];
+  const [one, other] = [0, 1].map(() => new Client(connection(databaseUrl, migrationConnectionLimits))) as [
+    Client,
+    Client,
+  ];
   const clients = [one, other];
   for (const client of clients) client.on("error", () => {});
   try {

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { program, root } from "../places.ts";
 import type { Settings } from "../settings.ts";
-import { type Finding, failed, good, note } from "./findings.ts";
+import { type Finding, failedFinding, goodFinding, noteFinding } from "./findings.ts";
 
 /** The answer of `check-config --json`. */
 interface Checked {
@@ -32,16 +32,16 @@ export async function examineConfiguration(
     stderr: { write: (text: string) => (refused += text) },
   });
   const correct = `Correct the file; ${program.call} check-config shows the problems and what would be served.`;
-  if (printed === "") return [failed("configuration", refused.trim(), correct)];
+  if (printed === "") return [failedFinding("configuration", refused.trim(), correct)];
   const checked = JSON.parse(printed) as Checked;
-  if (!checked.ok) return [failed("configuration", [config, ...checked.problems].join("\n"), correct)];
+  if (!checked.ok) return [failedFinding("configuration", [config, ...checked.problems].join("\n"), correct)];
   return [examineModels(config, checked), ...examineCredentials(config, checked)];
 }
 
 const examineModels = (config: string, { models }: Checked): Finding =>
   models.length > 0
-    ? good("configuration", `${config}, ${models.length} ${models.length === 1 ? "model" : "models"}`)
-    : failed(
+    ? goodFinding("configuration", `${config}, ${models.length} ${models.length === 1 ? "model" : "models"}`)
+    : failedFinding(
         "configuration",
         `${config} serves no model`,
         "Set the variables of a provider, or add models to the file.",
@@ -49,14 +49,16 @@ const examineModels = (config: string, { models }: Checked): Finding =>
 
 function examineCredentials(config: string, { providers }: Checked): Finding[] {
   const absent = providers.filter(({ left_out: names, problem }) => names !== undefined || problem !== undefined);
-  if (absent.length === 0) return [good("credentials", "all that the configuration names are set")];
+  if (absent.length === 0) return [goodFinding("credentials", "all that the configuration names are set")];
   // The shipped file names the usual providers, of which nobody has all.
   if (dirname(config) === `${root}deploy/local`) {
     const names = absent.map(({ id, left_out: unset = [] }) => `${id} (${unset.join(", ")})`);
-    return [note("credentials", `not set: ${names.join(", ")}`, "Set the variables of a provider to have its models.")];
+    return [
+      noteFinding("credentials", `not set: ${names.join(", ")}`, "Set the variables of a provider to have its models."),
+    ];
   }
   return absent.map(({ id, left_out: unset = [], problem }) =>
-    failed(
+    failedFinding(
       "credentials",
       `provider ${id} is left out: ${problem ?? `${unset.join(", ")} not set`}`,
       "Set what is missing where Sluice is started, or take the provider out of the file.",

@@ -6,18 +6,21 @@ import { hostsOf, portsOf } from "../ports.ts";
 import { type Settings, readSettings, settingNames } from "../settings.ts";
 import { findMisspelledVariables } from "../unknown-variables.ts";
 import { examineConfiguration } from "./configuration.ts";
-import { type Finding, failed, good, note, reasonOf } from "./findings.ts";
+import { type Finding, failedFinding, goodFinding, noteFinding, reasonOf } from "./findings.ts";
 import { examineDataFolder, examineNode, examinePorts, examinePostgres } from "./machine.ts";
 import { examineServices } from "./services.ts";
 
 export async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   const misspelled = findMisspelledVariables(environment, settingNames);
-  const before = [examineNode(), ...misspelled.map((text) => note("environment", text, "It has no effect."))];
+  const before = [examineNode(), ...misspelled.map((text) => noteFinding("environment", text, "It has no effect."))];
   let settings: Settings;
   try {
     settings = readSettings(environment);
   } catch (error) {
-    return [...before, failed("environment", reasonOf(error), "Correct the variables; nothing else was examined.")];
+    return [
+      ...before,
+      failedFinding("environment", reasonOf(error), "Correct the variables; nothing else was examined."),
+    ];
   }
   return [
     ...before,
@@ -35,13 +38,13 @@ async function examineProcesses(settings: Settings, environment: NodeJS.ProcessE
     record = findRunning(settings.dataDir);
   } catch (error) {
     const remedy = "Run this as the user who starts Sluice; a damaged file may be removed while Sluice does not run.";
-    return [failed("services", reasonOf(error), remedy)];
+    return [failedFinding("services", reasonOf(error), remedy)];
   }
   if (record?.ready) return examineServices(settings, record);
-  if (record) return [note("services", "Sluice is starting", "Ask again when it has printed `ready`.")];
+  if (record) return [noteFinding("services", "Sluice is starting", "Ask again when it has printed `ready`.")];
   const hosts = hostsOf(settings, hostInFile(settings, environment));
   const ports = await examinePorts(portsOf(settings), hosts, settings.replicas.count);
-  return [...ports, good("services", `Sluice does not run in ${settings.dataDir}; ${program.start} starts it`)];
+  return [...ports, goodFinding("services", `Sluice does not run in ${settings.dataDir}; ${program.start} starts it`)];
 }
 
 /** The address in a file with a problem, reported elsewhere, counts as absent. */

@@ -10,16 +10,16 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-export const good = (subject: string, text: string): Finding => ({ subject, state: "good", text });
+export const goodFinding = (subject: string, text: string): Finding => ({ subject, state: "good", text });
 
-export const note = (subject: string, text: string, remedy: string): Finding => ({
+export const noteFinding = (subject: string, text: string, remedy: string): Finding => ({
   subject,
   state: "note",
   text,
   remedy,
 });
 
-export const failed = (subject: string, text: string, remedy: string): Finding => ({
+export const failedFinding = (subject: string, text: string, remedy: string): Finding => ({
   subject,
   state: "failed",
   text,

@@ -6,10 +6,10 @@ import { findBinaries, findIdentity } from "../postgres-binaries.ts";
 import { databaseVersion } from "../postgres.ts";
 import { type Hosts, type Ports, requireFree } from "../ports.ts";
 import type { Settings } from "../settings.ts";
-import { type Finding, failed, good, note, reasonOf } from "./findings.ts";
+import { type Finding, failedFinding, goodFinding, noteFinding, reasonOf } from "./findings.ts";
 
 /** The program has refused an older Node before. */
-export const examineNode = (): Finding => good("Node", `${process.versions.node} (${process.execPath})`);
+export const examineNode = (): Finding => goodFinding("Node", `${process.versions.node} (${process.execPath})`);
 
 /** A new database takes 60 MB, and its log up to 1 GB under load. */
 const leastBytes = 200_000_000;
@@ -20,17 +20,17 @@ export function examineDataFolder(dataDir: string): Finding {
   const remedy = "It must be a folder of the user who starts Sluice; SLUICE_DATA_DIR names another one.";
   const folder = existingPartOf(dataDir);
   try {
-    if (!statSync(folder).isDirectory()) return failed(subject, `${folder} is not a folder`, remedy);
+    if (!statSync(folder).isDirectory()) return failedFinding(subject, `${folder} is not a folder`, remedy);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return failed(subject, `${dataDir} cannot be used (${reasonOf(error)})`, remedy);
+    return failedFinding(subject, `${dataDir} cannot be used (${reasonOf(error)})`, remedy);
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const text = `${dataDir}${folder === dataDir ? "" : ", made by the first start"}, ${(free / 1e9).toFixed(1)} GB free`;
   const room = "Make room on its disk, or name a folder on another one in SLUICE_DATA_DIR.";
-  if (free < leastBytes) return failed(subject, text, room);
-  return free < enoughBytes ? note(subject, text, room) : good(subject, text);
+  if (free < leastBytes) return failedFinding(subject, text, room);
+  return free < enoughBytes ? noteFinding(subject, text, room) : goodFinding(subject, text);
 }
 
 function existingPartOf(path: string): string {
@@ -49,10 +49,10 @@ function examineBinaries(dataDir: string): Finding {
     const { prefix } = findIdentity(binaries, existingPartOf(dataDir));
     const [command, ...args] = [...prefix, binaries.postgres, "--version"];
     const version = execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-    return good("Postgres", `${version.trim()}, included`);
+    return goodFinding("Postgres", `${version.trim()}, included`);
   } catch (error) {
     const remedy = "Install without --omit=optional, or name a Postgres of your own in DATABASE_URL.";
-    return failed("Postgres", reasonOf(error), remedy);
+    return failedFinding("Postgres", reasonOf(error), remedy);
   }
 }
 
@@ -62,21 +62,25 @@ async function examineServer(url: string): Promise<Finding> {
   try {
     const version = await databaseVersion(url);
     const text = `${version} at ${place}, from DATABASE_URL`;
-    if (Number.parseInt(version, 10) >= oldestPostgres) return good("Postgres", text);
-    return failed("Postgres", text, `Sluice needs Postgres ${oldestPostgres} or newer.`);
+    if (Number.parseInt(version, 10) >= oldestPostgres) return goodFinding("Postgres", text);
+    return failedFinding("Postgres", text, `Sluice needs Postgres ${oldestPostgres} or newer.`);
   } catch (error) {
-    return failed("Postgres", `${place} does not answer: ${reasonOf(error)}`, "Start it, or correct DATABASE_URL.");
+    return failedFinding(
+      "Postgres",
+      `${place} does not answer: ${reasonOf(error)}`,
+      "Start it, or correct DATABASE_URL.",
+    );
   }
 }
 
 export async function examinePorts(ports: Ports, hosts: Hosts, replicas: number): Promise<readonly Finding[]> {
   try {
     await requireFree(ports, hosts, replicas);
-    return [good("ports", `${Object.values(ports).join(", ")} are free`)];
+    return [goodFinding("ports", `${Object.values(ports).join(", ")} are free`)];
   } catch (error) {
     const remedy = "Or stop the program that has it; a Sluice of another data folder is one.";
     return reasonOf(error)
       .split("\n")
-      .map((problem) => failed("ports", problem, remedy));
+      .map((problem) => failedFinding("ports", problem, remedy));
   }
 }

@@ -5,7 +5,7 @@ import type { InstallationRecord } from "../installation-record.ts";
 import { program } from "../places.ts";
 import { replicasOf, toReachableHost } from "../ports.ts";
 import type { Settings } from "../settings.ts";
-import { type Finding, failed, good, note, reasonOf } from "./findings.ts";
+import { type Finding, failedFinding, goodFinding, noteFinding, reasonOf } from "./findings.ts";
 
 const answerMs = 5_000;
 
@@ -29,9 +29,9 @@ async function examineService(name: string, url: string, remedy: string): Promis
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(answerMs) });
     const text = `${url}: ${(await answer.text()).trim()}`;
-    return answer.ok ? good(name, text) : failed(name, text, remedy);
+    return answer.ok ? goodFinding(name, text) : failedFinding(name, text, remedy);
   } catch (error) {
-    return failed(name, `${url} does not answer (${reasonOf(error)})`, remedy);
+    return failedFinding(name, `${url} does not answer (${reasonOf(error)})`, remedy);
   }
 }
 
@@ -44,11 +44,11 @@ async function examineRequest(settings: Settings, record: InstallationRecord, lo
     const answer = await fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(answerMs) });
     await answer.arrayBuffer();
     const text = `GET ${url}: ${answer.status}`;
-    if (answer.ok) return good("a request", text);
-    if (answer.status !== 401) return failed("a request", text, logs);
+    if (answer.ok) return goodFinding("a request", text);
+    if (answer.status !== 401) return failedFinding("a request", text, logs);
     const remedy = `The first API key no longer works; ${program.call} keys create --name NAME makes another.`;
-    return note("a request", text, remedy);
+    return noteFinding("a request", text, remedy);
   } catch (error) {
-    return failed("a request", `${url} does not answer (${reasonOf(error)})`, logs);
+    return failedFinding("a request", `${url} does not answer (${reasonOf(error)})`, logs);
   }
 }

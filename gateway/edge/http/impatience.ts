@@ -17,7 +17,7 @@ const pauseMs = 1_000;
 /** Required share of the hint: the client's clock starts when it has read the answer, and its timer may be early. */
 const patience = 0.8;
 /** Number of hasty requests answered at once: a program that meets its limit with a few calls notices nothing. */
-export const maxHastyUndelayed = 3;
+export const maxHastyBeforeDelay = 3;
 /** Number of hasty requests after which the connection is closed. */
 export const maxHastyRequests = 16;
 const firstDelayMs = 100;
@@ -60,7 +60,7 @@ export function waitAfterRefusals(
   if (known === undefined || known.credentials !== credentialsIn(headers)) return undefined;
   if (performance.now() >= known.mayAskAt) known.unheeded = 0;
   else known.unheeded++;
-  const delayed = known.unheeded - maxHastyUndelayed;
+  const delayed = known.unheeded - maxHastyBeforeDelay;
   if (delayed <= 0) return undefined;
   if (known.unheeded >= maxHastyRequests) response.setHeader("connection", "close");
   return delay(Math.min(maxDelayMs, firstDelayMs * 2 ** (delayed - 1)));

@@ -13,7 +13,7 @@ import { type Echo, buildEcho } from "@sluice/proto/lib/responses/echo.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import { type RunningTurn, openDirectTurn } from "./direct-turn.ts";
+import { type RunningTurn, openTurnWithoutGateway } from "./direct-turn.ts";
 import type { SharedTurnDeps } from "./shared-turn.ts";
 
 type Handler = ServiceImpl<typeof InferenceService>["createResponse"];
@@ -23,7 +23,7 @@ export const createResponseHandler =
   async ({ request = create(RunTurnRequestSchema) }, context) => {
     if (request.stream) throw invalid("stream", "must be false: the answer is one object; RunTurn streams events");
     // The engine drops the content of its request, but the response object repeats it.
-    const running = await openDirectTurn(deps, { ...request }, context);
+    const running = await openTurnWithoutGateway(deps, { ...request }, context);
     const json = await foldTurn(running, request, deps.config.file.compat);
     const { generationId } = running.turn;
     return create(CreateResponseResponseSchema, { responseJson: Buffer.from(json), generationId });

@@ -24,7 +24,7 @@ export interface RunningTurn {
 }
 
 /** The turn runs while its batches are read. @throws Fault of a refused call */
-export async function openDirectTurn(
+export async function openTurnWithoutGateway(
   deps: SharedTurnDeps,
   request: RunTurnRequest,
   context: HandlerContext,

@@ -5,14 +5,14 @@ import {
   type InferenceService,
   RunTurnResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { openDirectTurn } from "./direct-turn.ts";
+import { openTurnWithoutGateway } from "./direct-turn.ts";
 import type { SharedTurnDeps } from "./shared-turn.ts";
 
 type Handler = ServiceImpl<typeof InferenceService>["runTurn"];
 
 export const runTurnHandler = (deps: SharedTurnDeps): Handler =>
   async function* (request, context) {
-    const { batches } = await openDirectTurn(deps, request, context);
+    const { batches } = await openTurnWithoutGateway(deps, request, context);
     for await (const events of batches) {
       deps.beforeSending();
       yield create(RunTurnResponseSchema, { events: [...events] });

@@ -7,13 +7,13 @@ import {
   closeBracket,
   colon,
   comma,
-  minus,
-  nine,
+  minusSign,
+  digitNine,
   openBrace,
   openBracket,
   quote,
   spaceBytes,
-  zero,
+  digitZero,
 } from "./bytes.ts";
 import type { ElementScan } from "./elements.ts";
 import { OpenKeys, decodeString } from "./keys.ts";
@@ -148,7 +148,7 @@ export class JsonScanner {
     if (byte === quote) return this.#beginString(inValueString);
     if (byte === openBrace) return this.#begin(true);
     if (byte === openBracket) return this.#beginArray();
-    const isNumber = byte === minus || (byte >= zero && byte <= nine);
+    const isNumber = byte === minusSign || (byte >= digitZero && byte <= digitNine);
     const end = isNumber ? numberEnd(this.#bytes, this.#at, this.#name) : wordEnd(this.#bytes, this.#at);
     if (end === -1) throw this.#unexpected("a value");
     this.#at = end;

@@ -1,6 +1,6 @@
 /** Finds the ends of escapes, plain characters, numbers and words in a JSON text. */
 import type { Fault } from "../faults/fault.ts";
-import { backslash, escapeBytes, hexDigits, minus, numberBytes, plainBytes } from "./bytes.ts";
+import { backslash, escapeBytes, hexDigits, minusSign, numberBytes, plainBytes } from "./bytes.ts";
 import { jsonLimits } from "./limits.ts";
 import { invalid } from "../validation/problems.ts";
 
@@ -61,7 +61,7 @@ export function numberEnd(bytes: Buffer, start: number, name: string): number {
   if (at - start > jsonLimits.numberLength) {
     throw refusal(name, `number of more than ${jsonLimits.numberLength} characters`, start);
   }
-  const isOneDigit = at === start + 1 && bytes[start] !== minus;
+  const isOneDigit = at === start + 1 && bytes[start] !== minusSign;
   if (isOneDigit) return at;
   const text = bytes.toString("latin1", start, at);
   if (!numberForm.test(text)) throw refusal(name, "invalid number", start);

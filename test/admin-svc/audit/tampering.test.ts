@@ -6,7 +6,7 @@ import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/datab
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { removeExpiredRecords } from "@sluice/admin-svc/store/ledger/retention.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type TestDatabase, createMigratedDatabase } from "../../support/database.ts";
 import { addWorkspace, testAuthor } from "../installation.ts";
@@ -16,7 +16,7 @@ let database: Kysely<Database>;
 /** Entries 1 and 3 are erased, 2 and 4 are not, and 5 is the erasure. */
 beforeAll(async () => {
   created = await createMigratedDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
   for (const user of ["alice", "bob"]) await createEndUser(database, testAuthor(), user);
   await sql`delete from end_users where "user" = 'alice'`.execute(database);
   await createEndUser(database, testAuthor(), "alice");

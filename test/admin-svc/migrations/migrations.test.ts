@@ -13,7 +13,7 @@ import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { addCallsWithoutTurns, insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Kysely, Migrator, PostgresDialect, sql } from "kysely";
@@ -26,7 +26,7 @@ let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: Kysely<Database>;
 beforeEach(async () => {
   created = await createDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
 });
 afterEach(async () => {
   await database.destroy();

@@ -5,7 +5,7 @@ import type { Database } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { pendingBackfills } from "@sluice/admin-svc/store/ledger/backfills.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { eventually } from "../../support/processes.ts";
@@ -18,7 +18,7 @@ let created: TestDatabase;
 let database: Kysely<Database>;
 beforeEach(async () => {
   created = await createDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
   await migrateTo("0018_fusion_calls");
   await insertPastCalls(database, calls);
 });
@@ -79,7 +79,7 @@ test("no migration reads a table under a lock that blocks writers of records", a
 
 test("a migration outside of a transaction holds no lock that blocks writers", async () => {
   await migrateTo("0045_activity");
-  const writer = openDatabase(created.url, { ...migrationLimits, lockTimeoutMs: 30_000 }, () => {});
+  const writer = openDatabase(created.url, { ...migrationConnectionLimits, lockTimeoutMs: 30_000 }, () => {});
   try {
     // The index waits for this transaction, and others write meanwhile.
     await writer
@@ -154,7 +154,7 @@ test("past records are filled into turns and sums batch by batch, and match them
 
 test("a running admin-svc fills the past by itself", async () => {
   const installation = await openInstallation(async (url) => {
-    const own = openDatabase(url, migrationLimits, () => {});
+    const own = openDatabase(url, migrationConnectionLimits, () => {});
     await migrateTo("0018_fusion_calls", own);
     await insertPastCalls(own, 300);
     await own.destroy();

@@ -3,7 +3,11 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { type MigrationLog, migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { migrationLimits, openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import {
+  migrationConnectionLimits,
+  openDatabase,
+  readConnectionLimits,
+} from "@sluice/admin-svc/store/postgres/postgres.js";
 import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import pg from "pg";
@@ -16,7 +20,7 @@ let database: Kysely<Database>;
 let holder: pg.Client;
 beforeEach(async () => {
   created = await createDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
   holder = new pg.Client({ connectionString: created.url });
   await holder.connect();
 });
@@ -62,7 +66,7 @@ function startMigrating(): Migrating {
 }
 
 async function migrateApart(log: MigrationLog): Promise<void> {
-  const own = openDatabase(created.url, migrationLimits, () => {});
+  const own = openDatabase(created.url, migrationConnectionLimits, () => {});
   try {
     await migrate(own, log);
   } finally {
@@ -84,7 +88,7 @@ test("statements behind a blocked migration go on, and it applies once its table
   await holder.query("begin; lock table usage_records in access share mode");
   const migrating = startMigrating();
   await untilWaitsFor("usage_records");
-  const serving = openDatabase(created.url, readLimits, () => {});
+  const serving = openDatabase(created.url, readConnectionLimits, () => {});
   await sql`delete from usage_records`.execute(serving);
   await serving.destroy();
   await eventually(() => migrating.waits.length > 0);

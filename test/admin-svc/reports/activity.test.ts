@@ -10,7 +10,7 @@ import { pageOfKeys } from "@sluice/admin-svc/store/key-list.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { CallOperation, CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
@@ -22,7 +22,7 @@ let created: TestDatabase;
 let database: Kysely<Database>;
 beforeEach(async () => {
   created = await createDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
 });
 afterEach(async () => {
   await database.destroy();

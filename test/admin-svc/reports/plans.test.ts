@@ -11,7 +11,7 @@ import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
 import { dimensions } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
 import { type TestDatabase, createMigratedDatabase } from "../../support/database.ts";
@@ -37,7 +37,7 @@ let database: Kysely<Database>;
 let client: pg.Client;
 beforeAll(async () => {
   created = await createMigratedDatabase();
-  database = openDatabase(created.url, migrationLimits, () => {});
+  database = openDatabase(created.url, migrationConnectionLimits, () => {});
   client = new pg.Client({ connectionString: created.url });
   await client.connect();
   await fillTurns(database, { turns: earlierTurns, days: 40, keys: 200, users: 2_000 });

@@ -8,7 +8,7 @@ import { create } from "@bufbuild/protobuf";
 import { openAdmin } from "@sluice/admin-svc/admin.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type RunningPostgres, startPostgres } from "@sluice/local/postgres.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
@@ -100,7 +100,7 @@ const keysOf = async (client: Client): Promise<readonly string[]> => {
 };
 
 async function storeTurn(): Promise<void> {
-  const database = openDatabase(primary.url, writeLimits, () => {});
+  const database = openDatabase(primary.url, writeConnectionLimits, () => {});
   try {
     await insertUsage(database, [], [toTurnRow(new Process().turn(turnRecord({})))]);
   } finally {

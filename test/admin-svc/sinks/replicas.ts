@@ -6,7 +6,7 @@ import { createKey } from "@sluice/admin-svc/store/keys.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { TurnRecord, UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type SinkSettings, noSinks } from "@sluice/proto/config/sinks/sinks.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
@@ -16,7 +16,7 @@ import type { Kysely } from "kysely";
 import { createMigratedDatabase } from "../../support/database.ts";
 import { testAuthor } from "../installation.ts";
 
-const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
+const limits = { ...writeConnectionLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
 
 export interface Replica {
   readonly alerts: Alerts;

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
@@ -68,7 +68,7 @@ interface Taken {
 }
 
 async function store(url: string, kind: Kind): Promise<void> {
-  const database = openDatabase(url, migrationLimits, () => {});
+  const database = openDatabase(url, migrationConnectionLimits, () => {});
   const process = new Process();
   try {
     for (let n = 0; n < batches; n++) {
@@ -121,7 +121,7 @@ function print(kind: Kind, taken: readonly Taken[]): void {
 }
 
 async function fill(url: string): Promise<void> {
-  const database = openDatabase(url, { ...migrationLimits, max: 1 }, () => {});
+  const database = openDatabase(url, { ...migrationConnectionLimits, max: 1 }, () => {});
   try {
     await migrate(database);
     await fillLedger(database, { turns, days: 40, keys, users });

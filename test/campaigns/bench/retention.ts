@@ -7,7 +7,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { earliestDay, removeDay } from "@sluice/admin-svc/store/ledger/days.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { startPostgres } from "@sluice/local/postgres.js";
 import { sql } from "kysely";
 import { fillLedger } from "../../support/ledger/many-turns.ts";
@@ -22,7 +22,7 @@ const server = await startPostgres({
   port: await freePort(),
   log: join(folder, "postgres.log"),
 });
-const database = openDatabase(server.url, { ...migrationLimits, max: 1 }, () => {});
+const database = openDatabase(server.url, { ...migrationConnectionLimits, max: 1 }, () => {});
 const bytes = async () => {
   const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database())::float8 as bytes`.execute(
     database,

@@ -4,7 +4,7 @@
  */
 import { loadavg } from "node:os";
 import { addSums, changeSums, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { median } from "./measure/rounds.ts";
@@ -17,7 +17,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A temporary table hides the real one of the same name, so that the sums of its rows are made like real ones. */
 async function fill({ databaseUrl }: Installation): Promise<void> {
-  const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
+  const database = openDatabase(databaseUrl, { ...writeConnectionLimits, statementTimeoutMs: 0 }, () => {});
   await database.connection().execute(async (connection) => {
     await sql`create temporary table turns (like public.turns including defaults)`.execute(connection);
     await sql`

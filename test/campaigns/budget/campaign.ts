@@ -7,7 +7,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
-import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { commandConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
 import { Random } from "../../support/random.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -174,7 +174,7 @@ async function sendRequest(
 
 /** Waits until nothing is reserved any more and the ledger is complete. @returns remaining violations after a while */
 async function settled(installation: Installation, database: pg.Client): Promise<string[]> {
-  const ledger = openDatabase(installation.databaseUrl, cliLimits, () => {});
+  const ledger = openDatabase(installation.databaseUrl, commandConnectionLimits, () => {});
   const limit = performance.now() + settledLimitMs;
   try {
     for (;;) {

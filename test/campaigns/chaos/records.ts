@@ -1,6 +1,6 @@
 /** Compares the final state of the database with the journals of administrators, of clients and of the provider. */
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
-import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { commandConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
 import type { Journal } from "./assignments.ts";
 
@@ -119,7 +119,7 @@ async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, numb
 
 /** The same checks as on the command line. */
 async function wrongLedger(databaseUrl: string): Promise<string[]> {
-  const database = openDatabase(databaseUrl, cliLimits, () => {});
+  const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
   try {
     const { gaps, wrongSums } = await ledgerState(database);
     return [

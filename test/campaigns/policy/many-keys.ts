@@ -2,7 +2,7 @@
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { resolveKeys } from "@sluice/admin-svc/store/access.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, sql } from "kysely";
 import pg from "pg";
 import { type Figure, quantile, spreadLabel } from "./figure.ts";
@@ -31,7 +31,7 @@ async function fill(server: string, name: string, keyCount: number, guardrailCou
   const onStatement = ({ query }: { query: { sql: string; parameters: readonly unknown[] } }) => {
     if (query.sql.includes("policy_generation")) last = { text: query.sql, values: [...query.parameters] };
   };
-  const database = openDatabase(url.href, migrationLimits, () => {}, { onStatement });
+  const database = openDatabase(url.href, migrationConnectionLimits, () => {}, { onStatement });
   await migrate(database);
   await sql`
     insert into guardrails (id, workspace_id, name, content_filters)

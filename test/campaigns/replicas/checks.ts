@@ -1,6 +1,6 @@
 /** Compares the final records with the answers. Each check has a name and a list of complaints. */
 import { auditStates } from "@sluice/admin-svc/store/audit-check.js";
-import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { commandConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
 import { wrongRecords } from "../chaos/records.ts";
 import type { ReplicaAdministrator } from "./administrator.ts";
@@ -52,7 +52,7 @@ async function unaudited(database: pg.Client, acknowledged: readonly string[]): 
 }
 
 async function wrongAudit(databaseUrl: string): Promise<string[]> {
-  const database = openDatabase(databaseUrl, cliLimits, () => {});
+  const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
   try {
     return (await auditStates(database)).flatMap(({ name, wrong }) =>
       wrong.map((entry) => `entry ${entry} of ${name}`),

@@ -6,7 +6,7 @@ import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { startPostgres } from "@sluice/local/postgres.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { freePort } from "../../support/runner/free-ports.ts";
@@ -57,7 +57,7 @@ async function writeDuring(
 
 /** @param url an empty database @param calls number of records before the upgrade */
 export async function upgradePastDatabase(url: string, calls: number): Promise<PastUpgrade> {
-  const [database, writer] = [0, 1].map(() => openDatabase(url, migrationLimits, () => {})) as [
+  const [database, writer] = [0, 1].map(() => openDatabase(url, migrationConnectionLimits, () => {})) as [
     Kysely<Database>,
     Kysely<Database>,
   ];

@@ -1,7 +1,7 @@
 /** An installation with models, keys, guardrails and a month of usage, as data for pages. */
 import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { storeApart } from "@sluice/admin-svc/store/ledger/usage.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
 import type { Installation } from "../../support/installation.ts";
 
@@ -80,7 +80,7 @@ async function send(
 
 /** Moves the records over the last 30 days, the same way each time, and updates the sums. */
 async function spread({ databaseUrl }: Installation): Promise<void> {
-  const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
+  const database = openDatabase(databaseUrl, { ...writeConnectionLimits, statementTimeoutMs: 0 }, () => {});
   try {
     let recorded = 0;
     while (recorded < turns) {

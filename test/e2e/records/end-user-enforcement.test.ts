@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -100,7 +100,7 @@ end_users: {enforce: true}
 
 /** Registers inactive end users, `bulk 0001` and so on. @returns how many */
 async function registerInactive({ databaseUrl }: Installation, count: number): Promise<number> {
-  const database = openDatabase(databaseUrl, writeLimits, () => {});
+  const database = openDatabase(databaseUrl, writeConnectionLimits, () => {});
   const values = Array.from({ length: count }, (_, n) => ({
     workspace_id: defaultWorkspaceId,
     user: `bulk ${String(n + 1).padStart(4, "0")}`,

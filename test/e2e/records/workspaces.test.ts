@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Author } from "@sluice/admin-svc/store/audit.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -18,7 +18,7 @@ describe("another workspace", () => {
 
   beforeAll(async () => {
     installation = await startInstallation();
-    database = openDatabase(installation.databaseUrl, writeLimits, () => {});
+    database = openDatabase(installation.databaseUrl, writeConnectionLimits, () => {});
     workspaceId = (await installation.admin("workspaces", "create", "--name", "other")).stdout.trim();
     const author: Author = { workspaceId, keyHash: null, program: "cli", requestId: null };
     for (const key of [foreignManager, foreignKey]) await createKey(database, author, { name: "foreign", key });

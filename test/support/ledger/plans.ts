@@ -1,5 +1,5 @@
 /** Plans of the statements sent to Postgres by some work. */
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { CompiledQuery } from "kysely";
 import pg from "pg";
 
@@ -24,7 +24,9 @@ export async function statementsOf(
   work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>,
 ): Promise<CompiledQuery[]> {
   const statements: CompiledQuery[] = [];
-  const database = openDatabase(url, writeLimits, () => {}, { onStatement: ({ query }) => statements.push(query) });
+  const database = openDatabase(url, writeConnectionLimits, () => {}, {
+    onStatement: ({ query }) => statements.push(query),
+  });
   try {
     await work(database);
   } finally {

@@ -1,7 +1,7 @@
 /** Before the run: one Postgres server for all test files, the given one or an embedded one with the lifetime of the run. */
 import { join } from "node:path";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { startPostgres } from "@sluice/local/postgres.js";
 import { createTemplate, serverVariable } from "../database.ts";
 import { freePort } from "./free-ports.ts";
@@ -31,7 +31,7 @@ export default async function setup(): Promise<void> {
 }
 
 async function migrateTemplate(): Promise<void> {
-  const database = openDatabase(await createTemplate(), migrationLimits, () => {});
+  const database = openDatabase(await createTemplate(), migrationConnectionLimits, () => {});
   try {
     await migrate(database);
   } finally {

@@ -8,7 +8,7 @@ import { checkKeySettings } from "../../../rules/key.ts";
 import type { WorkspaceSettings } from "../../../rules/workspace.ts";
 import type { LeftOutRecord, PlannedKey, PlannedWorkspace } from "../apply.ts";
 import { Draft } from "../draft.ts";
-import { type Finding, Findings, type Path, kept, left } from "../findings.ts";
+import { type Finding, Findings, type Path, keptField, untakenField } from "../findings.ts";
 import { customerRemarks, keyRemarks, teamRemarks, unknownUser } from "./access-remarks.ts";
 import { readJsonFile } from "../json-file.ts";
 import { Params } from "./params.ts";
@@ -108,7 +108,7 @@ class AccessReader {
     const params = this.#params(entry, path, teamRemarks);
     const id = params.text("team_id") ?? "";
     if (id === "") {
-      this.#findings.close(path, left("a team without team_id is left out", page));
+      this.#findings.close(path, untakenField("a team without team_id is left out", page));
       return [];
     }
     const name = this.#unusedName("workspace", params.text("team_alias") ?? id, id);
@@ -156,7 +156,7 @@ class AccessReader {
     const params = this.#params(entry, path, customerRemarks);
     const user = params.raw("user_id");
     if (typeof user !== "string" || user === "") {
-      this.#findings.close(path, left("a customer without user_id is left out", page));
+      this.#findings.close(path, untakenField("a customer without user_id is left out", page));
       return [];
     }
     params.taken("user_id", "an end user", "docs/operate/administration.md#end-users");
@@ -176,7 +176,7 @@ class AccessReader {
   }
 
   #leave(path: Path, name: string, why: string): void {
-    this.#findings.close(path, left(`the key is left out: ${why}`, page));
+    this.#findings.close(path, untakenField(`the key is left out: ${why}`, page));
     this.leftOut.push({ record: "key", name, why });
   }
 
@@ -204,12 +204,15 @@ class AccessReader {
     const names = Array.isArray(given) ? given.filter((name) => typeof name === "string") : [];
     if (names.length === 0) return ofTeam;
     if (names.includes(everyModel) || names.includes(teamModels)) {
-      params.add("models", kept("keys without a list may ask every model that their workspace may", page));
+      params.add("models", keptField("keys without a list may ask every model that their workspace may", page));
       return ofTeam;
     }
     for (const [index, name] of names.entries()) {
       if (this.#slugFor(name) !== undefined) continue;
-      this.#findings.add([...path, "models", index], left("no model of the new configuration has this name", page));
+      this.#findings.add(
+        [...path, "models", index],
+        untakenField("no model of the new configuration has this name", page),
+      );
     }
     const slugs = [...new Set(names.flatMap((name) => this.#slugFor(name) ?? []))];
     return ofTeam === undefined ? slugs : slugs.filter((slug) => ofTeam.includes(slug));
@@ -245,7 +248,11 @@ function budgetOf(params: Params, what: string): Pick<WorkspaceSettings, "limitU
   const duration = params.raw("budget_duration");
   const [, interval] = periods.find(([form]) => typeof duration === "string" && form.test(duration)) ?? [];
   if (interval) params.taken("budget_duration", `${what} begins anew ${interval}`, page);
-  else params.add("budget_duration", left("budgets last a day, a week or a month: this one never begins anew", page));
+  else
+    params.add(
+      "budget_duration",
+      untakenField("budgets last a day, a week or a month: this one never begins anew", page),
+    );
   return { limitUsd: formatDollars(limit), ...(interval && { limitReset: interval }) };
 }
 

@@ -1,7 +1,7 @@
 /** `model_list` of LiteLLM: every deployment becomes an endpoint of a model, at a provider. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, type EndpointInput, type ModelInput, slugOf } from "../draft.ts";
-import { type Findings, type Path, kept, left } from "../findings.ts";
+import { type Findings, type Path, keptField, untakenField } from "../findings.ts";
 import { isOfVendor } from "@sluice/proto/config/vendors.js";
 import { infoRemarks, paramRemarks } from "./remarks.ts";
 import { type Credential, Params } from "./params.ts";
@@ -91,7 +91,7 @@ export class ModelList {
   }
 
   #leave(path: Path, why: string, page = providersPage): void {
-    this.#findings.close(path, left(`the deployment is left out: ${why}`, page));
+    this.#findings.close(path, untakenField(`the deployment is left out: ${why}`, page));
   }
 
   /** Parameters of a deployment, of its credential, and facts of model_info, each with its own place. */
@@ -139,7 +139,7 @@ export class ModelList {
   #provider({ wantedId, settings, taken }: PlannedProvider, params: Params): string {
     const id = this.#draft.provider(wantedId, settings);
     for (const [name, setting] of Object.entries(taken)) params.taken(name, `providers[${id}].${setting}`);
-    if (settings.api_keys === undefined) params.add("api_key", kept("the server needs no key", providersPage));
+    if (settings.api_keys === undefined) params.add("api_key", keptField("the server needs no key", providersPage));
     return id;
   }
 

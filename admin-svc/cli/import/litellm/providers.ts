@@ -1,6 +1,6 @@
 /** The provider of Sluice that a deployment of LiteLLM calls. */
 import { type Draft, type ProviderSettings, variableName } from "../draft.ts";
-import { left } from "../findings.ts";
+import { untakenField } from "../findings.ts";
 import { type VendorId, isOfVendor, vendorOf } from "@sluice/proto/config/vendors.js";
 import { type Params, isVariable } from "./params.ts";
 
@@ -260,7 +260,7 @@ function planVertex(name: string, params: Params, draft: Draft): PlannedProvider
   if (written !== undefined && !isFile) {
     const advice =
       "the credentials are in the file itself: store them in a file of their own and name it in google.credentials_file";
-    params.add("vertex_credentials", left(advice, "docs/providers/vertex.md#credentials"));
+    params.add("vertex_credentials", untakenField(advice, "docs/providers/vertex.md#credentials"));
   }
   const file = isFile ? params.text("vertex_credentials") : undefined;
   return {

@@ -1,7 +1,7 @@
 /** The sections of LiteLLM other than the deployments, as far as they become settings. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, variableName } from "../draft.ts";
-import { type Findings, type Path, left } from "../findings.ts";
+import { type Findings, type Path, untakenField } from "../findings.ts";
 import { Params } from "./params.ts";
 import { milliseconds } from "./providers.ts";
 import { callbackRemarks, generalRemarks, moduleRemarks, routerRemarks, sectionRemarks } from "./remarks.ts";
@@ -50,7 +50,10 @@ export class OtherSections {
           "docs/reference/variables.md",
         );
       } else {
-        this.#findings.add(at, left("no setting of the new file names this variable", "docs/reference/variables.md"));
+        this.#findings.add(
+          at,
+          untakenField("no setting of the new file names this variable", "docs/reference/variables.md"),
+        );
       }
     }
   }
@@ -73,7 +76,7 @@ export class OtherSections {
       const limit = milliseconds(seconds);
       if (limit === undefined) continue;
       if (this.#draft.sections.limits !== undefined) {
-        this.#findings.add([...path, name], left("the limit of another field is taken", limitsPage));
+        this.#findings.add([...path, name], untakenField("the limit of another field is taken", limitsPage));
         continue;
       }
       this.#draft.sections.limits = { turn_ms: limit };
@@ -90,7 +93,7 @@ export class OtherSections {
 
   /** A request names the models to fall back to; the configuration file has no such lists. */
   #fallbacks(name: string, value: unknown, path: Path): void {
-    this.#findings.add(path, left("a request lists the models to try: models instead of model", retriesPage));
+    this.#findings.add(path, untakenField("a request lists the models to try: models instead of model", retriesPage));
     if (name === "default_fallbacks" || !Array.isArray(value)) return;
     for (const [index, entry] of value.entries()) {
       if (!isObject(entry)) continue;
@@ -99,7 +102,7 @@ export class OtherSections {
           (each) => typeof each === "string",
         );
         const advice = `send "models": ${JSON.stringify(models)} instead of "model"`;
-        this.#findings.add([...path, index, model], left(advice, retriesPage));
+        this.#findings.add([...path, index, model], untakenField(advice, retriesPage));
       }
     }
   }
@@ -112,7 +115,7 @@ export class OtherSections {
       if (model === undefined) {
         this.#findings.add(
           [...path, name],
-          left("no model of the new file has the name that it stands for", namesPage),
+          untakenField("no model of the new file has the name that it stands for", namesPage),
         );
         continue;
       }
@@ -133,7 +136,7 @@ export class OtherSections {
     for (const [index, kind] of alerting.entries()) {
       const at = [...path, "alerting", index];
       if (kind !== "slack") {
-        this.#findings.add(at, left("alerts go to webhooks and Slack", "docs/operate/alerts.md"));
+        this.#findings.add(at, untakenField("alerts go to webhooks and Slack", "docs/operate/alerts.md"));
         continue;
       }
       this.#draft.sections.alerts = [
@@ -150,7 +153,7 @@ export class OtherSections {
   /** Credentials that deployments name; what was not used stays behind. */
   #credentials(list: unknown, path: Path): void {
     if (!Array.isArray(list)) return;
-    const advice = left(
+    const advice = untakenField(
       "part of a provider where a deployment names the credential and the setting is known",
       "docs/providers/README.md",
     );
@@ -167,11 +170,11 @@ export class OtherSections {
     const params = new Params([{ values, path }], this.#draft, this.#findings);
     const url = params.address("url", variableName(name, "mcp_url"));
     const { transport = "http" } = values;
-    this.#findings.add(path, left("servers of the new file have an address and header fields", mcpPage));
+    this.#findings.add(path, untakenField("servers of the new file have an address and header fields", mcpPage));
     if (url === undefined || transport !== "http" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
       const advice =
         "the server is left out: it needs a name of letters, digits, _ and -, and an address with the transport http";
-      return this.#findings.close(path, left(advice, mcpPage));
+      return this.#findings.close(path, untakenField(advice, mcpPage));
     }
     const authorization = authorizationOf(name, params);
     const headers = this.#headers(name, values["static_headers"], [...path, "static_headers"]);

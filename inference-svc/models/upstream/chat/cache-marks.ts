@@ -1,7 +1,7 @@
 /** Cache marks in both forms known to servers of chat completions: `prompt_cache_breakpoint` and `cache_control`. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, isObject } from "../json.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 
 /** Providers with `cache_control` take at most four. */
 const maxMarks = 4;
@@ -19,7 +19,7 @@ export class ChatCacheMarks {
   constructor(translation: TranslationContext) {
     this.#translation = translation;
     this.#onTools = translation.tools.list.filter(({ tool }) => tool.cacheControl !== undefined).length;
-    this.#controls = supports(translation.target, "cache_control");
+    this.#controls = supportsParameter(translation.target, "cache_control");
   }
 
   /** Whether a part has a mark, or has had one. */

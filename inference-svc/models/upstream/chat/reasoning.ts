@@ -7,7 +7,7 @@ import type { InputItem, Reasoning, TurnRequest } from "../../../turn/request.ts
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, objects, text } from "../json.ts";
 import { dropAddition } from "../translate/additions.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { type ReasoningEffort, lastEffort, namesEfforts } from "../translate/reasoning-effort.ts";
 
 /** Hardly any server but the vendor's own knows the levels above high. */
@@ -20,13 +20,13 @@ export function addChatReasoning(body: ObjectWriter, request: TurnRequest, trans
   if (target.original) dropAddition(request, "reasoning.encrypted_content", onDropped);
   const effort = lastEffort(request, translation);
   const maxTokens = request.reasoning?.maxTokens;
-  if (supports(target, "thinking.disabled")) {
+  if (supportsParameter(target, "thinking.disabled")) {
     const forced = forcesCall(request);
     if (forced) onDropped("reasoning", "the model cannot reason when it must make a call");
     if (forced || effort?.value === "none") return body.add("thinking", { type: "disabled" });
   }
   if (maxTokens === undefined) return addEffort(body, effort, translation);
-  if (!supports(target, "reasoning.max_tokens")) {
+  if (!supportsParameter(target, "reasoning.max_tokens")) {
     onDropped("reasoning.max_tokens", "the endpoint takes no budget");
     return addEffort(body, effort, translation);
   }
@@ -70,7 +70,7 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
   if (format === "unknown") {
     return sealed === "" && thought !== "" ? openThought(thought, target) : undefined;
   }
-  if (!supports(target, `reasoning_details.${format}`)) return undefined;
+  if (!supportsParameter(target, `reasoning_details.${format}`)) return undefined;
   const summary = objects(item.summary)
     .map((part) => text(part.text))
     .join("");
@@ -87,9 +87,9 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
 
 /** A thought without a seal, in the endpoint's field for it: that of most open models, Groq's or Mistral's. */
 function openThought(thought: string, target: Target): JsonObject | undefined {
-  if (supports(target, "reasoning_content")) return { reasoning_content: thought };
-  if (supports(target, "message.reasoning")) return { reasoning: thought };
-  if (!supports(target, "message.thinking")) return undefined;
+  if (supportsParameter(target, "reasoning_content")) return { reasoning_content: thought };
+  if (supportsParameter(target, "message.reasoning")) return { reasoning: thought };
+  if (!supportsParameter(target, "message.thinking")) return undefined;
   return { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] };
 }
 

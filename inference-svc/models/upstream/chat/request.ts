@@ -8,7 +8,7 @@ import { addChatReasoning } from "./reasoning.ts";
 import { openAiForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { addChatTools } from "./tools.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { dropExtensions } from "../translate/extensions.ts";
 import { FormatParameters, commonParameters, writtenElsewhere, firstStops } from "../translate/parameters.ts";
 import { openAiTier } from "../translate/sent-tier.ts";
@@ -117,7 +117,7 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped
 /** Parameters newer than the format's first years are sent only where `supported_parameters` names them. */
 function addOtherSettings(body: ObjectWriter, request: TurnRequest, { target, onDropped }: TranslationContext): void {
   const addNewer = (name: string, value: unknown, path = name): void => {
-    if (value === undefined || supports(target, name)) body.add(name, value);
+    if (value === undefined || supportsParameter(target, name)) body.add(name, value);
     else onDropped(path, "the endpoint does not support it");
   };
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");

@@ -8,7 +8,7 @@ import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { refersTo } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, parseToolFormat, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 
 export function addChatTools(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
@@ -41,7 +41,7 @@ const toolsOf = cacheByObject(
 function writerOf(target: Target): WeakCache<SentTools, Verbatim> {
   const schemas = compatibleSchemas(target);
   const { bare, marked } = schemas ? toolsOf(schemas) : plainTools;
-  return supports(target, "cache_control") ? marked : bare;
+  return supportsParameter(target, "cache_control") ? marked : bare;
 }
 
 /** Writers of the list of tools. */

@@ -2,7 +2,7 @@
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 
 /** Share of the output limit used as the budget of an effort. Higher efforts get no bound, as recommended by Cohere. */
@@ -37,7 +37,7 @@ export function cohereThinking(request: TurnRequest, translation: TranslationCon
 /** Undefined for sealed reasoning, readable only for its own vendor, and if the endpoint is not known to accept thoughts. */
 export function toThinkingPart(item: InputItem, target: Target): JsonObject | undefined {
   const isOpen = (text(item.format) || "unknown") === "unknown" && text(item.encrypted_content) === "";
-  if (!isOpen || !supports(target, "reasoning_content")) return undefined;
+  if (!isOpen || !supportsParameter(target, "reasoning_content")) return undefined;
   const thinking = objects(item.content)
     .map((part) => text(part.text))
     .join("");

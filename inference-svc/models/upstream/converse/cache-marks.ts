@@ -6,14 +6,14 @@ import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import type { Block, BlockMessage } from "../translate/blocks/message-list.ts";
 import type { WrittenCall } from "../translate/conversation.ts";
 import type { SentTool } from "../translate/names/tool-names.ts";
-import { supports } from "../translate/context.ts";
+import { supportsParameter } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 
 export type ConverseCacheMarks = Pick<CacheMarks, "copy" | "copyCall" | "copyTools" | "finish">;
 
 /** Models outside of these families answer 400 to a cache point. */
 export const takesCacheMarks = (target: Target, family: Family): boolean =>
-  family === "anthropic" || family === "nova" || supports(target, "cache_control");
+  family === "anthropic" || family === "nova" || supportsParameter(target, "cache_control");
 
 export function openCacheMarks(target: Target, family: Family, onDropped: OnDropped): ConverseCacheMarks {
   if (!takesCacheMarks(target, family)) return new NoMarks(onDropped);

@@ -9,12 +9,12 @@ import { sendTool } from "../translate/schemas/sent-schema.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import { WeakCache } from "../translate/weak-cache.ts";
 import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 
 export function converseTools({ tools, onDropped, target }: TranslationContext): readonly Block[] {
   for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
-  const declared = supports(target, "structured_outputs") ? strictTools : otherTools;
+  const declared = supportsParameter(target, "structured_outputs") ? strictTools : otherTools;
   // Cache marks are put on blocks, so each body needs its own.
   return declared.of(tools, onDropped).map((block) => ({ ...block }));
 }

@@ -7,7 +7,7 @@
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { type ReasoningEffort, asksForSummary, lastEffort } from "../translate/reasoning-effort.ts";
 import type { Content } from "./message-list.ts";
 
@@ -42,7 +42,7 @@ function level(
   if (maxTokens !== undefined) onDropped("reasoning.max_tokens", "the endpoint takes no budget");
   if (!effort) return {};
   // Some models take the level "minimal", and none can be kept from reasoning.
-  const min = supports(target, "thinking.minimal") ? "MINIMAL" : "LOW";
+  const min = supportsParameter(target, "thinking.minimal") ? "MINIMAL" : "LOW";
   const thinkingLevel = levels[effort.value] ?? min;
   if (thinkingLevel.toLowerCase() !== effort.value) onDropped(effort.path, `sent as ${thinkingLevel.toLowerCase()}`);
   return { thinkingLevel };
@@ -117,7 +117,10 @@ const budgeted = /(^|\/)gemini-2\.5-/;
 /** Gemini 2.5 takes a budget and answers 400 to a level. Later models take a level, and a budget where the endpoint names both. */
 function takesBudget(target: Target, maxTokens: number | undefined): boolean {
   if (budgeted.test(target.upstreamModel)) return true;
-  return supports(target, "reasoning.max_tokens") && (maxTokens !== undefined || !supports(target, "reasoning.effort"));
+  return (
+    supportsParameter(target, "reasoning.max_tokens") &&
+    (maxTokens !== undefined || !supportsParameter(target, "reasoning.effort"))
+  );
 }
 
 /** Models that answer 400 to an unsigned call in the history (https://ai.google.dev/gemini-api/docs/thought-signatures). */

@@ -17,7 +17,7 @@ import {
   noField,
   whereSupported,
 } from "../translate/parameters.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { buildContents } from "./messages.ts";
 import { thinkingConfig } from "./reasoning.ts";
 import { geminiToolSettings } from "./tools.ts";
@@ -72,7 +72,7 @@ const parameters = new FormatParameters({
 /** Most models answer 400 to these, so they are sent only where `supported_parameters` names them. */
 function logprobs(request: TurnRequest, { target, onDropped }: TranslationContext): JsonObject {
   if (!wantsLogprobs(request)) return {};
-  if (supports(target, "top_logprobs")) return { responseLogprobs: true, logprobs: request.topLogprobs };
+  if (supportsParameter(target, "top_logprobs")) return { responseLogprobs: true, logprobs: request.topLogprobs };
   const reason = "the endpoint does not support it";
   if (request.topLogprobs !== undefined) onDropped("top_logprobs", reason);
   else dropAddition(request, "message.output_text.logprobs", onDropped, reason);

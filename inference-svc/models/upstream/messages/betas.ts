@@ -2,12 +2,12 @@
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { thinkingUpdates } from "../translate/blocks/reasoning.ts";
-import { supports } from "../translate/context.ts";
+import { supportsParameter } from "../translate/context.ts";
 import { requestsCodeExecution } from "./native-tools.ts";
 
 /** The vendor takes any name; most other servers of the format know none. */
 export const takesBetas = (target: Target, parameter: "anthropic_betas" | "context_management"): boolean =>
-  target.original || supports(target, parameter);
+  target.original || supportsParameter(target, parameter);
 
 /** The vendor takes `context_management` only with this name or a later one of its kind. */
 const contextManagement = { kind: "context-management-", name: "context-management-2025-06-27" };
@@ -26,7 +26,7 @@ export function betaHeader(request: TurnRequest, target: Target): Readonly<Recor
   const needed = [
     ...(isEdited ? [contextManagement] : []),
     ...(requestsCodeExecution(request) ? [codeExecution] : []),
-    ...(request.reasoning?.summary === "updates" && supports(target, thinkingUpdates) ? [displayUpdates] : []),
+    ...(request.reasoning?.summary === "updates" && supportsParameter(target, thinkingUpdates) ? [displayUpdates] : []),
   ];
   for (const { kind, name } of needed) if (!names.some((each) => each.startsWith(kind))) names.push(name);
   return names.length === 0 ? undefined : { "anthropic-beta": names.join(",") };

@@ -4,7 +4,7 @@ import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { toCallId } from "../translate/blocks/call-id.ts";
 import { type BlockFormat, type Conversation, translateConversation } from "../translate/blocks/messages.ts";
 import { toThinkingBlock } from "../translate/blocks/reasoning.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { toServerBlocks } from "./server-calls.ts";
 import { messagesPart } from "./parts.ts";
 import { toToolReference } from "./tools.ts";
@@ -15,7 +15,7 @@ const format: BlockFormat = {
   callId: toCallId,
   beginsWithUser: false,
   takesFailures: true,
-  takesPromptsAmid: (target) => supports(target, "message.system"),
+  takesPromptsAmid: (target) => supportsParameter(target, "message.system"),
   thought: toThinkingBlock,
   serverCall: toServerBlocks,
 };

@@ -7,7 +7,7 @@ import { messagesSchemas } from "../translate/schemas/rules.ts";
 import { sendAnswerSchema } from "../translate/schemas/sent-schema.ts";
 import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
-import { type TranslationContext, supports } from "../translate/context.ts";
+import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { needsJsonInstruction } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
@@ -128,7 +128,7 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
 function serviceTier({ serviceTier: wanted }: TurnRequest, target: Target, onDropped: OnDropped): string | undefined {
   const { tier } = target;
   if (wanted === "default" && tier === "default")
-    return target.original || supports(target, "service_tier") ? "standard_only" : undefined;
+    return target.original || supportsParameter(target, "service_tier") ? "standard_only" : undefined;
   dropTier(wanted, tier, onDropped);
   if (tier !== "default" && tier !== "priority") onDropped("service_tier", `the format has no tier called ${tier}`);
   return tier === "priority" ? "auto" : undefined;

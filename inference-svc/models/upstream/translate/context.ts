@@ -9,5 +9,5 @@ export interface TranslationContext {
 }
 
 /** Whether `supported_parameters` or `passes` names the parameter. Used for parameters to which most servers answer 400. */
-export const supports = ({ supportedParameters, passes }: Target, parameter: string): boolean =>
+export const supportsParameter = ({ supportedParameters, passes }: Target, parameter: string): boolean =>
   supportedParameters?.includes(parameter) === true || passes?.has(parameter) === true;

@@ -7,7 +7,7 @@ import {
 } from "@sluice/proto/contract/request/parameters.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { supports } from "./context.ts";
+import { supportsParameter } from "./context.ts";
 
 /** The place of a parameter in a request, for rules with more inputs than its value. */
 interface Place {
@@ -86,7 +86,7 @@ export class FormatParameters {
 export const whereSupported = (name: string): Fitted<unknown> => ({
   name,
   fit: (value, { path, target, onDropped }) => {
-    if (supports(target, path)) return value;
+    if (supportsParameter(target, path)) return value;
     onDropped(path, "the endpoint does not support it");
     return undefined;
   },

@@ -2,7 +2,7 @@
 import { type ReasoningEffort, effortUpdates, requestedEffort } from "../../../turn/parse/effort.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { type TranslationContext, supports } from "./context.ts";
+import { type TranslationContext, supportsParameter } from "./context.ts";
 
 export type { ReasoningEffort } from "../../../turn/parse/effort.ts";
 
@@ -11,7 +11,7 @@ export function lastEffort(
   request: TurnRequest,
   { target, onDropped }: TranslationContext,
 ): ReasoningEffort | undefined {
-  const reasons = !target.supportedParameters || supports(target, "reasoning");
+  const reasons = !target.supportedParameters || supportsParameter(target, "reasoning");
   let effort = requestedEffort(request);
   for (const update of effortUpdates(request)) {
     if (reasons) effort = { value: update.value, path: `${update.path}.reasoning.effort` };
@@ -33,7 +33,7 @@ export const namesEfforts = ({ supportedParameters }: Target): boolean =>
 
 /** The level itself, or the nearest if the configuration lists the levels of the endpoint's model. Requested thinking is never turned off. */
 export function knownEffort({ value, path }: ReasoningEffort, target: Target, onDropped: OnDropped): string {
-  const knows = (level: string) => supports(target, levelPrefix + level);
+  const knows = (level: string) => supportsParameter(target, levelPrefix + level);
   const wanted = levels.indexOf(value);
   if (wanted < 0 || !namesEfforts(target) || knows(value) || (value === "none" && stops(target))) return value;
   const distance = (level: string) => Math.abs(levels.indexOf(level) - wanted);
@@ -45,4 +45,4 @@ export function knownEffort({ value, path }: ReasoningEffort, target: Target, on
 
 /** Whether the format has another field for turning thinking off. */
 const stops = (target: Target): boolean =>
-  supports(target, "thinking.disabled") || supports(target, "thinking.between_tools");
+  supportsParameter(target, "thinking.disabled") || supportsParameter(target, "thinking.between_tools");

@@ -4,7 +4,7 @@
  */
 import { loadavg } from "node:os";
 import { hasChanges, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
-import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Installation, startInstallation } from "../../../support/installation.ts";
 import { fillLedger } from "../../../support/ledger/many-turns.ts";
 import { median } from "../measure/rounds.ts";
@@ -25,7 +25,7 @@ const reports = [
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function fill({ databaseUrl }: Installation): Promise<void> {
-  const database = openDatabase(databaseUrl, migrationLimits, () => {});
+  const database = openDatabase(databaseUrl, migrationConnectionLimits, () => {});
   try {
     await fillLedger(database, { turns, days: 40, keys: 1_000, users: 10_000 });
     // The worker of admin-svc adds to the sums as well.

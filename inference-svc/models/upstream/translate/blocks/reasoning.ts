@@ -6,7 +6,7 @@
  */
 import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../../json.ts";
-import { type TranslationContext, supports } from "../context.ts";
+import { type TranslationContext, supportsParameter } from "../context.ts";
 import { type ReasoningEffort, asksForSummary, lastEffort } from "../reasoning-effort.ts";
 import type { Block, BlockMessage } from "./message-list.ts";
 
@@ -55,13 +55,13 @@ export function thinkingSettings(
   if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
   if (effort === undefined && maxTokens === undefined && !asksForSummary(summary)) return {};
   if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
-  const takesEither = supports(target, "reasoning.effort");
+  const takesEither = supportsParameter(target, "reasoning.effort");
   if (chosen || takesEither) {
     // If the model cannot follow a budget now, it may still reason as it sees fit.
     const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
     return follows ? withEffort(settings, translation, around) : adaptive(settings, translation, around);
   }
-  return supports(target, "reasoning.max_tokens")
+  return supportsParameter(target, "reasoning.max_tokens")
     ? budgeted(settings, translation, around)
     : adaptive(settings, translation, around);
 }
@@ -72,7 +72,8 @@ const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
 
 /** An effort for a model without requested thoughts. */
 function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
-  const takesEffort = supports(target, "reasoning.effort") || !supports(target, "reasoning.max_tokens");
+  const takesEffort =
+    supportsParameter(target, "reasoning.effort") || !supportsParameter(target, "reasoning.max_tokens");
   if (takesEffort) return { effort: effort.value };
   onDropped(effort.path, "the model takes an effort only as a budget of thought, and no thought is asked for");
   return {};
@@ -96,9 +97,9 @@ interface RequestedReasoning {
 
 /** Models differ in the form they take, and many cannot be kept from reasoning. */
 function unthinking(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
-  const type = ["disabled", "between_tools"].find((form) => supports(target, `thinking.${form}`));
+  const type = ["disabled", "between_tools"].find((form) => supportsParameter(target, `thinking.${form}`));
   if (type !== undefined) return { thinking: { type } };
-  if (supports(target, "reasoning.max_tokens")) return {};
+  if (supportsParameter(target, "reasoning.max_tokens")) return {};
   onDropped(effort.path, "sent as low: the model always reasons");
   return { effort: "low" };
 }
@@ -168,7 +169,7 @@ function unable({ limit, forced, messages }: ReasoningLimits): string | undefine
 /** Newer models show no reasoning unless requested, older ones show it unless it is to be omitted. */
 function display(summary: string | undefined, { target, onDropped }: TranslationContext): JsonObject {
   if (summary === undefined) return {};
-  if (summary === "omitted" || (summary === "updates" && supports(target, thinkingUpdates)))
+  if (summary === "omitted" || (summary === "updates" && supportsParameter(target, thinkingUpdates)))
     return { display: summary };
   if (summary !== "auto") onDropped("reasoning.summary", "there is only one kind of summary");
   return { display: "summarized" };

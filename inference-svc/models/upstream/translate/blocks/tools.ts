@@ -1,7 +1,7 @@
 /** Schemas of tools and the choice among them, for the formats with block messages. */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { JsonObject } from "../../json.ts";
-import { type TranslationContext, supports } from "../context.ts";
+import { type TranslationContext, supportsParameter } from "../context.ts";
 import { isWebSearch, refersTo } from "../offered-tools.ts";
 
 /** The name of Anthropic's own web search, in its declaration and in its calls. */
@@ -27,7 +27,7 @@ function chosen(
   if (choice === "auto") return auto;
   // Tools excluded by the choice are not sent at all.
   if (typeof choice === "object" && choice.type === "allowed_tools" && choice.mode === "auto") return auto;
-  if (target.supportedParameters && !supports(target, "tool_choice")) {
+  if (target.supportedParameters && !supportsParameter(target, "tool_choice")) {
     onDropped("tool_choice", "the model cannot be made to call a tool");
     return auto;
   }

@@ -182,7 +182,7 @@ describe("a webhook that misbehaves", () => {
     ["floods", { chunks: [{ json: { findings: [], more: "x".repeat(6_000_000) } }] }],
     ["dies", { chunks: [{ bytes: '{"findings":[]' }], cut: true }],
     ["refuses the signature", { status: 401, chunks: [{ json: { findings: [] } }] }],
-  ])("and %s fails closed or open as its guardrail says, in both directions", async (_, reply) => {
+  ])("fails closed or open as its guardrail says when it %s, in both directions", async (_, reply) => {
     scripted.script([reply]);
     for (const [settings, status] of [
       [{}, 503],

@@ -20,6 +20,7 @@ import { SessionPage } from "./sessions/timeline.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
+import { WelcomePage } from "./welcome/page.tsx";
 import { WorkspacesPage } from "./workspaces/page.tsx";
 
 export function App() {
@@ -30,6 +31,7 @@ export function App() {
       <Shell session={session.value}>
         <Router>
           <Route path="/console" component={OverviewPage} />
+          <Route path="/console/welcome" component={WelcomePage} />
           <Route path="/console/explorer" component={ExplorerPage} />
           <Route path="/console/requests/:id" component={RequestPage} />
           <Route path="/console/sessions" component={SessionsPage} />

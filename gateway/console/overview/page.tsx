@@ -1,5 +1,6 @@
 /** Costs, failures and latencies of the workspace. */
 import { useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { hasRole } from "../api/session.ts";
 import { Meter } from "../parts/meter.tsx";
@@ -15,11 +16,16 @@ import type { Total } from "../explorer/measures.ts";
 import { toAddressTime } from "../explorer/time.ts";
 import { budgetSpending } from "../keys/record.tsx";
 import { ConfigurationNotice } from "./configuration.tsx";
+import { isWelcomeDue } from "../welcome/landing.ts";
 import { type OverviewData, keysNearBudget, loadOverview, noBudget } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
   const { route } = useLocation();
+  const isDue = overview.data !== undefined && isWelcomeDue(overview.data.month !== undefined);
+  useEffect(() => {
+    if (isDue) route("/console/welcome", true);
+  }, [isDue]);
   const narrow = (from: number, to: number) =>
     route(explorerAddress({ from: toAddressTime(from), to: toAddressTime(to) }));
   return (
@@ -60,7 +66,10 @@ const FirstSteps = () => (
   <Card title="No request in 30 days: first steps">
     <ol>
       <li>
-        <a href="/console/models">Models</a> shows the providers of the configuration file, and why some are left out.
+        <a href="/console/welcome">Welcome</a> leads from a provider to a first request, a budget and a guardrail.
+      </li>
+      <li>
+        <a href="/console/models">Models</a> shows what keys can ask for, and how the providers behind it are doing.
       </li>
       <li>
         <a href="/console/keys">Keys</a> makes a key for an application, with a budget.

@@ -1,0 +1,111 @@
+/** The first hour in the console: from a key of a provider to a first request, a budget and a guardrail, and providers changed later. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, findBarriers, openBrowser, visit } from "../../support/browser.ts";
+import { type Installation, startInstallation } from "../../support/installation.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+/** A browser that has not seen the console before. */
+const fresh = { storageState: { cookies: [], origins: [] } };
+
+describeWithChromium(`the first hour ${inChromium}`, () => {
+  let installation: Installation;
+  let browser: Browser;
+  let upstream: Upstream;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    installation = await startInstallation({ config: "echo: true\n" });
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await installation.stop();
+    await upstream.stop();
+  });
+
+  async function signedIn(): Promise<Visit> {
+    const visited = await visit(browser, new URL(installation.baseUrl).origin, fresh);
+    await visited.page.goto("/console");
+    await visited.page.getByLabel("Management key").fill(installation.managementKey);
+    await visited.page.getByRole("button", { name: "Sign in" }).click();
+    return visited;
+  }
+
+  async function fillServer({ page }: Visit, model: string): Promise<void> {
+    await page.getByLabel("Provider", { exact: true }).selectOption({ label: "Another server" });
+    await page.getByLabel("Id", { exact: true }).fill("acme");
+    await page.getByLabel("Base URL").fill(`${upstream.url}/v1`);
+    await page.getByLabel("Models", { exact: true }).fill(model);
+    await page.getByLabel("API key", { exact: true }).fill("sk-acme-0123456789");
+    await page.getByRole("button", { name: "Add provider" }).click();
+  }
+
+  test("the console of a new installation begins with four steps, which tick themselves, and ends with the overview", async () => {
+    const visited = await signedIn();
+    const { page, complaints } = visited;
+    await page.getByRole("heading", { level: 1, name: "Welcome" }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    upstream.script([{ status: 401, chunks: [{ json: { error: { message: "no such key" } } }] }]);
+    await fillServer(visited, "large-2");
+    await page.getByText("acme was not added").waitFor();
+    upstream.script([chatAnswer({ content: "Hello" })]);
+    await page.getByRole("button", { name: "Add provider" }).click();
+    await page.getByText("Done").first().waitFor();
+
+    await page.getByRole("button", { name: "Make a key" }).click();
+    const code = page.getByRole("tabpanel").locator("pre");
+    const key = /sk-sl-\w{49}/.exec((await code.textContent()) ?? "")?.[0];
+    expect(await code.textContent()).toContain("acme/large-2");
+    for (const language of ["Python", "JavaScript", "Go", "Claude Code"]) {
+      await page.getByRole("tab", { name: language }).click();
+      expect([language, await code.textContent()]).toEqual([language, expect.stringContaining(key as string)]);
+    }
+    const response = await fetch(`${installation.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large-2", input: "Hi" }),
+    });
+    expect(response.status).toBe(200);
+    await page.getByText("Waiting for the first request").waitFor({ state: "detached" });
+
+    await page.getByRole("button", { name: "Set budget" }).click();
+    await page.getByRole("button", { name: "Set budget" }).waitFor({ state: "detached" });
+
+    await page.getByRole("button", { name: "Try", exact: true }).click();
+    await page.getByText("Redacted", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Make this guardrail" }).click();
+    await page.getByText("All four steps are done.").waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "To the overview" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("an installation with requests begins with the overview, and its providers are changed, tested and deleted", async () => {
+    const { page, complaints } = await signedIn();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.goto("/console/providers");
+    const row = page.getByRole("row", { name: /acme/ });
+    await row.getByText("Database").waitFor();
+    await row.getByText("…6789").waitFor();
+    await page.getByRole("button", { name: "Change acme" }).click();
+    await page.getByLabel("Models", { exact: true }).fill("large-2\nsmall");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("acme is changed, and serves 2 models").waitFor();
+    upstream.script([chatAnswer({ content: "Yes" })]);
+    await page.getByRole("button", { name: "Test acme" }).click();
+    await page.getByText(/^acme answers/).waitFor();
+    await page.getByRole("button", { name: "Delete acme" }).click();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Delete provider" }).click();
+    await row.waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -35,7 +35,15 @@ export interface AppDeps
     TurnRouteDeps,
     Pick<
       ConsoleParts,
-      "live" | "configRefusal" | "log" | "traceUrl" | "trustedHeader" | "oidc" | "signOutUrl" | "addressOf"
+      | "live"
+      | "startLink"
+      | "configRefusal"
+      | "log"
+      | "traceUrl"
+      | "trustedHeader"
+      | "oidc"
+      | "signOutUrl"
+      | "addressOf"
     > {
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;

@@ -23,6 +23,7 @@ import { type AppDeps, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
 import { LiveTurns } from "./admin/console-api/live.ts";
 import { Oidc } from "./admin/console-api/oidc.ts";
+import { StartLink } from "./admin/console-api/start-link.ts";
 import { TrustedHeader } from "./admin/console-api/trusted-header.ts";
 import { Networks, clientAddress } from "./edge/http/client-address.ts";
 import { createEdgeServer } from "./edge/http/edge-server.ts";
@@ -127,6 +128,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get signOutUrl() {
       return config.current.console.trusted_header?.sign_out_url;
     },
+    startLink: startLinkOf(options),
     configRefusal: options.configRefusal,
     allowsOrigin: (origin: string) => originsAllowed(config.current.cors.allow_origins)(origin),
   } satisfies AppDeps & SocketDeps;
@@ -173,6 +175,9 @@ const hostOf = ({ settings, config }: GatewayOptions): string | undefined =>
   settings.SLUICE_HOST ?? config.current.host;
 
 const isLoopback = (host: string | undefined): boolean => host !== undefined && /^(127\.|::1$|localhost$)/.test(host);
+
+const startLinkOf = ({ settings: { SLUICE_CONSOLE_LINK: link } }: GatewayOptions): StartLink | undefined =>
+  link === undefined ? undefined : new StartLink(link);
 
 const corsOf = ({ cors }: EdgeSettings): Cors | undefined => corsFor(cors.allow_origins, answerHeaders);
 

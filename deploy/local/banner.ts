@@ -2,6 +2,7 @@
 import type { LeftOut } from "@sluice/proto/config/config-file.js";
 import { type Hosts, type Ports, baseUrlOf, acceptsOtherMachines, toReachableHost } from "./ports.ts";
 import { program } from "./places.ts";
+import type { StartLink } from "./start-link.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 
 export interface BannerFacts {
@@ -9,6 +10,8 @@ export interface BannerFacts {
   readonly hosts: Hosts;
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
+  /** Signs in to the console once; undefined where the gateway accepts other machines. */
+  readonly startLink?: StartLink | undefined;
   readonly keys: Credentials;
   /** Model of the curl line; undefined when no model is served. */
   readonly model: string | undefined;
@@ -30,6 +33,9 @@ export function banner(facts: BannerFacts): string {
     `  management key  ${shown(managementKey, "SLUICE_BOOTSTRAP_MANAGEMENT_KEY", keysFile)}`,
     `  documentation   ${new URL("/docs", baseUrl).href}`,
     `  console         ${facts.showsConsole ? `${new URL("/console", baseUrl).href}, with the management key` : noConsole}`,
+    ...(facts.startLink
+      ? [`  sign in         ${new URL(`/console#link=${facts.startLink.token}`, baseUrl).href}  (once, within minutes)`]
+      : []),
     `  metrics         ${metrics(ports, hosts)}`,
     `  configuration   ${facts.config}`,
     `  logs            ${facts.logsDir}`,

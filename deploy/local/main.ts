@@ -10,6 +10,7 @@ import { hostsOf, acceptsOtherMachines, portsOf, requireFree } from "./ports.ts"
 import { readKeys, readSecrets } from "./secrets.ts";
 import { root } from "./places.ts";
 import { readSettings, settingNames } from "./settings.ts";
+import { makeStartLink } from "./start-link.ts";
 import { Supervisor } from "./supervisor.ts";
 
 // A reader of the output may close the pipe; Sluice keeps running.
@@ -31,14 +32,19 @@ async function start(): Promise<void> {
   await requireFree(ports, hosts, settings.replicas.count);
   const keys = readKeys(settings);
   const secrets = readSecrets(settings);
-  const supervisor = new Supervisor({ settings, ports, hosts, keys, secrets, record, environment: process.env, say });
+  const showsConsole = file.console.enabled ?? !acceptsOtherMachines(hosts.gateway);
+  const isPrivate = showsConsole && !acceptsOtherMachines(hosts.gateway);
+  const startLink = isPrivate ? makeStartLink(keys.managementKey.value) : undefined;
+  const given = { settings, ports, hosts, keys, secrets, startLink, record };
+  const supervisor = new Supervisor({ ...given, environment: process.env, say });
   handleSignals(supervisor);
   await startOrEnd(supervisor);
   say(
     banner({
       ports,
       hosts,
-      showsConsole: file.console.enabled ?? !acceptsOtherMachines(hosts.gateway),
+      showsConsole,
+      startLink,
       keys,
       model: findCheapestModel(file.models),
       config: settings.config,

@@ -8,6 +8,7 @@ import { type ChildService, endChild, spawnChild } from "./child.ts";
 import { type Hosts, type Ports, toReachableHost, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { root } from "./places.ts";
+import type { StartLink } from "./start-link.ts";
 import type { Settings } from "./settings.ts";
 import { spoolFolder } from "./spools.ts";
 
@@ -26,6 +27,8 @@ export interface Installation {
   readonly hosts: Hosts;
   readonly secrets: Secrets;
   readonly keys: Credentials;
+  /** Absent where the gateway accepts other machines. */
+  readonly startLink?: StartLink | undefined;
   readonly databaseUrl: string;
   /** Environment of the supervisor. */
   readonly environment: NodeJS.ProcessEnv;
@@ -120,7 +123,7 @@ export function inferenceServices(installation: Installation): Service[] {
 }
 
 export function gatewayService(installation: Installation): Service {
-  const { ports, hosts, secrets, settings, environment } = installation;
+  const { ports, hosts, secrets, settings, startLink, environment } = installation;
   const replicas = replicasOf(ports, settings.replicas.count);
   return {
     name: "gateway",
@@ -131,6 +134,7 @@ export function gatewayService(installation: Installation): Service {
       ...namedEnvironment(installation, signInVariables),
       ...common(installation, "gateway"),
       SLUICE_SECRET: secrets.secret.value,
+      ...(startLink && { SLUICE_CONSOLE_LINK: startLink.variable }),
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
       SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${toReachableHost(hosts.internal)}:${rpc}`).join(","),

@@ -17,6 +17,7 @@ import {
   startService,
   untilReady,
 } from "./services.ts";
+import type { StartLink } from "./start-link.ts";
 import type { Settings } from "./settings.ts";
 import { adoptSpools } from "./spools.ts";
 
@@ -31,6 +32,8 @@ export interface SupervisorDeps {
   readonly hosts: Hosts;
   readonly keys: Credentials;
   readonly secrets: Secrets;
+  /** Absent where the gateway accepts other machines. */
+  readonly startLink?: StartLink | undefined;
   readonly record: RecordKeeper;
   readonly environment: NodeJS.ProcessEnv;
   say(line: string): void;

@@ -4,6 +4,7 @@ import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 /** Variables of single services, unused by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
 const serviceVariables = [
   "SLUICE_ADMIN_ADDRESS",
+  "SLUICE_CONSOLE_LINK",
   "SLUICE_INFERENCE_ADDRESSES",
   "SLUICE_LOG_LEVEL",
   "SLUICE_REGION",

@@ -9,7 +9,7 @@ import { callbackPath } from "@sluice/proto/config/console/section.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
-import { object, string } from "@sluice/proto/lib/validation/shape.js";
+import { type Accepted, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { consoleSite } from "../../edge/http/site.ts";
 import { readBody } from "../../edge/http/body.ts";
 import type { EdgeContext, HandlerDeps } from "../../edge/http/context.ts";
@@ -29,6 +29,7 @@ import { sessionMetadata, requireRole } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
 import { type SessionLinks, toSessionJson } from "./session-json.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
+import type { StartLink } from "./start-link.ts";
 import type { TrustedHeader } from "./trusted-header.ts";
 
 const root = "/console";
@@ -49,6 +50,8 @@ export interface ConsoleParts
   readonly trustedHeader: TrustedHeader | undefined;
   /** Service for the sign-in of people; undefined without a service. */
   readonly oidc: Oidc | undefined;
+  /** Link that signs in once; undefined without one. */
+  readonly startLink: StartLink | undefined;
   /** Address of the client of a request. */
   readonly addressOf: (request: IncomingMessage) => string;
 }
@@ -59,7 +62,15 @@ type Operate = (context: EdgeContext) => Promise<void>;
 /** Whether a path belongs to the console. */
 export const isConsole = (path: string): boolean => path === root || path.startsWith(`${root}/`);
 
-const signIn = object({ management_key: string({ max: 200 }) }, { required: ["management_key"], strict: true });
+const signIn = object(
+  { management_key: string({ max: 200 }), link: string({ max: 200 }) },
+  {
+    strict: true,
+    also: ({ management_key: key, link }, path, problems) => {
+      if ((key === undefined) === (link === undefined)) problems.add(path, "management_key or link");
+    },
+  },
+);
 const maxSignInBytes = 1_024;
 
 /** Memory account for bodies of people who are not signed in. */
@@ -210,10 +221,11 @@ export class Console {
 
   async #signIn(context: EdgeContext): Promise<void> {
     context.route = `${api}/session`;
-    const key = await this.#readKey(context);
-    const { secret, session } = await this.#open(key, context).catch(async (error: unknown) => {
+    const { management_key: key = "", link } = await this.#readSignIn(context);
+    const opening = link === undefined ? this.#open(key, context) : this.#openByLink(link, context);
+    const { secret, session } = await opening.catch(async (error: unknown) => {
       const isWrong = error instanceof Fault && error.reason === FaultReason.UNAUTHENTICATED;
-      throw (isWrong && (await this.#limiter.note(this.#parts.addressOf(context.req), key))) || error;
+      throw (isWrong && (await this.#limiter.note(this.#parts.addressOf(context.req), link ?? key))) || error;
     });
     context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
     writeJson(context.res, toSessionJson(session as Session, this.#parts), context, 201);
@@ -236,16 +248,29 @@ export class Console {
     return this.#sessions.open({ keyHash, requestId, trace });
   }
 
+  /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+  async #openByLink(link: string, { req, requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
+    const keyHash = this.#parts.startLink?.take(link, this.#parts.addressOf(req));
+    if (keyHash === undefined) throw uselessLink();
+    return this.#sessions.open({ keyHash, requestId, trace });
+  }
+
   /** @throws Fault INVALID_REQUEST */
-  async #readKey(context: EdgeContext): Promise<string> {
+  async #readSignIn(context: EdgeContext): Promise<Accepted<typeof signIn>> {
     context.room = this.#parts.budget.open(keyless);
     const bytes = await readBody(context.req, maxSignInBytes, context.room);
     scanObject(bytes, "body");
     const body: unknown = JSON.parse(bytes.toString("utf8"));
     throwProblems((problems) => signIn.check(body, "", problems));
-    return (body as { readonly management_key: string }).management_key;
+    return body as Accepted<typeof signIn>;
   }
 }
+
+const uselessLink = (): Fault =>
+  new Fault(
+    FaultReason.UNAUTHENTICATED,
+    "This link has been used or has expired, or it is of another machine: sign in with the management key",
+  );
 
 const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signed in, or the session has ended");
 

@@ -40,6 +40,16 @@ interface SessionAnswer {
   readonly oidc?: { readonly name: string } | null;
 }
 
+/** Signs in with the link that Sluice prints at its start, if the address has one. */
+export async function signInByLink(): Promise<void> {
+  const link = new URLSearchParams(location.hash.slice(1)).get("link");
+  if (link === null) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  await sendRequest("POST", "/session", { link }).catch((error: unknown) => {
+    signInReason.value = (error as Error).message;
+  });
+}
+
 export async function readSession(): Promise<void> {
   try {
     const { data, oidc } = await sendRequest<SessionAnswer>("GET", "/session");

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { type Visit, findBarriers, openBrowser, visit } from "../../support/browser.ts";
+import { askConsole } from "../../support/console.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -41,10 +42,18 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     await page.getByRole("button", { name: "Add provider" }).click();
   }
 
-  test("the console of a new installation begins with four steps, which tick themselves, and ends with the overview", async () => {
-    const visited = await signedIn();
+  test("the link of the start signs in once, and leads to four steps, which tick themselves, and ends with the overview", async () => {
+    const { origin } = new URL(installation.baseUrl);
+    const visited = await visit(browser, origin, fresh);
     const { page, complaints } = visited;
+    const link = /http:\S+#link=(\S+)/.exec(installation.output()) ?? [];
+    await page.goto(link[0] as string);
     await page.getByRole("heading", { level: 1, name: "Welcome" }).waitFor();
+    expect(page.url()).toBe(`${origin}/console/welcome`);
+    expect(await askConsole(origin, "POST", "/session", {}, { link: link[1] })).toMatchObject({
+      status: 401,
+      body: { error: { message: expect.stringContaining("has been used") } },
+    });
     expect(await findBarriers(page)).toEqual([]);
 
     upstream.script([{ status: 401, chunks: [{ json: { error: { message: "no such key" } } }] }]);

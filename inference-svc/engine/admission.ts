@@ -10,7 +10,7 @@ import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
-import { checkTags, recordedTags } from "@sluice/proto/lib/turns/tags.js";
+import { admittedTags } from "@sluice/proto/lib/turns/tags.js";
 import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import { Scope } from "../turn/scope.ts";
 import { TurnState } from "../turn/turn-state.ts";
@@ -40,7 +40,6 @@ export function admit(
   const { user, door } = request;
   const permissions = permissionsOf(caller, byDefault);
   permissions?.require("doors", scanned ? doorWord(door) : directDoor);
-  checkTags(request, caller);
   return new Scope({
     signal,
     held,
@@ -51,7 +50,7 @@ export function admit(
     generationId,
     deadline,
     user,
-    tags: recordedTags(request, caller),
+    tags: admittedTags(request, caller),
     door: door === "" ? undefined : doorWord(door),
     trace: new Trace(generation, span && new StageEvents(span)),
     state: new TurnState(),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import {
-  checkTags,
+  admittedTags,
   maxTags,
   parseTagNames,
   parseTags,
@@ -90,6 +90,9 @@ describe("tags of a request", () => {
     expect(readRecordedTags(recordedTags(request, key))).toEqual({ team: "search", env: "prod", run: "7" });
     expect(recordedTags({ tags: "", metadata: {} }, key)).toBe("team=search");
     expect(recordedTags({ tags: "", metadata: {} }, none)).toBe("");
+    for (const asked of [request, { tags: "", metadata: {} }, { tags: "", metadata: { run: "7" } }]) {
+      for (const of of [key, none]) expect(admittedTags(asked, of)).toBe(recordedTags(asked, of));
+    }
   });
 
   test("leave out metadata that is no tag", () => {
@@ -99,9 +102,11 @@ describe("tags of a request", () => {
 
   test("are refused above sixteen together, under the name of their place", () => {
     const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`t${n}`, "v"]));
-    expect(() => checkTags({ tags: "", metadata: pairs(16) }, none)).not.toThrow();
-    expect(refusal(() => checkTags({ tags: "", metadata: pairs(16) }, key))).toMatch(/^metadata: at most 16 tags/);
-    expect(refusal(() => checkTags({ tags: "a=b", metadata: pairs(16) }, none))).toMatch(/^x-sluice-tags: at most 16/);
+    expect(() => admittedTags({ tags: "", metadata: pairs(16) }, none)).not.toThrow();
+    expect(refusal(() => admittedTags({ tags: "", metadata: pairs(16) }, key))).toMatch(/^metadata: at most 16 tags/);
+    expect(refusal(() => admittedTags({ tags: "a=b", metadata: pairs(16) }, none))).toMatch(
+      /^x-sluice-tags: at most 16/,
+    );
     const recorded = readRecordedTags(recordedTags({ tags: "a=b", metadata: pairs(16) }, key));
     expect(Object.keys(recorded ?? {})).toHaveLength(16);
     expect(recorded).toMatchObject({ team: "search", a: "b" });
@@ -109,9 +114,9 @@ describe("tags of a request", () => {
 
   test("are refused without a tag required by the workspace, unless the key has it", () => {
     const requiring = { tags: "", requiredTags: ["team", "env"] };
-    expect(refusal(() => checkTags({ tags: "env=prod", metadata: {} }, requiring))).toMatch(/requires the tag team/);
-    expect(() => checkTags({ tags: "env=prod", metadata: { team: "ads" } }, requiring)).not.toThrow();
-    expect(() => checkTags({ tags: "env=prod", metadata: {} }, { ...requiring, tags: "team=search" })).not.toThrow();
+    expect(refusal(() => admittedTags({ tags: "env=prod", metadata: {} }, requiring))).toMatch(/requires the tag team/);
+    expect(() => admittedTags({ tags: "env=prod", metadata: { team: "ads" } }, requiring)).not.toThrow();
+    expect(() => admittedTags({ tags: "env=prod", metadata: {} }, { ...requiring, tags: "team=search" })).not.toThrow();
   });
 
   test("of a malformed list are those of the key in the record of the refusal", () => {

@@ -91,14 +91,21 @@ func typesOf(kind tftypes.Type, given object) map[string]tftypes.Type {
 	return types
 }
 
-// unlessSame keeps the earlier value if Sluice's answer is equivalent: a time with microseconds, a missing empty list.
+// unlessSame keeps the earlier value if Sluice's answer is equivalent: a time with microseconds, a missing empty list or map.
 func unlessSame(earlier, shown tftypes.Value) tftypes.Value {
 	if earlier.IsNull() {
 		return shown
 	}
 	if shown.IsNull() {
-		if list, ok := toJSON(earlier).([]any); ok && len(list) == 0 {
-			return earlier
+		switch given := toJSON(earlier).(type) {
+		case []any:
+			if len(given) == 0 {
+				return earlier
+			}
+		case object:
+			if len(given) == 0 {
+				return earlier
+			}
 		}
 		return shown
 	}

@@ -16,7 +16,9 @@ export const maxTagName = 64;
 export const maxTagValue = 256;
 
 /** Control characters, among them line breaks and NUL: they would break lines of logs and of CSV, and Postgres cannot store NUL. */
-const control = /\p{Cc}/u;
+const control = /[^ -~\u00a0-\uffff]/;
+/** Most names and values. */
+const plain = /^[\w.-]+$/;
 
 /** @returns the problem of a name; undefined for a valid one */
 export function tagNameProblem(name: string): string | undefined {
@@ -36,6 +38,7 @@ export function tagValueProblem(value: string): string | undefined {
 }
 
 function textProblem(text: string, what: string): string | undefined {
+  if (plain.test(text)) return undefined;
   if (!isWellFormed(text)) return `${what} must be well-formed Unicode`;
   return control.test(text) ? `${what} must not contain control characters` : undefined;
 }
@@ -83,7 +86,9 @@ function decode(part: string, path: string): string {
 
 /** White space at the ends would be taken for that between pairs. */
 const encoded = (text: string, reserved: RegExp): string =>
-  text.replace(reserved, (character) => encodeURIComponent(character)).replace(/^\s|\s$/g, encodeURIComponent);
+  plain.test(text)
+    ? text
+    : text.replace(reserved, (character) => encodeURIComponent(character)).replace(/^\s|\s$/g, encodeURIComponent);
 
 export const tagNameText = (name: string): string => encoded(name, /[%,=]/g);
 const tagText = ([name, value]: Tag): string => `${tagNameText(name)}=${encoded(value, /[%,]/g)}`;
@@ -145,20 +150,23 @@ export function readRecordedTags(text: string): Readonly<Record<string, string>>
   }
 }
 
-/** @throws Fault INVALID_REQUEST for malformed tags, for too many tags together with those of the key, and without a tag required by the workspace */
-export function checkTags(request: TaggedRequest, key: Pick<Caller, "tags" | "requiredTags">): void {
-  if (request.tags === "" && key.requiredTags.length === 0 && (key.tags === "" || !hasMetadata(request))) return;
+/**
+ * The tags of an admitted turn, as `recordedTags` gives them.
+ * @throws Fault INVALID_REQUEST for malformed tags, for too many together with those of the key, and without a tag required by the workspace
+ */
+export function admittedTags(request: TaggedRequest, key: Pick<Caller, "tags" | "requiredTags">): string {
+  const isOfKey = request.tags === "" && !hasMetadata(request);
+  if (isOfKey && key.requiredTags.length === 0) return key.tags;
   const tags = mergedTags(request, key);
   if (tags.size > maxTags) {
-    const path = request.tags === "" ? "metadata" : tagsHeader;
-    throw invalid(
-      path,
-      `at most ${maxTags} tags, together with those of ${path === "metadata" ? "the key" : "metadata and of the key"}`,
-    );
+    const isMetadata = request.tags === "";
+    const others = isMetadata ? "the key" : "metadata and of the key";
+    throw invalid(isMetadata ? "metadata" : tagsHeader, `at most ${maxTags} tags, together with those of ${others}`);
   }
   for (const name of key.requiredTags) {
     if (!tags.has(name)) {
       throw invalid(tagsHeader, `the workspace requires the tag ${tagNameText(name)}, in this header or in metadata`);
     }
   }
+  return isOfKey ? key.tags : tagsText(tags);
 }

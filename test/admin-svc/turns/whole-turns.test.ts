@@ -285,7 +285,13 @@ test("an erased end user disappears from the ledger, and the sums stay right", a
   const user = "mallory@example.com";
   const ids = [1, 2, 3].map(() => `gen-${randomUUID()}`);
   for (const [index, generationId] of ids.entries()) {
-    const common = { generationId, user, sessionId: "s-mallory", openedAtMs: BigInt(startMs) };
+    const common = {
+      generationId,
+      user,
+      sessionId: "s-mallory",
+      tags: "customer=mallory",
+      openedAtMs: BigInt(startMs),
+    };
     const calls = Array.from({ length: index }, (_, n) =>
       process.call({ ...common, turnId: randomUUID(), attempt: n + 1 }),
     );

@@ -118,7 +118,11 @@ const missing = await findMissing();
       await terraform("init");
       expect(await apply(configuration)).toContain("3 added, 0 changed, 0 destroyed");
       expect(await shown("workspaces/by-external-id/research")).toMatchObject({ limit: 500, limit_reset: "monthly" });
-      expect(await shown("keys/by-external-id/billing-prod")).toMatchObject({ limit: 25, requests_per_minute: 60 });
+      expect(await shown("keys/by-external-id/billing-prod")).toMatchObject({
+        limit: 25,
+        requests_per_minute: 60,
+        tags: { team: "billing", cost_center: "4711" },
+      });
       expect(await shown("guardrails/by-external-id/rules")).toMatchObject({
         allowed_data_regions: ["europe"],
         content_filters: [{ pattern: "secret-\\d+", action: "block", label: "secrets" }],

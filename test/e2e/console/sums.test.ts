@@ -93,7 +93,8 @@ models:
     await manage("/end-users", { user: "ada" });
     const { key } = await manage("/keys", { name: "second" });
     acme.script(answered);
-    for (const body of [{}, { model: "acme/small" }, { user: "bob" }]) expect(await status(body)).toBe(200);
+    const tagged = { metadata: { team: "search, web" } };
+    for (const body of [tagged, { model: "acme/small" }, { user: "bob" }]) expect(await status(body)).toBe(200);
     expect(await status({ model: "acme/small" }, key)).toBe(200);
     expect(await status({ temperature: 9 })).toBe(400);
     await loseCall();
@@ -179,6 +180,23 @@ models:
       await page.getByRole("rowheader", { name: value, exact: true }).waitFor();
       expect([by, await total(rows(page))]).toEqual([by, whole]);
     }
+    expect(complaints).toEqual([]);
+  });
+
+  test("sums by a tag equal the ledger, and lead to the requests with one of its values", async () => {
+    const { page, complaints } = await signedIn();
+    await page.goto("/console/explorer?tab=requests&show=sums");
+    await page.getByLabel("Group by", { exact: true }).selectOption({ label: "Tag…" });
+    await page.getByLabel("Group by: tag").fill("team");
+    await page.getByLabel("Group by: tag").press("Enter");
+    await page.getByRole("rowheader", { name: "No team", exact: true }).waitFor();
+    expect(await total(rows(page))).toBe(await ledger());
+    await page.getByRole("rowheader", { name: "search, web", exact: true }).getByRole("link").click();
+    await page.getByText("Tags: team=search%2C web").waitFor();
+    await page.getByRole("rowheader", { name: "No team", exact: true }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "List of requests" }).click();
+    await page.locator("tr.row-link a").first().click();
+    await page.getByRole("link", { name: "team=search, web" }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

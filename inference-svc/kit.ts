@@ -86,7 +86,7 @@ export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit
     fusionSettings: fusionSettings({ catalog, presets: parts.fusionPresets, tools: plain }),
     hasModerationService: parts.moderation !== undefined,
     pluginTexts: features.pluginTexts,
-    searchEngine: (name: string) => parts.web.engine(name),
+    searchEngine: parts.web.engine.bind(parts.web),
   };
   const scanning = { ...local, detectors: parts.detectors, guardJudge };
   const guards = inputGuards.map(({ layer }) => layer(scanning));

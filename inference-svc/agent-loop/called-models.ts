@@ -1,5 +1,6 @@
 /** Connects models called by a tool or plugin, such as the fusion panel, to the catalogue and the agent loop. */
 import type { Catalog } from "../models/routing/catalog.ts";
+import { permittedSlugs } from "../models/routing/choose/permitted-endpoints.ts";
 import type { HostedTool } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Turn, compose } from "../turn/turn.ts";
@@ -16,6 +17,8 @@ export interface CalledModels {
   /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
   readonly callWorker: Turn;
   readonly hasModel: (slug: string) => boolean;
+  /** The models that the key may use. @throws Fault PERMISSION_DENIED when there is none */
+  readonly permitted: (slugs: readonly string[], scope: Scope) => readonly string[];
   /** Whether each of the models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
   /** The wanted number of output tokens, or the model's maximum if lower. */
@@ -40,6 +43,7 @@ export function buildCalledModels({ catalog, loop, callModel }: ModelSources): C
     callModel: compose([...guards, serverTools(loop), ...gates], callModel),
     callWorker: compose([...guards, serverTools(loop, true), ...gates], callModel),
     hasModel: (slug) => catalog.find(slug) !== undefined,
+    permitted: (slugs, { permissions }) => permittedSlugs(catalog, slugs, permissions),
     hasTool: (tool, models, scope) => canOfferTool(tool, models, scope, loop),
     room(slug, wanted) {
       const { context_length: window = Number.POSITIVE_INFINITY, max_output_tokens: max = wanted } =

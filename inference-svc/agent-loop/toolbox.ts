@@ -1,13 +1,15 @@
 /** The server tools of one request, offered to the model as functions. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
-import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
+import { offeredTools } from "../models/upstream/translate/offered-tools.ts";
+import type { CallableTool, HostedTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type DeferredTool, findEarlierCalledTools, loadedTools, choosableTools } from "./deferred-tools.ts";
 import { restoreEarlierCalls } from "./loop/earlier-calls.ts";
 import type { CalledTool } from "./loop/model-answer.ts";
 import { type ClientTools, findClientTools } from "./client-tools/client-tools.ts";
 import { type RequestSources, openSources, restoreSourceItems, sourceOffers } from "./request-sources.ts";
-import { openOwnTools } from "./opened-tools.ts";
+import { type Offers, openOwnTools } from "./opened-tools.ts";
+import { permittedDeps, requireNativeSearch, requirePermittedTools } from "./permitted-tools.ts";
 import { toProviderRequest } from "./sent-request.ts";
 import type { Offer } from "./tool.ts";
 import type { AllowedCall, ToolSourceDeps } from "./tool-source.ts";
@@ -66,11 +68,15 @@ export class Toolbox {
   /**
    * Undefined when the request has no tool or item of Sluice, and no client tool.
    * @param listed sources with listed tools; absent before listing
-   * @throws Fault INVALID_REQUEST for settings a tool cannot honor
+   * @throws Fault INVALID_REQUEST for settings a tool cannot honor, PERMISSION_DENIED for a tool the key may not use
    */
-  static of(given: TurnRequest, scope: Scope, parts: ToolSourceDeps, listed?: RequestSources): Toolbox | undefined {
+  static of(given: TurnRequest, scope: Scope, all: ToolSourceDeps, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;
+    const { permissions } = scope;
+    if (permissions) requirePermittedTools(given, permissions);
+    const parts = permissions ? permittedDeps(all, permissions) : all;
     const { request, kinds, offers: own, taken, isConverted } = openOwnTools(given, scope, parts);
+    if (permissions) requireNativeSearch(leftTools(request, own), permissions);
     const sources = listed ?? openSources(request, scope, parts);
     const ofSources = sourceOffers(sources, taken);
     const { input: known, allowed } = restoreSourceItems(request.input, sources, ofSources);
@@ -118,6 +124,10 @@ export class Toolbox {
     };
   }
 }
+
+/** The hosted tools left to a provider. */
+const leftTools = (request: TurnRequest, own: Offers): readonly HostedTool[] =>
+  offeredTools(request).flatMap(({ tool }) => (tool.type === "hosted" && !own.has(tool) ? [tool] : []));
 
 const allowedIn = ({ toolChoice: choice }: TurnRequest): readonly ToolReference[] | undefined =>
   typeof choice === "object" && choice.type === "allowed_tools" ? choice.tools : undefined;

@@ -15,6 +15,7 @@ import type { OpenedTools } from "./server-tools/feature.ts";
 import type { LoopDeps } from "../agent-loop/loop/loop.ts";
 import { StateSeal } from "../content/sealed-state.ts";
 import type { PluginTexts } from "../turn/feature.ts";
+import type { Permissions } from "../turn/permissions.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Layer, Turn } from "../turn/turn.ts";
@@ -45,7 +46,7 @@ export interface DryKit {
   readonly hasModerationService: boolean;
   readonly pluginTexts: readonly PluginTexts[];
   /** @param name empty for the default engine of the configuration file */
-  readonly searchEngine: (name: string) => Pick<SearchEngine, "id" | "knows"> | undefined;
+  readonly searchEngine: (name: string, permissions?: Permissions) => Pick<SearchEngine, "id" | "knows"> | undefined;
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
   /** The request as sent to providers: Sluice's tools as functions. */
   readonly toProviderRequest: (request: TurnRequest, scope: Scope) => TurnRequest;

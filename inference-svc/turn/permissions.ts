@@ -63,13 +63,13 @@ export const notPermitted = (kind: PermissionKind, value: string, others: object
 
 /** A list of MCP servers: whole servers, and tools of servers. */
 class ServerList {
-  readonly #entries: readonly { readonly server: Globs; readonly tool: Globs | undefined }[];
+  readonly #entries: readonly { readonly server: Globs; readonly tool: Globs; readonly isWhole: boolean }[];
 
   constructor(names: readonly string[]) {
     this.#entries = names.map((name) => {
       const slash = toolSlash(name);
-      if (slash === -1) return { server: new Globs([name]), tool: undefined };
-      return { server: new Globs([name.slice(0, slash)]), tool: new Globs([name.slice(slash + 1)]) };
+      const [server, tool] = slash === -1 ? [name, "*"] : [name.slice(0, slash), name.slice(slash + 1)];
+      return { server: new Globs([server]), tool: new Globs([tool]), isWhole: tool === "*" };
     });
   }
 
@@ -77,8 +77,12 @@ class ServerList {
     return this.#entries.some((entry) => entry.server.matches(server));
   }
 
+  allowsAll(server: string): boolean {
+    return this.#entries.some((entry) => entry.server.matches(server) && entry.isWhole);
+  }
+
   allowsTool(server: string, tool: string): boolean {
-    return this.#entries.some((entry) => entry.server.matches(server) && entry.tool?.matches(tool) !== false);
+    return this.#entries.some((entry) => entry.server.matches(server) && entry.tool.matches(tool));
   }
 }
 
@@ -139,6 +143,12 @@ export class Permissions {
   allowsServer(server: string): boolean {
     if (this.#servers.length === 0) return this.#default === "allow";
     return this.#servers.every((list) => list.allowsServer(server));
+  }
+
+  /** Whether every tool of the MCP server may be used. */
+  allowsWholeServer(server: string): boolean {
+    if (this.#servers.length === 0) return this.#default === "allow";
+    return this.#servers.every((list) => list.allowsAll(server));
   }
 
   allowsServerTool(server: string, tool: string): boolean {

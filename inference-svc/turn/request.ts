@@ -63,6 +63,8 @@ export interface HostedTool {
   readonly json: string;
   /** Place in the input for a tool declared by an item; absent for tools of the list. */
   readonly path?: string;
+  /** Present for the search of the plugin `web`, which is no tool of the client. */
+  readonly isOfPlugin?: true;
   /** Present when the endpoint does not run this tool: then it is not sent. It stays in the list, so the other tools keep their paths. */
   readonly leftOut?: true;
   /** The function sent to a provider without this tool; absent when only the provider can run the tool. */

@@ -24,7 +24,7 @@ export const fileSearch = z.strictObject({
     .record(z.string().min(1).max(200), store)
     .default({})
     .describe(
-      "Vector stores by the id that requests name in vector_store_ids. Every key may search every store of this list.",
+      "Vector stores by the id that requests name in vector_store_ids. The permissions of a key narrow which of them it may search.",
     ),
 });
 

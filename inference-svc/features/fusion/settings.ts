@@ -28,6 +28,8 @@ export interface SettingsParts {
   readonly presets: FusionPresets;
   /** Whether the catalogue has a model with this slug. */
   readonly hasModel: (slug: string) => boolean;
+  /** The models that the key may use. @throws Fault PERMISSION_DENIED when there is none */
+  readonly permitted: (slugs: readonly string[], scope: Scope) => readonly string[];
   /** Whether all these models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
 }
@@ -43,7 +45,7 @@ const withOtherModels: ReadonlySet<string> = new Set(["service:fusion", "service
 /**
  * @param all sources of options by precedence, at least one
  * @param usual default for the comparing model; empty for none
- * @throws Fault INVALID_REQUEST, with a hint on the operator's settings
+ * @throws Fault INVALID_REQUEST, with a hint on the operator's settings; PERMISSION_DENIED for models the key may not use
  */
 export function settingsOf(
   all: readonly [FusionOptions, ...FusionOptions[]],
@@ -55,18 +57,20 @@ export function settingsOf(
   const wish = new Wished(all, problems);
   const name = (wish.of("preset") ?? standardPreset) as PresetName;
   const preset = parts.presets[name];
-  const panel = wish.of("panel") ?? preset?.analysis_models ?? [];
+  const members = wish.of("panel") ?? preset?.analysis_models ?? [];
   const named = wish.of("model") ?? preset?.model ?? preset?.analysis_models[0];
   const model = named ?? usual;
-  if (panel.length === 0 || model === "") {
-    const missing = panel.length === 0 ? "analysis_models" : "model";
+  if (members.length === 0 || model === "") {
+    const missing = members.length === 0 ? "analysis_models" : "model";
     const problemText = `there is no preset ${name}, and the request names no ${missing}; the operator of this service sets fusion.presets.${name}`;
     wish.refuse("preset", problemText);
   }
-  for (const [index, slug] of panel.entries()) {
+  for (const [index, slug] of members.entries()) {
     if (!parts.hasModel(slug)) wish.refuse("panel", unknown(slug), `analysis_models.${index}`);
   }
   if (named !== undefined && !parts.hasModel(named)) wish.refuse("model", unknown(named), "model");
+  const panel = parts.permitted(members, scope);
+  parts.permitted([model], scope);
   const wanted = wish.of("tools");
   if (wanted) checkTools(wanted, wish);
   problems.throwIfAny();

@@ -4,15 +4,10 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { McpAddress, McpServers } from "./client.ts";
 import { parseUrl } from "../../turn/url.ts";
+import { serverNameOf } from "../../agent-loop/mcp-entry.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
 
 const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-
-/** Name of the operator's server, for an entry without an address. */
-export function serverNameOf(entry: JsonObject): string | undefined {
-  if (textIn(entry["server_url"]) !== undefined || textIn(entry["tunnel_id"]) !== undefined) return undefined;
-  return textIn(entry["connector_id"]) ?? textIn(entry["server_label"]);
-}
 
 /** @throws Fault INVALID_REQUEST for a forbidden server */
 export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {

@@ -30,6 +30,8 @@ export interface ServerParts {
   readonly servers: McpServers;
   /** The conversation, possibly with the tool list of an earlier response. */
   readonly input: readonly InputItem[];
+  /** Whether the key may use a tool; undefined for every tool. */
+  readonly permits: ((tool: string) => boolean) | undefined;
 }
 
 export class McpServer {
@@ -42,7 +44,7 @@ export class McpServer {
   readonly #isAllowed: (tool: McpTool) => boolean;
   readonly #waits: (tool: McpTool) => boolean;
 
-  constructor({ label, entry, address, servers, input }: ServerParts) {
+  constructor({ label, entry, address, servers, input, permits }: ServerParts) {
     const { server_description: description, allowed_tools: allowed, require_approval: approval } = entry;
     this.#label = label;
     this.#description = typeof description === "string" && description !== "" ? ` (${description})` : "";
@@ -50,7 +52,8 @@ export class McpServer {
     this.#address = address;
     this.#session = servers.open(address);
     this.#known = findListedTools(input, label);
-    this.#isAllowed = parseAllowedTools(allowed);
+    const isNamed = parseAllowedTools(allowed);
+    this.#isAllowed = permits ? (tool) => isNamed(tool) && permits(tool.name) : isNamed;
     this.#waits = parseApproval(approval);
   }
 

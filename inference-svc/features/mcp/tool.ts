@@ -6,7 +6,8 @@ import type { ItemEvent } from "../../turn/progress-buffer.ts";
 import type { ToolReference } from "../../turn/request.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
 import type { OpenSource, SourceTool, ToolSource } from "../../agent-loop/tool-source.ts";
-import { findServer, serverNameOf } from "./server-address.ts";
+import { permittedServerName, serverNameOf } from "../../agent-loop/mcp-entry.ts";
+import { findServer } from "./server-address.ts";
 import { restoreMcpItems } from "./earlier-calls.ts";
 import { modelName } from "./tool-names.ts";
 import { McpServer } from "./server-tools.ts";
@@ -43,6 +44,7 @@ function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
     address: findServer(settings, servers),
     servers,
     input: settings.request.input,
+    permits: permitsIn(settings),
   });
   return {
     label,
@@ -52,6 +54,13 @@ function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
     failed: (reason) => server.failed(reason),
     close: () => server.close(),
   };
+}
+
+/** Whether the key may use a tool of the server; undefined for every tool. */
+function permitsIn({ entry, scope: { permissions } }: ToolSettings): ((tool: string) => boolean) | undefined {
+  if (permissions === undefined) return undefined;
+  const server = permittedServerName(entry);
+  return (tool) => permissions.allowsServerTool(server, tool);
 }
 
 /** Labels of the preceding entries. */

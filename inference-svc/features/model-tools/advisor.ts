@@ -111,7 +111,7 @@ class Advice {
   readonly #model: string;
   readonly #past: Exchange[];
 
-  /** @throws Fault INVALID_REQUEST when there is no such model */
+  /** @throws Fault INVALID_REQUEST when there is no such model, PERMISSION_DENIED when the key may not use it */
   constructor(settings: ToolSettings, { models, model: standard }: AdvisorDeps) {
     this.#settings = settings;
     this.#wanted = settings.parameters;
@@ -122,6 +122,7 @@ class Advice {
       throw invalid(path, "names no model, and this service has no advisor; its operator sets internal_models.advisor");
     const wrong = unknownModel(slug, models);
     if (wrong !== undefined) throw invalid(path, wrong);
+    models.permitted([slug], settings.scope);
     this.#model = slug;
     this.#past = settings.request.input.flatMap((item) => exchangeOf(item, this.#wanted.name) ?? []);
   }

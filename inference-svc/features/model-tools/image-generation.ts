@@ -84,9 +84,9 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, parts: 
 
 type Run = (prompt: string, call: ToolCall) => Promise<ToolResult>;
 
-/** @throws Fault INVALID_REQUEST when there is no such model */
+/** @throws Fault INVALID_REQUEST when there is no such model, PERMISSION_DENIED when the key may not use it */
 function runOf(
-  { request }: ToolSettings,
+  { request, scope }: ToolSettings,
   within: string,
   given: JsonObject,
   { models, model: standard }: ImageToolDeps,
@@ -101,6 +101,7 @@ function runOf(
     );
   const wrong = unknownModel(slug, models);
   if (wrong !== undefined) throw invalid(path, wrong);
+  models.permitted([slug], scope);
   const outputModalities = models.outputs(slug).filter((kind) => kind === "image" || kind === "text");
   if (!outputModalities.includes("image")) throw invalid(path, `${slug} gives no images`);
   const own = {

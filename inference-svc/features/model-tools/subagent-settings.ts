@@ -51,7 +51,7 @@ export interface WorkerSettings {
   readonly manner: Omit<PartSettings, "models" | "input" | "tools">;
 }
 
-/** @throws Fault INVALID_REQUEST for settings that cannot be honored */
+/** @throws Fault INVALID_REQUEST for settings that cannot be honored, PERMISSION_DENIED for a model the key may not use */
 export function readWorkerSettings(
   { parameters, path, request, scope }: ToolSettings,
   parts: CalledModels,
@@ -61,7 +61,7 @@ export function readWorkerSettings(
   const at = `${path}.parameters`;
   const wrong = model === undefined ? undefined : unknownModel(model, parts);
   if (wrong !== undefined) throw invalid(`${at}.model`, wrong);
-  const models = model === undefined ? request.models : [model];
+  const models = parts.permitted(model === undefined ? request.models : [model], scope);
   const tools = (wishes.tools ?? []).map(toHosted);
   for (const [index, tool] of tools.entries()) {
     if (parts.hasTool(tool, models.slice(0, 1), scope)) continue;

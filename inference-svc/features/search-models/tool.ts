@@ -4,6 +4,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { CatalogModel } from "../../models/routing/catalog.ts";
 import { cheapestPricing } from "../../models/routing/records/listing.ts";
+import { permissionFilters } from "../../models/routing/choose/permitted-endpoints.ts";
 import { policyFilters } from "../../models/routing/choose/policies.ts";
 import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import type { InputItem } from "../../turn/request.ts";
@@ -89,8 +90,8 @@ function argumentsOf(json: unknown): JsonObject {
   }
 }
 
-function allowed(models: readonly CatalogModel[], { caller }: Scope): readonly CatalogModel[] {
-  const filters = policyFilters(guardrailsFor(caller));
+function allowed(models: readonly CatalogModel[], { caller, permissions }: Scope): readonly CatalogModel[] {
+  const filters = [...(permissions ? permissionFilters(permissions) : []), ...policyFilters(guardrailsFor(caller))];
   return models.filter(({ settings, endpoints }) =>
     endpoints.some((endpoint) => filters.every((filter) => filter.admits(endpoint, settings))),
   );

@@ -3,6 +3,7 @@ import type { SearchSettings, WebFetchSettings } from "@sluice/proto/config/web.
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { observeCall, type WebWatch } from "../../services/guarded-service.ts";
 import type { OpenMeter, ServiceCaller } from "../../models/ledger/service-meter.ts";
+import type { Permissions } from "../../turn/permissions.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { DocumentReaders } from "../../content/files/documents/readers.ts";
 import type { ServiceClient } from "../../services/service-client.ts";
@@ -61,9 +62,15 @@ export class Web {
     this.#default = search.default ?? opened[0]?.engine.id ?? "";
   }
 
-  /** @param name empty for the default engine */
-  engine(name: string): SearchEngine | undefined {
-    return this.#engines.get(name || this.#default);
+  /**
+   * @param name empty for the default engine
+   * @param permissions of the key: where they refuse the default engine, the first engine that they allow takes its place
+   */
+  engine(name: string, permissions?: Permissions): SearchEngine | undefined {
+    const engine = this.#engines.get(name || this.#default);
+    if (name !== "" || permissions === undefined || engine === undefined) return engine;
+    const isPermitted = ({ id }: SearchEngine) => permissions.allows("searchEngines", id);
+    return [engine, ...this.#engines.values()].find(isPermitted);
   }
 
   /** Undefined without a configured key of the vendor, or if the vendor reads no pages. */

@@ -17,7 +17,7 @@ export function nativeTool(settings: WebPlugin): HostedTool {
     ...(settings.maxResults !== undefined && { max_results: settings.maxResults }),
     ...(settings.userLocation && { user_location: placeOf(settings.userLocation) }),
   });
-  return { type: "hosted", kind, spelling: kind, json };
+  return { type: "hosted", kind, spelling: kind, json, isOfPlugin: true };
 }
 
 /** Adds the tool, unless the request already has one of its kind. */

@@ -4,6 +4,7 @@ import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/infere
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { requestWithItems } from "../../turn/scan-added.ts";
 import type { Endpoint } from "../../models/routing/catalog.ts";
+import type { Permissions } from "../../turn/permissions.ts";
 import { truncate } from "../../turn/truncate.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -77,11 +78,7 @@ interface Searching<Found extends Engine> {
 type Search<Found extends Engine> = (query: string, found: Searching<Found>) => TurnRequest | Promise<TurnRequest>;
 
 /** @param engineOf finds an engine by name, or the default engine @throws Fault INVALID_REQUEST when neither an engine nor a provider can search */
-const searching = <Found extends Engine>(
-  kit: DryKit,
-  engineOf: (name: string) => Found | undefined,
-  search: Search<Found>,
-): Layer =>
+const searching = <Found extends Engine>(kit: DryKit, engineOf: FindEngine<Found>, search: Search<Found>): Layer =>
   requestLayer((request, scope) => {
     const settings = request.plugins?.web;
     if (settings === undefined) return request;
@@ -99,8 +96,10 @@ const searching = <Found extends Engine>(
     return request;
   });
 
+type FindEngine<Found extends Engine> = (name: string, permissions?: Permissions) => Found | undefined;
+
 interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "toProviderRequest" | "dialects"> {
-  readonly engineOf: (name: string) => Found | undefined;
+  readonly engineOf: FindEngine<Found>;
 }
 
 /** The search engine, or the tool for a provider's own search. */
@@ -112,7 +111,9 @@ function findSearcher<Found extends Engine>(
 ): Found | HostedTool {
   const { engine: name } = settings;
   const isFree = name === "" || name === "auto";
-  const engine = engineOf(isFree ? "" : name);
+  const { permissions } = scope;
+  if (!isFree) permissions?.require("searchEngines", name);
+  const engine = engineOf(isFree ? "" : name, permissions);
   if (name !== "native" && !isFree) return engine ?? refuse(`web: ${explainMissingEngine(name)}`);
   const tool = nativeTool(settings);
   const prepared = toProviderRequest(request, scope);
@@ -123,7 +124,9 @@ function findSearcher<Found extends Engine>(
     ...requestWithItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
-  const takes = (endpoint: Endpoint) => dialects.refusal(endpoint, searchRequest) === undefined && !isLost(endpoint);
+  const mayBeNative = permissions?.allows("searchEngines", "native") !== false;
+  const takes = (endpoint: Endpoint) =>
+    mayBeNative && dialects.refusal(endpoint, searchRequest) === undefined && !isLost(endpoint);
   // A dialect may be unable to express the tool, or its domains.
   const isLost = (endpoint: Endpoint) =>
     dialects
@@ -133,11 +136,18 @@ function findSearcher<Found extends Engine>(
   // If an engine is configured, only the first endpoint counts: no other endpoint is preferred for its search tool.
   if ((isFree && engine ? endpoints.slice(0, 1) : endpoints).some(takes)) return tool;
   if (isFree && engine) return engine;
+  if (permissions && isFree) requireEngine(permissions, engineOf("")?.id);
   return refuse(
     isFree
       ? "web: the provider does not search by itself, and search.engines of the configuration file has no engine"
       : "web: no provider of the model searches by itself, in these domains",
   );
+}
+
+/** @throws Fault PERMISSION_DENIED when a permission is the reason why nothing can search */
+function requireEngine(permissions: Permissions, id: string | undefined): void {
+  if (id !== undefined) permissions.require("searchEngines", id);
+  permissions.require("searchEngines", "native");
 }
 
 function refuse(says: string): never {

@@ -5,6 +5,7 @@
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { notPermitted } from "../../turn/permissions.ts";
 import { truncate } from "../../turn/truncate.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { wrapAsData, deriveMark } from "../../content/wrapped-data.ts";
@@ -97,7 +98,7 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, web: We
 
 /**
  * @returns undefined when searches fail by call, and for a restored search: it needs only its words
- * @throws Fault INVALID_REQUEST when no engine is configured
+ * @throws Fault INVALID_REQUEST when no engine is configured, PERMISSION_DENIED when the key may use none
  */
 function engineOf(
   settings: ToolSettings,
@@ -105,7 +106,11 @@ function engineOf(
   { engine: name }: WebSearchSettings,
   web: Web,
 ): SearchEngine | undefined {
-  const engine = web.engine(name === "auto" ? "" : name);
+  const wanted = name === "auto" ? "" : name;
+  const { permissions } = settings.scope;
+  const engine = web.engine(wanted, permissions);
+  const refused = engine === undefined && permissions ? web.engine(wanted) : undefined;
+  if (refused && !isForRestoredCalls(settings)) throw notPermitted("searchEngines", refused.id);
   if (engine !== undefined || isForRestoredCalls(settings) || failsOnCall(settings.request)) return engine;
   const problems = new Problems();
   problems.add(

@@ -16,7 +16,18 @@ const lists = {
     "Slugs of models that may serve, also as fallbacks, behind aliases and routers, and for tools that call models.",
   ),
   providers: names("Ids of providers that may serve, or `provider/tier` and `provider/quantization`."),
+  mcp_servers: names(
+    "Names of MCP servers in `mcp.servers` of the configuration file, or origins of others, such as https://mcp.example.com; `server/tool` stands for one tool of a server.",
+  ),
+  vector_stores: names("Ids of vector stores that `file_search` may search."),
+  sandbox: names("Tools that may run code or commands: `bash`, `shell`, `code_interpreter`."),
+  search_engines: names(
+    "Search engines: `searxng`, `tavily`, `brave` and so on; `native` is the search of a provider.",
+  ),
   plugins: names("Ids of plugins; `service/auto` and the other slugs of routers need the id of their plugin."),
+  server_tools: names(
+    "Tools that Sluice or a provider runs, without a prefix: `web_search`, `file_search`, `datetime`, `mcp` and so on.",
+  ),
   doors: names(
     "Doors: `responses`, `chat`, `messages`, `embeddings`, and `grpc` for calls of inference-svc without a gateway.",
   ),

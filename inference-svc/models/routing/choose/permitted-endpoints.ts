@@ -1,6 +1,6 @@
 /** Filters by the permissions of a key: the models and providers that may serve it. */
-import type { Permissions } from "../../../turn/permissions.ts";
-import type { Endpoint } from "../catalog.ts";
+import { type Permissions, notPermitted } from "../../../turn/permissions.ts";
+import type { Catalog, Endpoint } from "../catalog.ts";
 import { type Filter, buildFilter } from "./filter.ts";
 
 const known = new WeakMap<Permissions, readonly Filter[]>();
@@ -15,6 +15,27 @@ export function permissionFilters(permissions: Permissions): readonly Filter[] {
 /** Whether the permissions leave an endpoint. */
 export const isPermitted = (permissions: Permissions, { model, provider, fullSlugs }: Endpoint): boolean =>
   permissions.allows("models", model) && permissions.allowsAny("providers", [provider, ...fullSlugs]);
+
+/**
+ * The slugs of models that the permissions leave. A slug of no model stays: other checks name it.
+ * @throws Fault PERMISSION_DENIED for the first slug when none is left
+ */
+export function permittedSlugs(
+  catalog: Pick<Catalog, "find">,
+  slugs: readonly string[],
+  permissions: Permissions | undefined,
+): readonly string[] {
+  if (permissions === undefined) return slugs;
+  const endpointsOf = (slug: string) => catalog.find(slug)?.model.endpoints ?? [];
+  const left = slugs.filter((slug) => {
+    const endpoints = endpointsOf(slug);
+    return endpoints.length === 0 || endpoints.some((endpoint) => isPermitted(permissions, endpoint));
+  });
+  const [first] = slugs.flatMap(endpointsOf);
+  if (left.length > 0 || first === undefined) return left;
+  permissions.require("models", first.model);
+  throw notPermitted("providers", first.provider);
+}
 
 const filtersOf = (permissions: Permissions): readonly Filter[] => [
   ...(permissions.restricts("models")

@@ -37,8 +37,11 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       cost_pico numeric not null,
       first_events numeric not null,
       durations numeric not null
-    )`.execute(database);
-  await sql`create index usage_cube_period on usage_cube (is_day, period, workspace)`.execute(database);
+    ) partition by list (is_day)`.execute(database);
+  // Most hours lose their rows once their day has its own, which must lie close together.
+  await sql`create table usage_cube_hours partition of usage_cube for values in (false)`.execute(database);
+  await sql`create table usage_cube_days partition of usage_cube for values in (true)`.execute(database);
+  await sql`create index usage_cube_period on usage_cube (period, workspace)`.execute(database);
   await sql`
     create table usage_cube_periods (
       is_day boolean not null,

@@ -48,6 +48,7 @@ import * as ledger from "./0052_ledger.ts";
 import * as listIndexes from "./0053_list_indexes.ts";
 import * as deletedWorkspaces from "./0054_deleted_workspaces.ts";
 import * as usageCube from "./0055_usage_cube.ts";
+import * as usedIndex from "./0056_used_index.ts";
 import * as storedProviders from "./0057_stored_providers.ts";
 import * as tags from "./0059_tags.ts";
 import * as permissions from "./0061_permissions.ts";
@@ -104,6 +105,7 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0053_list_indexes": { ...listIndexes, isOnline: true },
   "0054_deleted_workspaces": deletedWorkspaces,
   "0055_usage_cube": usageCube,
+  "0056_used_index": { ...usedIndex, isOnline: true },
   "0057_stored_providers": storedProviders,
   "0059_tags": tags,
   "0061_permissions": permissions,

@@ -23,7 +23,8 @@ export interface Cover {
 }
 
 export interface CoverQuery extends Times {
-  readonly step: "hour" | "day";
+  /** Times by which is summed. */
+  readonly step: "hour" | "day" | "all";
   /** Whether calls that began in the period count as well when their turn began up to a day before or after it. */
   readonly withCalls: boolean;
 }
@@ -70,7 +71,7 @@ function divide(
     else if (begin < end) list.push({ from: new Date(begin), to: new Date(end) });
   };
   for (let day = Math.floor(first / dayMs) * dayMs; day < last; day += dayMs) {
-    if (days.has(day) && (isOutside(day, dayMs) || (step === "day" && isInside(day, dayMs)))) {
+    if (days.has(day) && (isOutside(day, dayMs) || (step !== "hour" && isInside(day, dayMs)))) {
       found.days.push(new Date(day));
       add(found.closed, day, dayMs);
       continue;

@@ -72,10 +72,10 @@ export function removalOfSums(database: Kysely<Database>, before: Date): Removal
   return async () => {
     await sql`update usage_cube_periods set is_stored = false where period < ${before} and is_stored`.execute(database);
     let removed = 0;
-    for (const isDay of [false, true]) {
+    for (const cube of ["usage_cube_hours", "usage_cube_days"]) {
       const { numAffectedRows = 0n } = await sql`
-        delete from usage_cube where ctid = any(array(
-          select ctid from usage_cube where is_day = ${isDay} and period < ${before} limit ${portion}
+        delete from ${sql.table(cube)} where ctid = any(array(
+          select ctid from ${sql.table(cube)} where period < ${before} limit ${portion}
         ))`.execute(database);
       removed += Number(numAffectedRows);
     }

@@ -1,8 +1,9 @@
 /** Sums of usage over time: from the stored sums for one dimension without a filter, and from the records for anything else. */
-import type { SeriesStep, SeriesDimension } from "@sluice/proto/contract/records/usage-series.js";
-import { type Kysely, sql } from "kysely";
+import type { SeriesDimension, SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { recordSums, withRecordSums } from "./record-sums.ts";
+import type { Cover } from "./cube-cover.ts";
+import { type PickedValue, type RecordSums, coverOf, pickedNumber, recordSums, withRecordSums } from "./record-sums.ts";
 import { type CountedRow, type SeriesRow, isUsed, keyName, storedSeries, withPercentiles } from "./series.ts";
 import { type SeriesFilter, isFiltered } from "./series-filter.ts";
 import { type Dimension, dimensions, joinColumns, sumColumns, sumFigures, textFigures } from "./usage-rollup.ts";
@@ -33,16 +34,19 @@ export function usageSeries(database: Kysely<Database>, query: SeriesQuery): Pro
 const isDimension = (unit: SeriesDimension): unit is Dimension => (dimensions as readonly string[]).includes(unit);
 
 async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
-  const { step, by, limit } = query;
-  const records = await recordSums(database, { ...query, step: step === "hour" ? "hour" : "day" });
+  const { step, by } = query;
+  const sums: RecordSums = { ...query, step: step === "hour" ? "hour" : "day" };
+  const cover = await coverOf(database, sums);
+  // Sums of every value at every time are many; the cube is read twice instead, and the ledger once.
+  const picked = cover && by.length > 0 ? await pickValues(database, query, cover) : undefined;
+  const records = recordSums({ ...sums, ...(picked && { picked }) }, cover);
   const { rows } = await sql<CountedRow>`
     with found as materialized (
       select date_trunc(${step}, at, 'UTC') as at, value, second, ${sumColumns(sumFigures)}
       from (${records}) as parts group by 1, 2, 3 having ${isUsed}
     ),
     picked as materialized (
-      select value, second, row_number() over (order by sum(cost_usd) desc, sum(requests) desc, value, second) as place
-      from found group by 1, 2 order by place limit ${limit}
+      select value, second, place from (${byCost(sql`found`, query)}) as picked where value is not null
     ),
     placed as materialized (select * from found left join picked using (value, second)),
     rows as (
@@ -55,4 +59,21 @@ async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Pro
     select at, value, second, ${joinColumns(sumFigures)}, ${keyName(by[0], sql`value`)} as name, ${keyName(by[1], sql`second`)} as second_name
     from rows order by at nulls last, place nulls last`.execute(database);
   return rows.map(withPercentiles);
+}
+
+/** The values listed apart. @param found a table or expression with figures by value */
+const byCost = (found: RawBuilder<unknown>, { limit }: SeriesQuery): RawBuilder<unknown> => sql`
+  select value, second, row_number() over (order by value is null, sum(cost_usd) desc, sum(requests) desc, value, second) as place
+  from ${found} as found group by 1, 2 having ${isUsed} order by place limit ${limit}`;
+
+async function pickValues(
+  database: Kysely<Database>,
+  query: SeriesQuery,
+  cover: Cover,
+): Promise<readonly PickedValue[]> {
+  const records = recordSums({ ...query, step: "all", withoutLatencies: true }, cover);
+  const { rows } = await sql<PickedValue>`
+    select value, second, ${pickedNumber(sql`value`)} as number_0, ${pickedNumber(sql`second`)} as number_1
+    from (${byCost(sql`(${records})`, query)}) as picked`.execute(database);
+  return rows;
 }

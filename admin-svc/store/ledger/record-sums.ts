@@ -35,14 +35,31 @@ import { joinColumns, sumColumns } from "./usage-rollup.ts";
 
 export interface RecordSums extends Times {
   readonly workspaceId: string;
-  /** Size of the times by which is summed. */
-  readonly step: "hour" | "day";
+  /** Size of the times by which is summed; the whole period at once for `all`. */
+  readonly step: "hour" | "day" | "all";
   /** At most two. */
   readonly by: readonly SeriesDimension[];
   readonly filter: SeriesFilter;
   /** Whether all calls of a turn count as its own, in any case. Otherwise the period begins and ends with an hour. */
   readonly countsByTurn?: true;
+  /** Sums all other values together, with null for each. */
+  readonly picked?: readonly PickedValue[];
+  /** Leaves out latencies, which take half of the time. */
+  readonly withoutLatencies?: true;
 }
+
+/** A value of each dimension, with its number in the ledger; of the second, an empty text with one dimension. */
+export interface PickedValue {
+  readonly value: string;
+  readonly second: string;
+  /** 0 for an empty text, and -1 for a name that the ledger does not have. */
+  readonly number_0: number;
+  readonly number_1: number;
+}
+
+/** The number of a picked value. */
+export const pickedNumber = (value: RawBuilder<unknown>): RawBuilder<number> => sql`
+  case when ${value} = '' then 0 else coalesce((select id from ledger_names where name = ${value}), -1) end`;
 
 const none = (figures: readonly string[]) => joinColumns(figures.map((figure) => `0 as ${figure}`));
 
@@ -62,15 +79,16 @@ export function withRecordSums<Result>(
   return database.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(run);
 }
 
+/** What the cube has of a query; the caller reads both in one snapshot. */
+export const coverOf = async (database: Kysely<Database>, query: RecordSums): Promise<Cover | undefined> =>
+  isInCube(query) ? await findCover(database, { ...query, withCalls: !isOfTurns(query) }) : undefined;
+
 /** Rows of `at`, `value`, `second` and the figures of `usage_sums`; several may have the same time and values. */
-export async function recordSums(database: Kysely<Database>, query: RecordSums): Promise<RawBuilder<unknown>> {
-  const ofTurns = isOfTurns(query);
-  const cover = isInCube(query) ? await findCover(database, { ...query, withCalls: !ofTurns }) : undefined;
+export function recordSums(query: RecordSums, cover: Cover | undefined): RawBuilder<unknown> {
   const parts = [earlierTurns(query)];
   if (cover !== undefined) parts.push(cubePart(query, cover));
-  const rows = rowsToRead(query, cover);
-  parts.push(...rows.map((condition) => ledgerPart(query, condition)));
-  if (!ofTurns) parts.push(otherCalls(query, rowsToRead(around(query), cover)));
+  parts.push(...rowsToRead(query, cover).map((condition) => ledgerPart(query, condition)));
+  if (!isOfTurns(query)) parts.push(otherCalls(query, rowsToRead(around(query), cover)));
   return sql.join(parts, sql` union all `);
 }
 
@@ -90,8 +108,10 @@ const around = ({ from, to }: Times): Times => ({
 });
 
 const figures = joinColumns(["requests", "failures", ...spent, "first_events", "durations"]);
-const bin = (step: "hour" | "day", time: RawBuilder<unknown>) =>
-  sql`date_bin(${sql.lit(`1 ${step}`)}::interval, ${time}, 'epoch') as at`;
+const bin = (step: RecordSums["step"], time: RawBuilder<unknown>) =>
+  step === "all"
+    ? sql`timestamptz 'epoch' as at`
+    : sql`date_bin(${sql.lit(`1 ${step}`)}::interval, ${time}, 'epoch') as at`;
 const where = (conditions: readonly RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
 
 const inPeriod = ({ from, to }: Times) => [sql`opened_at >= ${from}`, sql`opened_at < ${to}`];
@@ -112,31 +132,69 @@ function rowsToRead(period: Times, cover: Cover | undefined): readonly RawBuilde
 }
 
 /** Sums of a table or view by two values. */
-const grouped = (
-  { step, by }: RecordSums,
+function grouped(
+  { step, by, picked }: RecordSums,
   valueIn: (dimension: SeriesDimension) => RawBuilder<unknown>,
   sums: RawBuilder<unknown>,
   from: RawBuilder<unknown>,
-): RawBuilder<unknown> => {
+): RawBuilder<unknown> {
   const valueOf = (place: number) => (by[place] === undefined ? sql`''` : valueIn(by[place]));
+  const columns = picked
+    ? sql`picked.value, picked.second`
+    : sql`${valueOf(0)} collate "C" as value, ${valueOf(1)} collate "C" as second`;
+  const isPicked = sql`(picked.value, picked.second) = (${valueOf(0)}, ${valueOf(1)})`;
   return sql`
-    select ${bin(step, sql`opened_at`)}, ${valueOf(0)} collate "C" as value, ${valueOf(1)} collate "C" as second, ${sums}
-    from ${from} group by 1, 2, 3`;
-};
-
-const placeOf = (place: number) => sql.ref(`value_${place}`);
-
-/** Values of the dimensions of a row of the ledger or the cube, and their names. */
-const columnsOf = (by: readonly SeriesDimension[]) =>
-  by.map((dimension, place) => sql`${ledgerValue(dimension).column} as ${placeOf(place)}`);
-function nameOf(by: readonly SeriesDimension[], place: number): RawBuilder<unknown> {
-  const dimension = by[place];
-  if (dimension === undefined) return sql`''`;
-  if (!ledgerValue(dimension).isNumber) return sql`coalesce(${placeOf(place)}, '')`;
-  return sql`coalesce((select name from ledger_names where id = ${placeOf(place)}), '')`;
+    select ${bin(step, sql`opened_at`)}, ${columns}, ${sums}
+    from ${from} ${picked ? sql`left join ${pickedRows(picked)} on ${isPicked}` : sql``} group by 1, 2, 3`;
 }
-const namedSums = (by: readonly SeriesDimension[], sums: RawBuilder<unknown>) => sql`
-  select at, ${nameOf(by, 0)} collate "C" as value, ${nameOf(by, 1)} collate "C" as second, ${figures} from (${sums}) as sums`;
+
+/** Constants, because Postgres joins no subqueries with several processes. */
+const pickedRows = (picked: readonly PickedValue[]): RawBuilder<unknown> => sql`
+  unnest(${picked.map(({ value }) => value)}::text[], ${picked.map(({ second }) => second)}::text[],
+    ${picked.map((each) => each.number_0)}::integer[], ${picked.map((each) => each.number_1)}::integer[]) as picked (value, second, number_0, number_1)`;
+
+/** The values of rows of the ledger or the cube as columns, and joined picked values. */
+interface RowValues {
+  readonly columns: readonly RawBuilder<unknown>[];
+  readonly names: readonly RawBuilder<unknown>[];
+  readonly joined: RawBuilder<unknown>;
+  /** Names of the two values, of a sum by the names of the columns. */
+  readonly shown: RawBuilder<unknown>;
+}
+
+function rowValues({ by, picked }: RecordSums): RowValues {
+  if (picked) {
+    const equals = by
+      .map(ledgerValue)
+      .map(({ column, isNumber }, place) =>
+        isNumber
+          ? sql`coalesce(${column}, 0) = ${sql.ref(`picked.number_${place}`)}`
+          : sql`coalesce(${column}, '') = ${sql.ref(place === 0 ? "picked.value" : "picked.second")}`,
+      );
+    const names = [sql`value`, sql`second`];
+    const columns = [sql`picked.value`, sql`picked.second`];
+    return { columns, names, joined: sql`left join ${pickedRows(picked)} on ${where(equals)}`, shown: sql.join(names) };
+  }
+  const names = by.map((_, place) => sql.ref(`value_${place}`));
+  const shownOf = (place: number) => {
+    const [dimension, name] = [by[place], names[place]];
+    if (dimension === undefined) return sql`''`;
+    if (!ledgerValue(dimension).isNumber) return sql`coalesce(${name}, '')`;
+    return sql`coalesce((select name from ledger_names where id = ${name}), '')`;
+  };
+  return {
+    columns: by.map((dimension, place) => sql`${ledgerValue(dimension).column} as ${names[place]}`),
+    names,
+    joined: sql``,
+    shown: sql`${shownOf(0)} collate "C" as value, ${shownOf(1)} collate "C" as second`,
+  };
+}
+
+const latencyFigures = ["first_events", "durations"];
+const noLatencies = joinColumns(latencyFigures.map((figure) => `0::numeric as ${figure}`));
+
+const namedSums = ({ shown }: RowValues, sums: RawBuilder<unknown>) =>
+  sql`select at, ${shown}, ${figures} from (${sums}) as sums`;
 
 const spending = spent.map((figure) => {
   const column = figure === "cost_usd" ? "cost_pico" : figure;
@@ -150,32 +208,33 @@ const spendingOf = (isCounted: RawBuilder<unknown>, column = (figure: string) =>
 
 /** All turns of the ledger, and the calls of those with a single one; where all calls count as their turn's, those of all. */
 function ledgerPart(query: RecordSums, condition: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { workspaceId, by, filter, step } = query;
+  const { workspaceId, filter, step } = query;
   const conditions = [sql`workspace = ${numberOf(workspaceId)}`, sql`not is_moved`, condition, ...ledgerFilter(filter)];
-  const values = by.map((_, place) => placeOf(place));
-  const groups = [sql`at`, ...values, sql`outcome`, sql`first_bucket`, sql`end_bucket`, sql`is_single`];
+  const values = rowValues(query);
+  const groups = [sql`at`, ...values.names, sql`outcome`, sql`first_bucket`, sql`end_bucket`, sql`is_single`];
   const sums = spendingOf(isOfTurns(query) ? sql`` : sql` filter (where is_single)`);
   return namedSums(
-    by,
+    values,
     sql`
-      select ${sql.join([sql`at`, ...values])}, sum(requests) as requests,
-        coalesce(sum(requests) filter (where ${hasFailed}), 0) as failures, ${sql.join(sums)}, ${latencies(isAnswered)}
+      select ${sql.join([sql`at`, ...values.names])}, sum(requests) as requests,
+        coalesce(sum(requests) filter (where ${hasFailed}), 0) as failures, ${sql.join(sums)},
+        ${query.withoutLatencies ? noLatencies : latencies(isAnswered)}
       from (
-        select ${sql.join([bin(step, sql`opened_at`), ...columnsOf(by)])}, outcome, ${buckets}, ${isOfTurns(query) ? sql`true` : isSingle} as is_single,
+        select ${sql.join([bin(step, sql`opened_at`), ...values.columns])}, outcome, ${buckets}, ${isOfTurns(query) ? sql`true` : isSingle} as is_single,
           count(*) as turns, sum(requests) as requests, ${sql.join(spending)}
-        from ledger where ${where(conditions)}
+        from ledger ${values.joined} where ${where(conditions)}
         group by ${sql.join(groups)}
       ) as turns
-      group by ${sql.join([sql`at`, ...values])}`,
+      group by ${sql.join([sql`at`, ...values.names])}`,
   );
 }
 
 /** Turns and calls of hours and days of the cube. */
 function cubePart(query: RecordSums, { days, hours }: Cover): RawBuilder<unknown> {
-  const { workspaceId, by, filter, step, from, to } = query;
-  const groups = [sql`1`, ...by.map((_, place) => placeOf(place))];
+  const { workspaceId, filter, step, from, to } = query;
+  const values = rowValues(query);
   const inList = (isDay: boolean, periods: readonly Date[]) =>
-    periods.length === 0 ? [] : [sql`is_day = ${isDay} and period = any(${periods}::timestamptz[])`];
+    periods.length === 0 ? [] : [sql`is_day = ${sql.lit(isDay)} and period = any(${periods}::timestamptz[])`];
   const conditions = [
     sql`workspace = ${numberOf(workspaceId)}`,
     sql`(${sql.join([...inList(true, days), ...inList(false, hours)], sql` or `)})`,
@@ -186,13 +245,13 @@ function cubePart(query: RecordSums, { days, hours }: Cover): RawBuilder<unknown
   const isCounted = isOfTurns(query) ? sql` filter (where by_turn)` : sql` filter (where by_call)`;
   const sums = spendingOf(isCounted, (figure) => (figure === "cost_usd" ? "cost_pico" : figure));
   return namedSums(
-    by,
+    values,
     sql`
-      select ${sql.join([bin(step, sql`usage_cube.at`), ...columnsOf(by)])}, sum(requests) as requests,
+      select ${sql.join([bin(step, sql`usage_cube.at`), ...values.columns])}, sum(requests) as requests,
         coalesce(sum(requests) filter (where ${hasFailed}), 0) as failures, ${sql.join(sums)},
-        sum(first_events) as first_events, sum(durations) as durations
-      from usage_cube where ${where(conditions)}
-      group by ${sql.join(groups)}`,
+        ${query.withoutLatencies ? noLatencies : sumColumns(latencyFigures)}
+      from usage_cube ${values.joined} where ${where(conditions)}
+      group by ${sql.join([sql`1`, ...values.names])}`,
   );
 }
 

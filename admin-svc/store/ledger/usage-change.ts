@@ -21,7 +21,7 @@ import {
   summarize,
 } from "../../rules/usage-change.ts";
 import type { Database } from "../database.ts";
-import { recordSums, withRecordSums } from "./record-sums.ts";
+import { type RecordSums, coverOf, recordSums, withRecordSums } from "./record-sums.ts";
 import { type SeriesFilter, fromFilterMessage } from "./series-filter.ts";
 
 /** The query in the words of the contract. */
@@ -102,14 +102,16 @@ async function readParts(
 ): Promise<ChangePart[]> {
   const side = async (isAfter: boolean, earlierBy: number) => {
     const times = { from: new Date(from - earlierBy), to: new Date(to - earlierBy) };
-    const sums = await recordSums(database, {
+    const query: RecordSums = {
       workspaceId,
-      step: "day",
+      step: "all",
       by: ["key", "model"],
       filter,
       countsByTurn: true,
+      withoutLatencies: true,
       ...times,
-    });
+    };
+    const sums = recordSums(query, await coverOf(database, query));
     return sql`select ${isAfter}::boolean as is_after, * from (${sums}) as sums`;
   };
   const [before, after] = [await side(false, shift), await side(true, 0)];

@@ -14,7 +14,7 @@ import { eventually } from "../../support/processes.ts";
 import fc from "../../support/properties.ts";
 import { type AdminInstallation, openInstallation } from "../installation.ts";
 import { Process, deliver, startMs } from "./deliveries.ts";
-import { deliverRandomTurns, seriesAndSums, seriesPeriod, someSeries } from "./random-turns.ts";
+import { deliverRandomTurns, seriesAndSums, seriesPeriod, someSeries, totalsOf } from "./random-turns.ts";
 
 const dayMs = 86_400_000;
 
@@ -33,8 +33,9 @@ async function fillCube(before = startMs + 3 * dayMs): Promise<void> {
 /** Random series equal the records. */
 async function expectExact(): Promise<void> {
   const property = fc.asyncProperty(someSeries, async (some) => {
-    const { points, sums } = await seriesAndSums(installation.database, some);
+    const { query, series, points, sums } = await seriesAndSums(installation.database, some);
     expect(points).toEqual(sums);
+    expect(totalsOf(await usageSeries(installation.database, { ...query, limit: 1 }))).toEqual(totalsOf(series));
   });
   await fc.assert(property, { numRuns: 25 });
   expect((await ledgerState(installation.database)).wrongSums).toEqual([]);

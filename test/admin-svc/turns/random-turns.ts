@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type SeriesQuery, usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
+import type { SeriesRow } from "@sluice/admin-svc/store/ledger/series.js";
 import { findPercentiles } from "@sluice/admin-svc/store/ledger/percentiles.js";
 import { type SeriesDimension, seriesSteps, seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import {
@@ -224,4 +225,15 @@ export async function seriesAndSums(database: Kysely<Database>, some: SomeSeries
       ].join(" "),
     );
   return { query, series, points: points.toSorted(), sums: plain.toSorted() };
+}
+
+/** Requests, failures, tokens and cost of each time, and of the whole period, over all values. */
+export function totalsOf(rows: readonly SeriesRow[]): ReadonlyMap<number | undefined, readonly bigint[]> {
+  const totals = new Map<number | undefined, readonly bigint[]>();
+  for (const row of rows) {
+    const figures = [row.requests, row.failures, row.output_tokens, row.cost_usd.replace(".", "")].map(BigInt);
+    const known = totals.get(row.at?.getTime());
+    totals.set(row.at?.getTime(), known ? figures.map((figure, n) => figure + (known[n] ?? 0n)) : figures);
+  }
+  return totals;
 }

@@ -1,12 +1,14 @@
 /**
- * Measures how reports slow down requests: eight clients reload reports of four million turns, while 1,000 keys are made and used at once. `node
+ * Measures reports of four million turns alone, and how they slow down requests: eight clients reload them, while 1,000 keys are made and used at once. `node
  * test/dist/campaigns/bench/reports/main.js` (some ten minutes, mostly to fill the tables), or with other numbers of turns and keys. Fails when a request is refused.
  */
 import { loadavg } from "node:os";
+import { closeNext } from "@sluice/admin-svc/store/ledger/cube.js";
 import { hasChanges, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { sql } from "kysely";
 import { type Installation, startInstallation } from "../../../support/installation.ts";
-import { fillLedger } from "../../../support/ledger/many-turns.ts";
+import { fillLedger, hashOfKey } from "../../../support/ledger/many-turns.ts";
 import { median } from "../measure/rounds.ts";
 
 const turns = Number(process.argv[2] ?? 4_000_000);
@@ -22,6 +24,25 @@ const reports = [
   "audit/verify",
 ];
 
+/** Measured one after the other. */
+const key = hashOfKey(7);
+const alone = [
+  ...reports,
+  `usage/series?key=${key}`,
+  "usage/series?by=key&model=acme/model-3",
+  "usage/series?by=key&status=5xx",
+  "usage/series?by=status&door=chat",
+  "usage/series?by=status,key",
+  "usage/series?by=key,model",
+  "usage/series?by=error",
+  "usage/series?step=week&by=key,model",
+  "usage/series?step=hour&by=key,model",
+  "usage/change",
+  "keys?sort=last_used",
+  `keys?q=${key}`,
+];
+const rounds = 5;
+
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function fill({ databaseUrl }: Installation): Promise<void> {
@@ -30,6 +51,8 @@ async function fill({ databaseUrl }: Installation): Promise<void> {
     await fillLedger(database, { turns, days: 40, keys: 1_000, users: 10_000 });
     // The worker of admin-svc adds to the sums as well.
     while (await hasChanges(database)) await tryFold(database);
+    while ((await closeNext(database, new Date())) !== "none");
+    await sql`vacuum analyze usage_cube`.execute(database);
   } finally {
     await database.destroy();
   }
@@ -80,9 +103,12 @@ const installation = await startInstallation({ embeddedPostgres: true });
 try {
   say(`filling ${turns.toLocaleString("en")} turns`);
   await fill(installation);
-  for (const path of reports) {
-    const { status, ms } = await sendRequest(installation, path, installation.managementKey);
-    say(`${path}: ${status} in ${Math.round(ms)} ms`);
+  for (const path of alone) {
+    const answers = [];
+    for (let n = 0; n < rounds; n++) answers.push(await sendRequest(installation, path, installation.managementKey));
+    const took = answers.map(({ ms }) => ms);
+    const statuses = [...new Set(answers.map(({ status }) => status))].join(" and ");
+    say(`${path}: ${statuses}, median ${Math.round(median(took))} ms, most ${Math.round(Math.max(...took))} ms`);
   }
   const stop = new AbortController();
   const reloading = reports.map((path) => reload(installation, path, stop.signal));

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
@@ -51,7 +51,7 @@ function digestSources() {
     ...contracts.flatMap((folder) => filesIn(folder, /\.js$/)),
     catalogue,
   ]) {
-    hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+    hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");
 }

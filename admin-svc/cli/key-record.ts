@@ -82,7 +82,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `tokens/min     ${row.tokens_per_minute ?? "-"}`,
   `concurrent     ${row.concurrent_requests ?? "-"}`,
   `permissions    ${row.permissions === null ? "-" : escapeUnprintable(JSON.stringify(row.permissions))}`,
-  `tags           ${row.tags ?? "-"}`,
+  `tags           ${row.tags === null ? "-" : escapeUnprintable(row.tags)}`,
   `content        ${row.capture_content ? "captured" : "-"}`,
 ];
 

@@ -1,5 +1,5 @@
 /** The option for the permissions of a key or a workspace. */
-import { type PermissionsJson, storedPermissions } from "@sluice/proto/contract/records/permissions.js";
+import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import { UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
@@ -17,5 +17,7 @@ export function readPermissions(text: string, option: string): PermissionsJson |
   }
   if (!isObject(given))
     throw new UsageError(`${option}: an object of lists in JSON, such as '{"models": ["anthropic/*"]}'`);
-  return Object.keys(given).length === 0 ? storedPermissions(given) : (given as PermissionsJson);
+  // A list of null is an absent one.
+  const lists = Object.entries(given).filter(([, list]) => list !== null);
+  return lists.length === 0 ? null : (Object.fromEntries(lists) as PermissionsJson);
 }

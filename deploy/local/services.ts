@@ -133,7 +133,6 @@ export function gatewayService(installation: Installation): Service {
     environment: {
       ...namedEnvironment(installation, signInVariables),
       ...common(installation, "gateway"),
-      SLUICE_SECRET: secrets.secret.value,
       ...(startLink && { SLUICE_CONSOLE_LINK: startLink.variable }),
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),

@@ -250,7 +250,9 @@ export class Console {
 
   /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
   async #openByLink(link: string, { req, requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
-    const keyHash = this.#parts.startLink?.take(link, this.#parts.addressOf(req));
+    // A proxy on this machine has a loopback address, whoever its client is.
+    const isForwarded = req.headers["x-forwarded-for"] !== undefined || req.headers.forwarded !== undefined;
+    const keyHash = isForwarded ? undefined : this.#parts.startLink?.take(link, this.#parts.addressOf(req));
     if (keyHash === undefined) throw uselessLink();
     return this.#sessions.open({ keyHash, requestId, trace });
   }

@@ -10,7 +10,7 @@ export function placesIn(text: string, unit: OffsetUnit): (place: TextSpan) => T
   const unitAt = unit === "utf16" ? undefined : unitsOf(text, unit);
   const at = (offset: number): number => {
     const found = unitAt === undefined ? offset : unitAt[offset];
-    if (found === undefined || found < 0 || found > text.length)
+    if (found === undefined || found < 0 || found > text.length || splitsCharacter(text, found))
       throw new DetectorUnavailable("a finding outside of the text");
     return found;
   };
@@ -20,6 +20,10 @@ export function placesIn(text: string, unit: OffsetUnit): (place: TextSpan) => T
     return span;
   };
 }
+
+/** Whether a place lies between the two halves of a character beyond the basic plane. */
+const splitsCharacter = (text: string, at: number): boolean =>
+  /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1));
 
 /** UTF-16 index of each code point or byte that begins a character, and of the end; undefined when all indices are equal. */
 function unitsOf(text: string, unit: "code_points" | "bytes"): readonly (number | undefined)[] | undefined {

@@ -58,7 +58,7 @@ export function storedPermissions(given: unknown): PermissionsJson | null {
 
 /** The present lists as a message. */
 export function permissionsMessage(given: PermissionsJson): Permissions {
-  const json = Object.entries(given).map(([name, list]) => [name, { names: [...list] }]);
+  const json = Object.entries(storedPermissions(given) ?? {}).map(([name, list]) => [name, { names: [...list] }]);
   return fromJson(PermissionsSchema, Object.fromEntries(json) as ProtoJson);
 }
 

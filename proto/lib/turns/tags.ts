@@ -124,7 +124,7 @@ const isTag = (name: string, value: string): boolean =>
 
 function hasMetadata({ metadata }: TaggedRequest): boolean {
   // Object.keys would make an array for each request.
-  for (const name in metadata) return name !== "";
+  for (const name in metadata) if (Object.hasOwn(metadata, name)) return true;
   return false;
 }
 

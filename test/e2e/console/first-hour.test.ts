@@ -47,6 +47,9 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     const visited = await visit(browser, origin, fresh);
     const { page, complaints } = visited;
     const link = /http:\S+#link=(\S+)/.exec(installation.output()) ?? [];
+    // The address of a proxy on this machine is no reason to trust its client.
+    const forwarded = { "x-forwarded-for": "203.0.113.7" };
+    expect((await askConsole(origin, "POST", "/session", forwarded, { link: link[1] })).status).toBe(401);
     await page.goto(link[0] as string);
     await page.getByRole("heading", { level: 1, name: "Welcome" }).waitFor();
     expect(page.url()).toBe(`${origin}/console/welcome`);

@@ -110,6 +110,11 @@ describe("a webhook", () => {
     ["a place that ends before it starts", reply({ label: "NAME", start: 4, end: 2 })],
     ["an empty place", reply({ label: "NAME", start: 4, end: 4 })],
     ["a place within a character", reply({ label: "NAME", start: 1, end: 5 }), { offsets: "bytes" }],
+    [
+      "a place within a pair of surrogates",
+      reply({ label: "NAME", start: 0, end: 4 }),
+      { offsets: "utf16", text: "ab \u{1f600} cd" },
+    ],
     ["a place that is no whole number", reply({ label: "NAME", start: 0.5, end: 4 })],
     ["places as texts", reply({ label: "NAME", start: "0", end: "4" })],
     ["no place", reply({ label: "NAME" })],
@@ -134,7 +139,8 @@ describe("a webhook", () => {
     "that answers with $title has not answered",
     async ({ wrong, more }) => {
       service.script([wrong]);
-      await expect(found(detector(more), "\u00e9 Anna")).rejects.toThrow(DetectorUnavailable);
+      const { text = "\u00e9 Anna", ...settings } = more as { text?: string };
+      await expect(found(detector(settings), text)).rejects.toThrow(DetectorUnavailable);
     },
   );
 });

@@ -107,6 +107,7 @@ test("a record is stored as sent", async () => {
     user: "u-1",
     door: "responses",
     task: null,
+    tags: null,
     session_id: "s-1",
     operation: "turn",
     payer: "key",

@@ -132,10 +132,14 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     const leaveOnce = async () => {
       const created = await installation.admin("keys", "create", "--name", "new", "--json");
       ({ key } = JSON.parse(created.stdout) as { key: string });
-      // The gateway learns the key, inference-svc does not.
-      const models = await fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
-      expect(models.status).toBe(200);
-      await models.text();
+      // The gateway learns the key from a request that it refuses by itself; inference-svc does not.
+      const refused = await fetch(`${installation.baseUrl}/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: "{",
+      });
+      expect(refused.status).toBe(400);
+      await refused.text();
       process.kill(admin, "SIGSTOP");
       try {
         let text = "";

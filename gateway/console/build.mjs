@@ -51,7 +51,10 @@ function digestSources() {
     ...contracts.flatMap((folder) => filesIn(folder, /\.js$/)),
     catalogue,
   ]) {
-    hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update("\0");
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
   }
   return hash.digest("hex");
 }

@@ -100,9 +100,19 @@ interface AreaProps {
   readonly rows?: number;
   readonly code?: boolean;
   readonly placeholder?: string;
+  readonly required?: boolean;
 }
 
-export const AreaField = ({ label, hint, value, onValue, rows = 4, code = false, placeholder }: AreaProps) => (
+export const AreaField = ({
+  label,
+  hint,
+  value,
+  onValue,
+  rows = 4,
+  code = false,
+  placeholder,
+  required,
+}: AreaProps) => (
   <Field label={label} hint={hint}>
     {(ids) => (
       <textarea
@@ -111,6 +121,7 @@ export const AreaField = ({ label, hint, value, onValue, rows = 4, code = false,
         rows={rows}
         spellcheck={false}
         placeholder={placeholder}
+        required={required}
         value={value}
         onInput={({ currentTarget }) => onValue(currentTarget.value)}
       />

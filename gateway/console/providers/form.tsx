@@ -73,6 +73,7 @@ export function NewProviderForm({ onDone, ...props }: FormProps) {
             hint="Names at the provider, one in each line."
             value={models}
             onValue={setModels}
+            required
           />
         </>
       )}
@@ -107,7 +108,7 @@ export function ProviderForm({ provider, onDone, ...props }: FormProps & { reado
       )}
       <TextField
         label="New API key"
-        hint={`Replaces the ${provider.api_key_ends.length === 0 ? "missing" : "stored"} key; empty keeps it. ${keyHint}`}
+        hint={`Replaces the ${provider.api_key_ends.length === 0 ? "missing" : "stored"} key; empty keeps it, unless the host of the base URL changes. ${keyHint}`}
         type="password"
         value={key}
         onValue={setKey}

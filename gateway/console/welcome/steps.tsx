@@ -25,16 +25,18 @@ interface StepProps {
   readonly onDone: () => Promise<unknown>;
 }
 
-/** Adds a provider and sends it one request; one that does not answer is taken away again. */
+/** Adds a provider and sends it one request; one that does not answer, or cannot be asked, is taken away again, so that the form can add it anew. */
 export function ProviderStep({ onDone }: StepProps) {
   const [outcome, setOutcome] = useState("");
   const added = async ({ id, models }: ConfiguredProvider) => {
     setOutcome("");
-    const { ok, model, latency_ms: ms, cause } = await testProvider(id);
-    if (!ok) {
+    const refuse = async (reason: string): Promise<never> => {
       await deleteProvider(id);
-      throw new Error(`${id} was not added: ${cause?.message ?? "it did not answer"}`);
-    }
+      throw new Error(`${id} was not added: ${reason}`);
+    };
+    const tried = await testProvider(id).catch((error: Error) => refuse(error.message));
+    const { ok, model, latency_ms: ms, cause } = tried;
+    if (!ok) await refuse(cause?.message ?? "it did not answer");
     setOutcome(`${model} answered in ${formatMilliseconds(ms)}. ${id} serves ${plural(models, "model")}.`);
     await onDone();
   };

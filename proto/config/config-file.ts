@@ -7,8 +7,15 @@ import { servedAliases } from "./model-aliases.ts";
 import { findInvalidReferences } from "./references.ts";
 import { type EdgeSettings, type ConfigFile, edgeSchema, configSchema } from "./schema.ts";
 import type { Seed } from "./seed.ts";
-import { type StoredProvider, additionsOf, namedInFile, problemsOfStored } from "./stored-providers.ts";
-import { fillFromSeed, addEchoModel } from "./seeded.ts";
+import {
+  type StoredProvider,
+  additionsOf,
+  hasModels,
+  namedInFile,
+  onlyModelsOfFile,
+  problemsOfStored,
+} from "./stored-providers.ts";
+import { type AddedEntries, fillFromSeed, addEchoModel } from "./seeded.ts";
 import { withoutSinks } from "./sinks/sinks.ts";
 import { type Unresolved, expandVariables, filesOf } from "./variables.ts";
 import { parseYaml } from "./yaml.ts";
@@ -81,12 +88,13 @@ function combine(
     const { providers, models } = additionsOf(added, known);
     const { providers: own = [], models: listed = [] } = expanded.file as Record<string, unknown[]>;
     const file = { ...expanded.file, providers: [...own, ...providers], models: [...listed, ...models] };
-    return check({ ...expanded, file, asWritten: addedPlaces(own.length, listed.length) }, seed, unserved);
+    const entries = { providers: new Set<unknown>(added.map(({ id }) => id)), kept: known };
+    return check({ ...expanded, file, asWritten: addedPlaces(own.length, listed.length) }, seed, unserved, entries);
   };
   const fitting = stored.filter((provider) => {
     if (refused.has(provider.id)) return false;
     const found = problemsOfStored(provider);
-    const [problem] = found.length > 0 ? found : together([provider]).problems;
+    const [problem] = found.length > 0 ? found : problemsOfCheck(together([provider]), provider);
     if (problem !== undefined) refused.set(provider.id, problem);
     return problem === undefined;
   });
@@ -95,6 +103,13 @@ function combine(
   if (file !== undefined && problems.length === 0) return { file, refused };
   for (const { id } of fitting) refused.set(id, problems[0] ?? "the configuration with it is not valid");
   return { file: alone, refused };
+}
+
+/** Problems of the file with one provider more, which would serve nothing where all of its models are models of the file. */
+function problemsOfCheck({ file, problems }: Check, provider: StoredProvider): readonly string[] {
+  if (file === undefined || problems.length > 0) return problems;
+  const serves = file.models.some(({ endpoints }) => endpoints.some((each) => each.provider === provider.id));
+  return serves || !hasModels(provider) ? [] : [onlyModelsOfFile];
 }
 
 /** Names the places of a problem as in the entry of the added provider. */
@@ -143,9 +158,10 @@ function check(
   { file: raw, asWritten, unresolved }: ExpandedPart,
   seed: Seed,
   unserved: readonly string[] = [],
+  entries?: AddedEntries,
 ): Check {
   const unknown: string[] = [];
-  const complete = fillFromSeed(raw, seed, unknown);
+  const complete = fillFromSeed(raw, seed, unknown, entries);
   const result = configSchema.safeParse(complete);
   const problems = [...unknown, ...(result.success ? findInvalidReferences(result.data) : zodProblems(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);

@@ -8,12 +8,22 @@ const isSection = (value: unknown): value is Section =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const sections = (value: unknown): Section[] => (Array.isArray(value) ? value.filter(isSection) : []);
 
+/** Entries of the database in a file. */
+export interface AddedEntries {
+  /** Ids of the providers of the database. */
+  readonly providers: ReadonlySet<unknown>;
+  /** Ids of the models that the file alone serves: providers of the database add nothing to them. */
+  readonly kept: ReadonlySet<unknown>;
+}
+
+const noneAdded: AddedEntries = { providers: new Set(), kept: new Set() };
+
 /**
  * Values of the file stay as they are, and its models keep their order.
- * @param file with its variables replaced
+ * @param file with its variables replaced, and with the entries of the database
  * @param problems receives the values needed but missing in the catalogue
  */
-export function fillFromSeed(file: Section, seed: Seed, problems: string[]): Section {
+export function fillFromSeed(file: Section, seed: Seed, problems: string[], entries = noneAdded): Section {
   const vendors = new Map<unknown, string>();
   for (const [index, provider] of sections(file.providers).entries()) {
     const vendor = vendorOf(provider, seed);
@@ -25,11 +35,13 @@ export function fillFromSeed(file: Section, seed: Seed, problems: string[]): Sec
   }
   const { providers, models } = file;
   const known: Known = { vendors, providers: new Map(sections(providers).map((provider) => [provider.id, provider])) };
-  const added = unlisted(file, vendors, seed);
+  const offering = { serving: sections(providers).filter(({ known_models: all }) => all === true), vendors, entries };
+  const added = unlisted(file, offering, seed);
+  const whole = (model: unknown) => completed(withOffers(model, offering, seed), known, seed);
   return {
     ...file,
     ...(Array.isArray(providers) && { providers: providers.map((provider) => named(provider, vendors, seed)) }),
-    ...(Array.isArray(models) && { models: [...models.map((model) => completed(model, known, seed)), ...added] }),
+    ...(Array.isArray(models) && { models: [...models.map(whole), ...added] }),
     ...(models === undefined && { models: added }),
   };
 }
@@ -128,14 +140,35 @@ function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Know
   return findOffer(seed, vendor, name) ?? findCloudOffer(seed, providers.get(provider) ?? {}, name);
 }
 
+interface Offering {
+  /** Providers with `known_models`. */
+  readonly serving: readonly Section[];
+  readonly vendors: Vendors;
+  readonly entries: AddedEntries;
+}
+
 /** Models of providers with `known_models`, except those listed in the file itself. */
-function unlisted(file: Section, vendors: Vendors, seed: Seed): Section[] {
-  const serving = sections(file.providers).filter(({ known_models: known }) => known === true);
+function unlisted(file: Section, { serving, vendors, entries }: Offering, seed: Seed): Section[] {
   const own = new Set(sections(file.models).map(({ id }) => id));
   return seed.models.flatMap(({ endpoints, ...model }) => {
-    const offers = serving.flatMap(({ id }) => offersOf(endpoints, vendors.get(id), id));
+    const adding = entries.kept.has(model.id) ? serving.filter(({ id }) => !entries.providers.has(id)) : serving;
+    const offers = adding.flatMap(({ id }) => offersOf(endpoints, vendors.get(id), id));
     return offers.length === 0 || own.has(model.id) ? [] : [{ ...model, endpoints: offers }];
   });
+}
+
+/** A listed model of the database with the offers of the other providers of the database, after its own endpoints. */
+function withOffers(model: unknown, { serving, vendors, entries }: Offering, seed: Seed): unknown {
+  if (entries.providers.size === 0 || !isSection(model) || entries.kept.has(model.id)) return model;
+  const { endpoints } = model;
+  const offered = seed.models.find(({ id }) => id === model.id)?.endpoints;
+  if (offered === undefined || !Array.isArray(endpoints)) return model;
+  const listing = new Set(sections(endpoints).map(({ provider }) => provider));
+  const others = serving.filter(({ id }) => entries.providers.has(id) && !listing.has(id));
+  const offers = others.flatMap(({ id }) => offersOf(offered, vendors.get(id), id));
+  // The rest is filled in like that of any listed endpoint.
+  const named = offers.map(({ provider, upstream_model }) => ({ provider, upstream_model }));
+  return { ...model, endpoints: [...(endpoints as unknown[]), ...named] };
 }
 
 const offersOf = (endpoints: readonly SeedEndpoint[], vendor: string | undefined, provider: unknown): Section[] =>

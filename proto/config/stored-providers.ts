@@ -2,7 +2,7 @@
  * Providers of the database in the form of the configuration file: an entry of `providers` with its models. Together with the file they are checked as
  * one configuration. Nothing in them is replaced by variables or files of the process, and none may use an identity of its machine.
  */
-import { isIPv6 } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { type JsonObject, isObject } from "../lib/validation/fields.ts";
 import type { Section } from "./left-out.ts";
 
@@ -14,6 +14,13 @@ export interface StoredProvider {
 
 /** Why a provider of the database is not in force, where the file has one with its id. */
 export const namedInFile = "the configuration file names this provider, too, and the file is in force";
+
+/** Why a provider of the database serves nothing, where the file has all models that it would serve. */
+export const onlyModelsOfFile = "models: the configuration file serves all of them, and keeps its definitions";
+
+/** Whether a provider is to serve models. */
+export const hasModels = ({ settings }: StoredProvider): boolean =>
+  modelsIn(settings).length > 0 || settings["known_models"] === true;
 
 /** Settings that act with rights of the machine or load code, so they need access to the machine. */
 const onlyInFile = ["aws", "google", "azure", "trace_context"] as const;
@@ -39,16 +46,35 @@ export function problemsOfStored({ id, settings }: StoredProvider): string[] {
   return problems;
 }
 
-/** Addresses of the metadata services of clouds, which give away the identity of the machine; every other address may be private. */
+/** Link-local addresses and those of the metadata services of clouds, which give away the identity of the machine; every other address may be private. */
+const refusedAddresses = new BlockList();
+refusedAddresses.addSubnet("169.254.0.0", 16);
+refusedAddresses.addAddress("100.100.100.200"); // Alibaba Cloud
+refusedAddresses.addAddress("168.63.129.16"); // Azure
+refusedAddresses.addAddress("192.0.0.192"); // Oracle Cloud
+refusedAddresses.addSubnet("fe80::", 10, "ipv6");
+refusedAddresses.addSubnet("fd00:ec2::", 32, "ipv6"); // AWS
+refusedAddresses.addAddress("fd20:ce::254", "ipv6"); // Google Cloud
+const refusedNames: ReadonlySet<string> = new Set(["metadata", "metadata.goog", "metadata.google.internal"]);
+
 function problemsOfAddress({ hostname, username, password, search, hash }: URL): string[] {
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  const isLinkLocal = isIPv6(host)
-    ? /^fe[89ab]|^fd00:ec2:|^::ffff:a9fe:/i.test(host)
-    : host.startsWith("169.254.") || host === "metadata.google.internal" || host === "100.100.100.200";
-  if (isLinkLocal) return ["base_url: link-local addresses and metadata services are refused"];
+  const family = isIP(host);
+  const isRefused =
+    family === 0 ? refusedNames.has(host) : refusedAddresses.check(host, family === 6 ? "ipv6" : "ipv4");
+  if (isRefused) return ["base_url: link-local addresses and metadata services are refused"];
   if (username !== "" || password !== "" || search !== "" || hash !== "")
     return ["base_url: without user, password, query and fragment"];
   return [];
+}
+
+/**
+ * Where and how the keys of a provider are sent, as a text for comparison: the origin of its address, its vendor and its format. An address that follows
+ * from the vendor counts as the vendor, because a later catalogue may have another one.
+ */
+export function destinationOf({ id, settings: { base_url: url, vendor, dialect } }: StoredProvider): string {
+  const origin = typeof url === "string" && URL.canParse(url) ? new URL(url).origin : url;
+  return JSON.stringify([id, origin ?? null, vendor ?? null, dialect ?? null]);
 }
 
 const modelsIn = ({ models }: JsonObject): readonly unknown[] => (Array.isArray(models) ? (models as unknown[]) : []);

@@ -8,7 +8,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       settings jsonb not null,
       sealed_keys text not null,
       key_ends text[] not null,
-      revision bigint not null default 1,
+      revision bigint not null generated always as identity,
       created_at timestamptz not null default now(),
       updated_at timestamptz not null default now()
     )`.execute(database);

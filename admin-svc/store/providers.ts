@@ -1,8 +1,9 @@
 /** Providers of models kept in the database. They belong to the account; a change is recorded in the workspace of its author. */
+import { isDeepStrictEqual } from "node:util";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { providersName } from "@sluice/proto/lib/policy/providers-name.js";
-import { type Author, changedFields } from "./audit.ts";
+import type { Author } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type PolicyChange, lockGeneration, recordChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
@@ -62,16 +63,13 @@ export function replaceStoredProvider(
         settings: JSON.stringify(settings),
         sealed_keys: sealedKeys,
         key_ends: [...keyEnds],
-        revision: String(revision + 1n),
+        revision: sql<string>`default`,
         updated_at: sql<Date>`now()`,
       })
       .where("id", "=", id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    const removed = Object.fromEntries(Object.keys(before.settings).map((name) => [name, undefined]));
-    const differing = changedFields<JsonObject>(shown(before), { ...removed, ...shown(row) });
-    const keys = before.sealed_keys === row.sealed_keys ? {} : { has_other_keys: true };
-    const entry = { action: "providers.update", target: id, ...differing, after: { ...differing.after, ...keys } };
+    const entry = { action: "providers.update", target: id, ...differing(before, row) };
     return { row, ...(await recordChange(transaction, author, entry, [providersName])) };
   });
 }
@@ -95,5 +93,26 @@ export function deleteStoredProvider(
 const findLocked = (transaction: Transaction<Database>, id: string): Promise<StoredProviderRow | undefined> =>
   transaction.selectFrom("stored_providers").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 
-/** The state of a provider in the audit log: never its keys, encrypted or not. */
-const shown = ({ settings, key_ends }: StoredProviderRow) => ({ ...settings, key_ends });
+/**
+ * A provider in the audit log, which every viewer of the author's workspace reads: the names of its settings, whose values may show internal addresses or
+ * secrets, and the ends of its keys.
+ */
+const shown = ({ settings, key_ends }: StoredProviderRow) => ({
+  source: "database",
+  settings: Object.keys(settings).toSorted(),
+  key_ends,
+});
+
+function differing(before: StoredProviderRow, after: StoredProviderRow): { before: object; after: object } {
+  const names = [...new Set([...Object.keys(before.settings), ...Object.keys(after.settings)])].toSorted();
+  const changed = names.filter((name) => !isDeepStrictEqual(before.settings[name], after.settings[name]));
+  const hasOtherKeys = before.sealed_keys !== after.sealed_keys;
+  return {
+    before: { source: "database", ...(hasOtherKeys && { key_ends: before.key_ends }) },
+    after: {
+      source: "database",
+      changed_settings: changed,
+      ...(hasOtherKeys && { key_ends: after.key_ends, has_other_keys: true }),
+    },
+  };
+}

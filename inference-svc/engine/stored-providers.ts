@@ -2,16 +2,17 @@
  * The providers in the database: read from admin-svc at the start and at each change, their keys decrypted, and put into force together with the
  * configuration file. While admin-svc is unreachable, the last known ones stay in force.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
+import { type Client, status } from "@grpc/grpc-js";
 import {
   ListStoredProvidersRequestSchema,
   ProviderService,
   type StoredProvider as StoredRow,
 } from "@sluice/proto/gen/sluice/admin/v1/provider_service_pb.js";
 import type { CombinedConfig, ReadConfig } from "@sluice/proto/config/config-file.js";
-import type { StoredProvider } from "@sluice/proto/config/stored-providers.js";
+import { type StoredProvider, destinationOf } from "@sluice/proto/config/stored-providers.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
@@ -19,9 +20,12 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { StateSeal } from "../content/sealed-state.ts";
 
 const timeoutMs = 5_000;
-const retryMs = 1_000;
+const firstPauseMs = 50;
+const maxPauseMs = 1_000;
 
-const otherSecret = "its keys are encrypted with another SLUICE_SECRET: enter them again";
+/** Why keys of the database cannot be decrypted. */
+export const otherSecret =
+  "its keys are encrypted with another SLUICE_SECRET, or for another destination: enter them again";
 
 export interface StoredProvidersParts {
   readonly client: Client;
@@ -45,8 +49,14 @@ export class StoredProviders {
   #opened: readonly OpenedProvider[] = [];
   #combined: CombinedConfig;
   #apply: (combined: CombinedConfig) => void = () => {};
-  #retry: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  /** The last reading that has begun or waits to begin. */
+  #last: Promise<void> = Promise.resolve();
+  /** The reading that waits for the end of the one before it. */
+  #next: Promise<void> | undefined;
+  readonly #stopped = new AbortController();
+  /** True when a failure has been logged, and no reading has succeeded since. */
+  #isMissed = false;
+  #isOldPeerKnown = false;
 
   constructor(parts: StoredProvidersParts, config: ReadConfig) {
     this.#parts = parts;
@@ -80,24 +90,61 @@ export class StoredProviders {
     this.#put(config, this.#opened);
   }
 
-  /** Reads the providers of the database, and puts a change into force. Never rejects: a failure is repeated later. */
-  async read(): Promise<void> {
-    clearTimeout(this.#retry);
-    try {
-      const { client, token } = this.#parts;
-      const request = create(ListStoredProvidersRequestSchema);
-      const method = ProviderService.method.listStoredProviders;
-      const { providers } = await call(client, method, request, serviceMetadata(token), timeoutMs);
-      this.#receive(providers.map((row) => this.#open(row)));
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, "the providers of the database cannot be read; the last known ones stay");
-      if (!this.#isStopped) this.#retry = setTimeout(() => void this.read(), retryMs).unref();
-    }
+  /**
+   * Reads the providers of the database, and puts a change into force. Settles when a reading that began after this call is in force, or after `stop()`;
+   * never rejects. One reading begins after the end of the other, so an older list never replaces a newer one; calls during a reading share the next one.
+   */
+  read(): Promise<void> {
+    this.#next ??= this.#last = this.#last.then(() => {
+      this.#next = undefined;
+      return this.#readUntilDone();
+    });
+    return this.#next;
   }
 
   stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#retry);
+    this.#stopped.abort();
+  }
+
+  async #readUntilDone(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(maxPauseMs, 2 * pauseMs)) {
+      try {
+        await this.#readOnce(signal);
+        this.#isMissed = false;
+        return;
+      } catch (error) {
+        this.#missed(error, signal);
+      }
+      await pause(pauseMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** An admin-svc of an earlier build has no providers to list: the last known ones stay. It is asked again when it has been replaced. */
+  async #readOnce(signal: AbortSignal): Promise<void> {
+    const { client, token } = this.#parts;
+    const request = create(ListStoredProvidersRequestSchema);
+    const method = ProviderService.method.listStoredProviders;
+    const answer = call(client, method, request, serviceMetadata(token), timeoutMs, signal);
+    const listed = await answer.catch((error: unknown) => {
+      if (!isUnimplemented(error)) throw error;
+      return undefined;
+    });
+    if (listed === undefined) return this.#foundOldPeer();
+    this.#isOldPeerKnown = false;
+    if (!signal.aborted) this.#receive(listed.providers.map((row) => this.#open(row)));
+  }
+
+  #foundOldPeer(): void {
+    if (!this.#isOldPeerKnown)
+      this.#parts.log.warn("admin-svc is of an earlier build, without providers in the database");
+    this.#isOldPeerKnown = true;
+  }
+
+  #missed(error: unknown, { aborted }: AbortSignal): void {
+    if (this.#isMissed || aborted) return;
+    this.#isMissed = true;
+    this.#parts.log.warn({ err: error }, "the providers of the database cannot be read; the last known ones stay");
   }
 
   /** Why a provider would not be in force beside the others; undefined for a valid one. */
@@ -106,16 +153,17 @@ export class StoredProviders {
     return this.#config.combine([...others, provider]).refused.get(provider.id);
   }
 
-  /** API keys in the form of the database; empty without keys. */
-  sealKeys(id: string, keys: readonly string[]): string {
-    return keys.length === 0 ? "" : this.#seal.seal(keys, id);
+  /** API keys in the form of the database, for this destination alone; empty without keys. */
+  sealKeys(provider: StoredProvider, keys: readonly string[]): string {
+    return keys.length === 0 ? "" : this.#seal.seal(keys, destinationOf(provider));
   }
 
   #open(row: StoredRow): OpenedProvider {
+    const { id, sealedKeys } = row;
     const settings = JSON.parse(Buffer.from(row.settingsJson).toString()) as JsonObject;
-    const keys = row.sealedKeys === "" ? [] : this.#seal.open(row.sealedKeys, row.id);
+    const keys = sealedKeys === "" ? [] : this.#seal.open(sealedKeys, destinationOf({ id, settings }));
     const isOpen = Array.isArray(keys);
-    return { id: row.id, row, isOpen, settings: { ...settings, ...(isOpen && keys.length > 0 && { api_keys: keys }) } };
+    return { id, row, isOpen, settings: { ...settings, ...(isOpen && keys.length > 0 && { api_keys: keys }) } };
   }
 
   #receive(opened: readonly OpenedProvider[]): void {
@@ -140,3 +188,6 @@ export class StoredProviders {
 /** The providers whose keys are known. */
 const usable = (opened: readonly OpenedProvider[]): StoredProvider[] =>
   opened.filter(({ isOpen }) => isOpen).map(({ id, settings }) => ({ id, settings }));
+
+const isUnimplemented = (error: unknown): boolean =>
+  ((error as Error).cause as { readonly code?: unknown } | undefined)?.code === status.UNIMPLEMENTED;

@@ -27,9 +27,11 @@ beforeAll(async () => {
 providers:
   - {id: filed, dialect: chat, base_url: "${other.url}/v1", api_keys: ["sk-of-the-file"]}
   - {id: absent, dialect: chat, base_url: "${other.url}/v1", api_keys: ["\${ABSENT_KEY}"]}
+  - {id: odd, dialect: "ai-sdk:@acme/none", api_keys: [none]}
 models:
   - {id: filed/small, endpoints: [{provider: filed}]}
   - {id: absent/small, endpoints: [{provider: absent}]}
+  - {id: odd/small, endpoints: [{provider: odd}]}
 `,
   });
 });
@@ -112,7 +114,8 @@ test("a key is shown by its end, and stored encrypted", async () => {
   expect(await find("sealed")).toMatchObject({ api_key_ends: ["x7Qd"] });
   const [row] = await query("select * from stored_providers where id = 'sealed'");
   const audit = await query("select before, after, target from audit_log where target = 'sealed'");
-  expect(audit).toMatchObject([{ after: { key_ends: ["x7Qd"], dialect: "chat" } }]);
+  const shown = { source: "database", settings: ["base_url", "dialect", "models"], key_ends: ["x7Qd"] };
+  expect(audit).toEqual([{ before: null, after: shown, target: "sealed" }]);
   const everything = JSON.stringify([row, audit, await list(), await installation.allLogged()]);
   expect(everything).not.toContain(secret);
   expect(everything).not.toContain(secret.slice(0, -4));
@@ -139,12 +142,63 @@ test("a change keeps the keys, and other keys are in force at once", async () =>
   const entries = await query("select action, after from audit_log where target = 'changing' order by sequence");
   expect(entries).toMatchObject([
     { action: "providers.create" },
-    { action: "providers.update", after: { name: "Acme" } },
-    { action: "providers.update", after: { key_ends: ["0001"], has_other_keys: true } },
+    { action: "providers.update", after: { source: "database", changed_settings: ["models", "name"] } },
+    { action: "providers.update", after: { changed_settings: ["name"], key_ends: ["0001"], has_other_keys: true } },
   ]);
   expect(entries[1]?.["after"]).not.toHaveProperty("has_other_keys");
+  expect(JSON.stringify(entries)).not.toContain(acme.url);
   await send("DELETE", "/providers/changing");
   expect((await send("PATCH", "/providers/changing", { name: "Gone" })).status).toBe(404);
+});
+
+describe("stored keys", () => {
+  test("are not sent to another address, vendor or format, unless they are entered again", async () => {
+    await send("POST", "/providers", entry("bound"));
+    const elsewhere = { base_url: `${other.url}/v1` };
+    for (const change of [elsewhere, { dialect: "messages" }, { vendor: "openai" }]) {
+      const { status, body } = await send("PATCH", "/providers/bound", change);
+      expect([status, body.error?.message]).toEqual([400, expect.stringMatching(/^api_keys: required/)]);
+    }
+    expect((await send("PATCH", "/providers/bound", { base_url: `${acme.url}/v2` })).status).toBe(200);
+    const keys = ["sk-for-the-other-0001"];
+    expect((await send("PATCH", "/providers/bound", { ...elsewhere, api_keys: keys })).status).toBe(200);
+    other.script([chatAnswer({ content: "Hello" })]);
+    expect(statuses(await ask("bound/large-2"))).toEqual([200]);
+    expect(other.requests.at(-1)?.headers["authorization"]).toBe(`Bearer ${keys[0]}`);
+    await send("DELETE", "/providers/bound");
+  });
+
+  test("are not decrypted for an address that was changed in the database", async () => {
+    await send("POST", "/providers", entry("redirected"));
+    await query(
+      `update stored_providers set settings = jsonb_set(settings, '{base_url}', '"${other.url}/v1"') where id = 'redirected'`,
+    );
+    await send("POST", "/providers", entry("next"));
+    expect((await find("redirected"))?.["problem"]).toMatch(/for another destination/);
+    expect(statuses(await ask("redirected/large-2"))).toEqual([404]);
+    for (const id of ["redirected", "next"]) await send("DELETE", `/providers/${id}`);
+  });
+});
+
+test("a change that the processes cannot read is answered as it is stored, named in the audit log, and in force later", async () => {
+  await query(`insert into stored_providers (id, settings, sealed_keys, key_ends, created_at)
+    values ('broken', '{}', '', '{}', 'infinity')`);
+  const pending = { source: "database", problem: expect.stringMatching(/not yet in force/), models: 0 };
+  const made = await send("POST", "/providers", entry("waiting"));
+  expect(made).toMatchObject({ status: 201, body: { data: { id: "waiting", ...pending, api_key_ends: ["x7Qd"] } } });
+  const late = await query("select after from audit_log where action = 'policy.late'");
+  expect(late.flatMap(({ after }) => (after as { processes: string[] }).processes)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^inference-svc\//)]),
+  );
+  await query("delete from stored_providers where id = 'broken'");
+  acme.script([chatAnswer({ content: "Hello" })]);
+  await eventually(async () => statuses(await ask("waiting/large-2")).join() === "200");
+  expect(await find("waiting")).toMatchObject({ problem: null, models: 1 });
+  expect((await send("PATCH", "/providers/waiting", { name: "Now" })).body.data).toMatchObject({
+    problem: null,
+    settings: { name: "Now" },
+  });
+  await send("DELETE", "/providers/waiting");
 });
 
 describe("a provider is checked like one of the file", () => {
@@ -222,6 +276,13 @@ describe("the configuration file", () => {
     expect(await find("absent", "file")).toMatchObject({ problem: "ABSENT_KEY is not set" });
     expect(statuses(await ask("absent/large-2"))).toEqual([200]);
     await send("DELETE", "/providers/absent");
+  });
+
+  test("is listed with the reason of a provider that cannot serve without its package", async () => {
+    expect(await find("odd", "file")).toMatchObject({
+      problem: expect.stringMatching(/not installed/),
+      settings: { dialect: "ai-sdk:@acme/none" },
+    });
   });
 
   test("takes a provider over from the database when it changes", async () => {

@@ -151,8 +151,8 @@ export interface StoredProvidersTable {
   sealed_keys: string;
   /** The last characters of each API key. */
   key_ends: string[];
-  /** Number of the change, from 1 on. */
-  revision: ColumnType<string, never, string>;
+  /** Number of the change, from a sequence: unlike any number of a deleted provider with the same id. */
+  revision: Generated<string>;
   created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
 }

@@ -2,7 +2,11 @@
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ProviderService, StoredProviderSchema } from "@sluice/proto/gen/sluice/admin/v1/provider_service_pb.js";
+import {
+  ProviderService,
+  type StoredProvider,
+  StoredProviderSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/provider_service_pb.js";
 import {
   type ConfiguredProvider,
   ConfiguredProviderSchema,
@@ -12,8 +16,8 @@ import {
   ListConfiguredProvidersResponseSchema,
   UpdateProviderResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
-import { namedInFile } from "@sluice/proto/config/stored-providers.js";
+import type { LeftOut, ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { destinationOf, namedInFile } from "@sluice/proto/config/stored-providers.js";
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { personIn, requestIdIn, workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
@@ -21,12 +25,15 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CurrentConfig } from "../../engine/current-config.ts";
-import type { StoredProviders } from "../../engine/stored-providers.ts";
+import type { CatalogModel } from "../../models/routing/catalog.ts";
+import { type OpenedProvider, type StoredProviders, otherSecret } from "../../engine/stored-providers.ts";
 import { type AdministratorDeps, requireManager } from "./administrator.ts";
 
 export interface ConfiguredProvidersDeps extends AdministratorDeps {
   readonly config: CurrentConfig;
   readonly stored: StoredProviders;
+  /** Providers of the file that are not in force. */
+  readonly leftOut: () => readonly LeftOut[];
   /** Connection to admin-svc. */
   readonly admin: Client;
 }
@@ -43,6 +50,8 @@ const maxKeyLength = 8_192;
 /** A shorter key would be mostly shown. */
 const minKeyToShow = 12;
 const endLength = 4;
+/** Problem of a provider whose stored state this process has not read. */
+const notYetInForce = "stored, and not yet in force in this process, which cannot read it";
 const idForm = /^[A-Za-z0-9][\w.-]{0,99}$/;
 
 export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Handlers => ({
@@ -54,8 +63,8 @@ export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Hand
     const headers = await requireAccount(deps, requestHeader);
     const { id, ...settings } = parse(settingsJson);
     if (typeof id !== "string" || !idForm.test(id)) throw invalid("id", "1 to 100 letters, digits and . _ -");
-    await store(deps, headers, { id, settings, revision: 0n });
-    return create(CreateProviderResponseSchema, { provider: requireConfigured(deps, id) });
+    const row = await store(deps, headers, { id, settings, revision: 0n });
+    return create(CreateProviderResponseSchema, { provider: ofDatabase(deps, row) });
   },
   async updateProvider({ id, settingsJson }, { requestHeader }) {
     const headers = await requireAccount(deps, requestHeader);
@@ -67,17 +76,15 @@ export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Hand
     const settings = Object.fromEntries(
       Object.entries(merged).filter(([name, value]) => name !== "id" && value !== null),
     );
-    const keepsSealed = !found.isOpen && change["api_keys"] === undefined;
-    if (keepsSealed) throw invalid("api_keys", "the stored keys are encrypted with another SLUICE_SECRET: enter them");
     const sealedKeys = change["api_keys"] === undefined ? found.row.sealedKeys : undefined;
-    await store(deps, headers, { id, settings, revision: found.row.revision, sealedKeys });
-    return create(UpdateProviderResponseSchema, { provider: requireConfigured(deps, id) });
+    if (sealedKeys !== undefined && sealedKeys !== "") requireSameDestination(found, settings);
+    const row = await store(deps, headers, { id, settings, revision: found.row.revision, sealedKeys });
+    return create(UpdateProviderResponseSchema, { provider: ofDatabase(deps, row) });
   },
   async deleteProvider({ id }, { requestHeader }) {
     const headers = await requireAccount(deps, requestHeader);
     const method = ProviderService.method.removeStoredProvider;
     await call(deps.admin, method, create(method.input, { id }), headers, timeoutMs);
-    await deps.stored.read();
     return create(DeleteProviderResponseSchema);
   },
 });
@@ -122,12 +129,19 @@ interface ChangedProvider {
   readonly sealedKeys?: string | undefined;
 }
 
-/** Checks, encrypts and stores, and waits until it is in force here. @throws Fault */
+/** Keys can be written, not read: a change without them must not send them to another server. @throws Fault INVALID_REQUEST */
+function requireSameDestination({ id, isOpen, settings: before }: OpenedProvider, settings: JsonObject): void {
+  if (!isOpen) throw invalid("api_keys", otherSecret);
+  if (destinationOf({ id, settings: before }) === destinationOf({ id, settings })) return;
+  throw invalid("api_keys", "required with another address, vendor or format: stored keys are not sent elsewhere");
+}
+
+/** Checks, encrypts and stores. admin-svc answers once it is in force in every process that the policy watch reaches. @throws Fault */
 async function store(
   { admin, stored }: ConfiguredProvidersDeps,
   headers: ReturnType<typeof serviceMetadata>,
   { id, settings: { api_keys: given = [], ...settings }, revision, sealedKeys }: ChangedProvider,
-): Promise<void> {
+): Promise<StoredProvider> {
   const keys = requireKeys(given);
   const problem = stored.findProblem({ id, settings: { ...settings, ...(keys.length > 0 && { api_keys: keys }) } });
   if (problem !== undefined) throw refusal(problem, keys);
@@ -135,11 +149,12 @@ async function store(
   const provider = create(StoredProviderSchema, {
     id,
     settingsJson: Buffer.from(JSON.stringify(settings)),
-    sealedKeys: sealedKeys ?? stored.sealKeys(id, keys),
+    sealedKeys: sealedKeys ?? stored.sealKeys({ id, settings }, keys),
     keyEnds: keys.map((key) => (key.length < minKeyToShow ? "" : key.slice(-endLength))),
   });
-  await call(admin, method, create(method.input, { provider, replacedRevision: revision }), headers, timeoutMs);
-  await stored.read();
+  const request = create(method.input, { provider, replacedRevision: revision });
+  const { provider: row = provider } = await call(admin, method, request, headers, timeoutMs);
+  return row;
 }
 
 /** @throws Fault INVALID_REQUEST */
@@ -165,46 +180,40 @@ function requireStored({ stored }: ConfiguredProvidersDeps, id: string) {
   return found;
 }
 
-/** @throws Fault NOT_FOUND when it was deleted meanwhile */
-function requireConfigured(deps: ConfiguredProvidersDeps, id: string): ConfiguredProvider {
-  requireStored(deps, id);
-  return listConfigured(deps).find((each) => each.id === id && each.source === "database") as ConfiguredProvider;
+function listConfigured(deps: ConfiguredProvidersDeps): ConfiguredProvider[] {
+  const { file } = deps.stored.config;
+  const absent = new Map(deps.leftOut().map((left) => [left.provider, leftOutReason(left)]));
+  const shown = new Map(file.providers.map((provider) => [provider.id, shownOfFile(provider)]));
+  const ofFile = [...new Set([...shown.keys(), ...absent.keys()])].map((id) =>
+    create(ConfiguredProviderSchema, {
+      id,
+      source: "file",
+      settingsJson: Buffer.from(JSON.stringify(shown.get(id) ?? {})),
+      ...problemOrModels(deps, id, absent.get(id)),
+    }),
+  );
+  return [...ofFile, ...deps.stored.all.map(({ row }) => ofDatabase(deps, row))];
 }
 
-function listConfigured({ stored, config }: ConfiguredProvidersDeps): ConfiguredProvider[] {
-  const { file, leftOut } = stored.config;
-  const served = (id: string) =>
-    config.catalog.models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === id)).length;
-  const ofFile = file.providers.map((provider) =>
-    create(ConfiguredProviderSchema, {
-      id: provider.id,
-      source: "file",
-      settingsJson: Buffer.from(JSON.stringify(shownOfFile(provider))),
-      models: served(provider.id),
-    }),
-  );
-  const absent = leftOut.map((left) =>
-    create(ConfiguredProviderSchema, {
-      id: left.provider,
-      source: "file",
-      settingsJson: Buffer.from("{}"),
-      problem: leftOutReason(left),
-    }),
-  );
-  const ofDatabase = stored.all.map(({ id, row }) => {
-    const problem = stored.problemOf(id);
-    return create(ConfiguredProviderSchema, {
-      id,
-      source: "database",
-      settingsJson: row.settingsJson,
-      keyEnds: row.keyEnds,
-      models: problem === undefined ? served(id) : 0,
-      ...(problem !== undefined && { problem }),
-      ...(row.createdAt && { createdAt: row.createdAt }),
-      ...(row.updatedAt && { updatedAt: row.updatedAt }),
-    });
+/** @param row of the list, or as admin-svc has just stored it */
+function ofDatabase(deps: ConfiguredProvidersDeps, row: StoredProvider): ConfiguredProvider {
+  const { id, settingsJson, keyEnds, createdAt, updatedAt } = row;
+  const isRead = deps.stored.all.some((each) => each.id === id && each.row.revision === row.revision);
+  return create(ConfiguredProviderSchema, {
+    id,
+    source: "database",
+    settingsJson,
+    keyEnds,
+    ...problemOrModels(deps, id, isRead ? deps.stored.problemOf(id) : notYetInForce),
+    ...(createdAt && { createdAt }),
+    ...(updatedAt && { updatedAt }),
   });
-  return [...ofFile, ...absent, ...ofDatabase];
+}
+
+function problemOrModels({ config }: ConfiguredProvidersDeps, id: string, problem: string | undefined) {
+  if (problem !== undefined) return { problem };
+  const isServed = ({ endpoints }: CatalogModel) => endpoints.some(({ provider }) => provider === id);
+  return { models: config.catalog.models.filter(isServed).length };
 }
 
 /** The settings of a provider of the file that hold no secret; its address without what may be one. */

@@ -81,7 +81,10 @@ export const newProvider = named(
 
 export const providerChange = named(
   "ProviderChange",
-  described(fromZod(z.strictObject(nullableFields)), `${note} What it lacks stays, keys too; null removes a setting.`),
+  described(
+    fromZod(z.strictObject(nullableFields)),
+    `${note} What it lacks stays, keys too; null removes a setting. Another origin of base_url, another vendor or dialect requires api_keys.`,
+  ),
 );
 
 const fields = {

@@ -39,6 +39,8 @@ export class Access implements PolicyState {
   readonly #supersededServed: Counter;
   #seen = 0n;
   #applied = 0n;
+  /** The last acknowledged generation: in force with the providers of the database. */
+  #acknowledged = 0n;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
   #readProviders: (() => Promise<void>) | undefined;
   /** A reading of the providers under way: nothing is acknowledged before its end. */
@@ -50,7 +52,7 @@ export class Access implements PolicyState {
     this.#callers = new Policies(callerReader(options), this);
     this.#endUsers = new Policies(endUserReader(options), this);
     gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
-      Number(this.#applied),
+      Number(this.#acknowledged),
     );
     gauge(
       registry,
@@ -111,8 +113,8 @@ export class Access implements PolicyState {
   }
 
   /**
-   * Calls the listener at the start and when the providers in the database have changed. A change is acknowledged when its promise settles, which must
-   * not reject. Call it before `watch`.
+   * Calls the listener at each greeting of admin-svc and when the providers in the database have changed. Changes are acknowledged when its promise
+   * settles: the promises must settle in the order of the calls, and not reject. Call it before `watch`.
    */
   onProviders(listener: () => Promise<void>): void {
     this.#readProviders = listener;
@@ -125,7 +127,7 @@ export class Access implements PolicyState {
 
   /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
   reportEndpoint(news: EndpointChange): void {
-    this.#watch.reportEndpoint(news, this.#applied);
+    this.#watch.reportEndpoint(news, this.#acknowledged);
   }
 
   /**
@@ -169,12 +171,14 @@ export class Access implements PolicyState {
     this.#applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
-    if (this.#readProviders && (all || keyHashes.includes(providersName))) this.#readAgain(this.#readProviders);
-    return this.#reading ? this.#reading.then(() => generation) : generation;
+    // Another build of admin-svc may know providers that the former one did not.
+    if (this.#readProviders && (message.all || keyHashes.includes(providersName))) this.#readAgain(this.#readProviders);
+    if (!this.#reading) return (this.#acknowledged = generation);
+    return this.#reading.then(() => (this.#acknowledged = generation));
   }
 
   #readAgain(read: () => Promise<void>): void {
-    const reading: Promise<void> = (this.#reading ?? Promise.resolve()).then(read).then(() => {
+    const reading: Promise<void> = read().then(() => {
       if (this.#reading === reading) this.#reading = undefined;
     });
     this.#reading = reading;

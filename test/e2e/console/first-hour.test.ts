@@ -62,6 +62,12 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     upstream.script([{ status: 401, chunks: [{ json: { error: { message: "no such key" } } }] }]);
     await fillServer(visited, "large-2");
     await page.getByText("acme was not added").waitFor();
+    const ofTest = (url: URL) => url.pathname.endsWith("/providers/acme/test");
+    const failure = { status: 503, json: { error: { code: 503, message: "Out of order" } } };
+    await page.route(ofTest, (route) => route.fulfill(failure), { times: 1 });
+    await page.getByRole("button", { name: "Add provider" }).click();
+    await page.getByText("acme was not added: Out of order").waitFor();
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("503")]);
     upstream.script([chatAnswer({ content: "Hello" })]);
     await page.getByRole("button", { name: "Add provider" }).click();
     await page.getByText("Done").first().waitFor();

@@ -51,7 +51,7 @@ export type StoredProvider = Message<"sluice.admin.v1.StoredProvider"> & {
   keyEnds: string[];
 
   /**
-   * Number of the change, from 1 on.
+   * Number of the change, at least 1, and never used twice, not even after a deletion.
    *
    * @generated from field: uint64 revision = 5;
    */

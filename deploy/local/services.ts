@@ -123,7 +123,7 @@ export function inferenceServices(installation: Installation): Service[] {
 }
 
 export function gatewayService(installation: Installation): Service {
-  const { ports, hosts, secrets, settings, startLink, environment } = installation;
+  const { ports, hosts, settings, startLink, environment } = installation;
   const replicas = replicasOf(ports, settings.replicas.count);
   return {
     name: "gateway",

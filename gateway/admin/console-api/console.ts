@@ -250,7 +250,7 @@ export class Console {
 
   /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
   async #openByLink(link: string, { req, requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
-    // A proxy on this machine has a loopback address, whoever its client is.
+    // A proxy on this machine has a loopback address, also for clients of other machines.
     const isForwarded = req.headers["x-forwarded-for"] !== undefined || req.headers.forwarded !== undefined;
     const keyHash = isForwarded ? undefined : this.#parts.startLink?.take(link, this.#parts.addressOf(req));
     if (keyHash === undefined) throw uselessLink();

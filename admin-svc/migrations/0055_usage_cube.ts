@@ -41,13 +41,20 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   // Most hours lose their rows once their day has its own, which must lie close together.
   await sql`create table usage_cube_hours partition of usage_cube for values in (false)`.execute(database);
   await sql`create table usage_cube_days partition of usage_cube for values in (true)`.execute(database);
-  await sql`create index usage_cube_period on usage_cube (period, workspace)`.execute(database);
+  await sql`create index usage_cube_period on usage_cube (period, workspace, key)`.execute(database);
   await sql`
     create table usage_cube_periods (
       is_day boolean not null,
       period timestamptz not null,
       -- Whether the cube has the rows: those of an hour are removed after the day if they are nearly as many as its turns.
       is_stored boolean not null,
+      -- Of an hour that is being filled: turns that began before this time are in the cube.
+      filled_to timestamptz,
+      -- Of a day that is being filled: keys with smaller numbers are in the cube. Of a stored period: its rows are still to be merged or removed from here.
+      next_key integer,
+      -- Of a day: rows of its hours, and requests, as far as it is filled.
+      hour_rows bigint not null default 0,
+      requests bigint not null default 0,
       primary key (is_day, period)
     )`.execute(database);
   await sql`alter table ledger_progress add column is_cubed boolean not null default true`.execute(database);
@@ -69,7 +76,10 @@ async function noteEarlierBuilds(database: Kysely<unknown>): Promise<void> {
     execute function usage_cube_missed()`.execute(database);
 }
 
-/** A turn that leaves the ledger opens its hour and its day again, and every hour of the day without rows: the day is made from its hours. */
+/**
+ * A turn that leaves the ledger opens its hour and its day again, and every hour of the day without rows: the day is made from its hours. An hour that is being
+ * filled goes on if it does not have the turn yet.
+ */
 async function openPeriods(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function open_usage_period() returns trigger language plpgsql as $$
@@ -78,7 +88,8 @@ async function openPeriods(database: Kysely<unknown>): Promise<void> {
     begin
       delete from usage_cube_periods
       where is_day and period = day
-        or not is_day and period >= day and period < day + interval '1 day' and (not is_stored or period = date_bin('1 hour', new.opened_at, 'epoch'));
+        or not is_day and period = date_bin('1 hour', new.opened_at, 'epoch') and (filled_to is null or filled_to > new.opened_at)
+        or not is_day and period >= day and period < day + interval '1 day' and not is_stored and filled_to is null;
       return null;
     end $$`.execute(database);
   await sql`

@@ -1,12 +1,13 @@
 /**
  * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. Closed hours
- * then go into the cube, one after the other.
+ * then go into the cube, part by part.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
-import { closeNext } from "../store/ledger/cube.ts";
+import { UnfilledPeriod, closeNext } from "../store/ledger/cube.ts";
+import type { CubePeriod } from "../store/ledger/cube-parts.ts";
 import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
 import { Pause } from "../store/pause.ts";
 
@@ -18,6 +19,14 @@ const gatherMs = 100;
 const lateMs = 5 * 60_000;
 /** Interval of checks for a closed hour. */
 const closedMs = 60_000;
+/** A period that has failed is left out this long, while others are filled. */
+const failedMs = 10 * 60_000;
+/** When so many periods have failed, the next ones wait for the interval. */
+const maxFailed = 3;
+
+interface FailedPeriod extends CubePeriod {
+  readonly triedAt: number;
+}
 
 export class UsageFolder {
   readonly #database: Kysely<Database>;
@@ -25,6 +34,7 @@ export class UsageFolder {
   #stopped = false;
   #failing = false;
   #closesAt = 0;
+  #failed: readonly FailedPeriod[] = [];
   readonly #pause = new Pause(pollMs);
   #running: Promise<void> | undefined;
 
@@ -72,11 +82,27 @@ export class UsageFolder {
     }
   }
 
-  /** Adds one hour or day to the cube, and asks to be called again soon when there may be more. */
+  /** Adds a part of an hour or a day to the cube, and asks to be called again soon when there may be more. */
   async #close(): Promise<void> {
-    this.#closesAt = performance.now() + closedMs;
-    if ((await closeNext(this.#database, new Date(Date.now() - lateMs))) !== "closed") return;
+    const now = performance.now();
+    this.#closesAt = now + closedMs;
+    this.#failed = this.#failed.filter(({ triedAt }) => now < triedAt + failedMs);
+    try {
+      const query = { before: new Date(Date.now() - lateMs), without: this.#failed };
+      if ((await closeNext(this.#database, query)) !== "some") return;
+    } catch (error) {
+      if (!(error instanceof UnfilledPeriod)) throw error;
+      this.#noteFailed(error, now);
+      if (this.#failed.length > maxFailed) return;
+    }
     this.#closesAt = 0;
     this.#pause.poke();
+  }
+
+  #noteFailed({ cause, period }: UnfilledPeriod, triedAt: number): void {
+    this.#failed = [...this.#failed, { ...period, triedAt }];
+    const start = period.start.toISOString();
+    const named = period.isDay ? { day: start.slice(0, 10) } : { hour: start.slice(0, 16) };
+    this.#log.warn({ err: cause, ...named }, "an hour or a day cannot be added to the cube of usage");
   }
 }

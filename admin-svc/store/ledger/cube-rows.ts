@@ -10,8 +10,8 @@ import {
   isSingle,
   latencies,
   namedCallColumns,
+  tokenFigures,
 } from "./row-figures.ts";
-import { tokenFigures } from "./row-figures.ts";
 import { joinColumns, sumColumns } from "./usage-rollup.ts";
 
 /** Columns by which the cube sums, with the names and values of the ledger. Another dimension of series is read from the ledger. */
@@ -54,6 +54,10 @@ export const daysOfRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sq
     ${joinColumns([...dimensions, "by_turn", "by_call"])}, ${sumColumns(figures)}
   from (select *, date_bin('1 day', period, 'epoch') as day from ${rows} as hours) as rows
   group by ${joinColumns(["day", "2", ...dimensions, "by_turn", "by_call"])}`;
+
+/** Fewer rows with the same sums. */
+export const mergedRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select ${joinColumns(grouping)}, ${sumColumns(figures)} from ${rows} as rows group by ${joinColumns(grouping)}`;
 
 const hourOf = (time: RawBuilder<unknown>) => sql`date_bin('1 hour', ${time}, 'epoch')`;
 const orZero = (columns: readonly string[]) =>

@@ -70,7 +70,9 @@ export const removalOfTurns = (database: Kysely<Database>, before: Date, exports
 /** The sums of each workspace and dimension are in the order of time. A period that leaves the cube is read from the ledger, if it has it. */
 export function removalOfSums(database: Kysely<Database>, before: Date): Removal {
   return async () => {
-    await sql`update usage_cube_periods set is_stored = false where period < ${before} and is_stored`.execute(database);
+    await sql`
+      update usage_cube_periods set is_stored = false, filled_to = null, next_key = null
+      where period < ${before} and (is_stored or filled_to is not null or next_key is not null)`.execute(database);
     let removed = 0;
     for (const cube of ["usage_cube_hours", "usage_cube_days"]) {
       const { numAffectedRows = 0n } = await sql`

@@ -1,4 +1,4 @@
-/** Sums of usage over time: from the stored sums for one dimension without a filter, and from the records for anything else. */
+/** Sums of usage over time: from the stored sums for one dimension without a filter, otherwise from the cube and the records. */
 import type { SeriesDimension, SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";

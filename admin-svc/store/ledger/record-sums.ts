@@ -196,10 +196,8 @@ const noLatencies = joinColumns(latencyFigures.map((figure) => `0::numeric as ${
 const namedSums = ({ shown }: RowValues, sums: RawBuilder<unknown>) =>
   sql`select at, ${shown}, ${figures} from (${sums}) as sums`;
 
-const spending = spent.map((figure) => {
-  const column = figure === "cost_usd" ? "cost_pico" : figure;
-  return sql`coalesce(sum(${sql.ref(column)}), 0) as ${sql.ref(figure)}`;
-});
+const columnOf = (figure: string) => (figure === "cost_usd" ? "cost_pico" : figure);
+const spending = spent.map((figure) => sql`coalesce(sum(${sql.ref(columnOf(figure))}), 0) as ${sql.ref(figure)}`);
 const spendingOf = (isCounted: RawBuilder<unknown>, column = (figure: string) => figure) =>
   spent.map((figure) => {
     const unit = sql.raw(figure === "cost_usd" ? " * 0.000000000001" : "");
@@ -243,7 +241,7 @@ function cubePart(query: RecordSums, { days, hours }: Cover): RawBuilder<unknown
     ...ledgerFilter(filter),
   ];
   const isCounted = isOfTurns(query) ? sql` filter (where by_turn)` : sql` filter (where by_call)`;
-  const sums = spendingOf(isCounted, (figure) => (figure === "cost_usd" ? "cost_pico" : figure));
+  const sums = spendingOf(isCounted, columnOf);
   return namedSums(
     values,
     sql`

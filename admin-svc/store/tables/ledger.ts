@@ -166,12 +166,19 @@ export interface UsageCubeTable {
   durations: string;
 }
 
-/** Hours and days that are in the cube. */
+/** Hours and days that are in the cube, or on their way into it. */
 export interface UsageCubePeriodsTable {
   is_day: boolean;
   period: Date;
   /** Whether the cube has the rows; false for hours that are read from the ledger. */
   is_stored: boolean;
+  /** Of an hour that is being filled: turns that began before this time are in the cube. */
+  filled_to: Date | null;
+  /** Of a day that is being filled: keys with smaller numbers are in the cube. Of a stored period: its rows are still to be merged or removed from here. */
+  next_key: number | null;
+  /** Of a day: rows of its hours, as far as it is filled. */
+  hour_rows: Generated<BigInteger>;
+  requests: Generated<BigInteger>;
 }
 
 /** Calls of the ledger and of `usage_records`. */

@@ -60,6 +60,8 @@ export interface LogFields {
   readonly reached?: string;
   /** A day of the ledger, in UTC. */
   readonly day?: string;
+  /** The beginning of an hour of the ledger, in UTC. */
+  readonly hour?: string;
   /** The reader that still needs the turns of a day: sums or exports. */
   readonly held_by?: string;
   /** Removed records. */

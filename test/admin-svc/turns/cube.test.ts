@@ -27,7 +27,7 @@ afterAll(() => installation?.close());
 
 /** Adds every period that ends by then. */
 async function fillCube(before = startMs + 3 * dayMs): Promise<void> {
-  while ((await closeNext(installation.database, new Date(before))) !== "none");
+  while ((await closeNext(installation.database, { before: new Date(before) })) !== "none");
 }
 
 /** Random series equal the records. */
@@ -57,7 +57,7 @@ beforeEach(() => eventually(isFolded));
 test("series equal the records while some hours are in the cube", async () => {
   await sql`delete from usage_cube_periods`.execute(installation.database);
   for (let hours = 1; hours <= 3; hours++) {
-    await closeNext(installation.database, new Date(startMs + 3_600_000 * (hours + 1)));
+    await closeNext(installation.database, { before: new Date(startMs + 3_600_000 * (hours + 1)) });
     await expectExact();
   }
 });

@@ -30,7 +30,7 @@ const someCall = fc.record({
 const someTurn = fc.record({
   calls: fc.oneof({ weight: 3, arbitrary: fc.array(someCall, { maxLength: 1 }) }, fc.array(someCall, { maxLength: 3 })),
   startMs: fc.constantFrom(startMs, startMs, startMs, earlierStartMs),
-  afterMs: fc.constantFrom(0, 1_800_000, 7_199_999),
+  afterMs: fc.oneof(fc.constantFrom(0, 1_800_000, 7_199_999), fc.nat(7_199_999)),
   isWhole: fc.boolean(),
   key: fc.constantFrom("a", "b"),
   outcome: fc.constantFrom(TurnOutcome.COMPLETED, TurnOutcome.COMPLETED, TurnOutcome.FAILED, TurnOutcome.REFUSED),

@@ -5,7 +5,11 @@
 import { loadavg } from "node:os";
 import { closeNext } from "@sluice/admin-svc/store/ledger/cube.js";
 import { hasChanges, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
-import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import {
+  migrationConnectionLimits,
+  openDatabase,
+  writeConnectionLimits,
+} from "@sluice/admin-svc/store/postgres/postgres.js";
 import { sql } from "kysely";
 import { type Installation, startInstallation } from "../../../support/installation.ts";
 import { fillLedger, hashOfKey } from "../../../support/ledger/many-turns.ts";
@@ -47,14 +51,15 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, migrationConnectionLimits, () => {});
+  // The limits of the worker of admin-svc, which adds to the sums as well.
+  const limited = openDatabase(databaseUrl, writeConnectionLimits, () => {});
   try {
     await fillLedger(database, { turns, days: 40, keys: 1_000, users: 10_000 });
-    // The worker of admin-svc adds to the sums as well.
-    while (await hasChanges(database)) await tryFold(database);
-    while ((await closeNext(database, new Date())) !== "none");
+    while (await hasChanges(limited)) await tryFold(limited);
+    while ((await closeNext(limited, { before: new Date() })) !== "none");
     await sql`vacuum analyze usage_cube`.execute(database);
   } finally {
-    await database.destroy();
+    await Promise.all([database.destroy(), limited.destroy()]);
   }
 }
 

@@ -1,16 +1,16 @@
-/** Tools from `additional_tools` items that no provider of the models runs. They join the request's tools: Sluice runs them, or sends functions instead. */
+/** Hosted tools from `additional_tools` and `tool_search_output` items that no provider of the models runs. They join the request's tools: Sluice runs them, or sends functions instead. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { hasUnknownItem } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
-import { isToolsItem } from "../turn/item-kinds.ts";
+import { bringsHostedTools, isHostedType } from "../turn/item-kinds.ts";
 
 /** @param joins whether a tool joins those of the request; the others stay in their item */
 export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
-  if (!hasUnknownItem(request.input, isToolsItem)) return request;
+  if (!hasUnknownItem(request.input, bringsHostedTools)) return request;
   const addedTools: HostedTool[] = [];
   const input = request.input.map((item, position): InputItem => {
     const { tools } = item;
-    if (!isToolsItem(item) || !Array.isArray(tools)) return item;
+    if (!bringsHostedTools(item) || !Array.isArray(tools)) return item;
     const staying = tools.filter((tool, index) => {
       const brought = readHostedTool(tool, `input.${position}.tools.${index}`);
       if (brought === undefined || !joins(brought)) return true;
@@ -26,6 +26,6 @@ export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) =>
 function readHostedTool(tool: unknown, path: string): HostedTool | undefined {
   if (!isObject(tool) || typeof tool["type"] !== "string") return undefined;
   const { type } = tool;
-  if (type === "function" || type === "custom" || type === "namespace") return undefined;
+  if (!isHostedType(type)) return undefined;
   return { type: "hosted", kind: type, spelling: type, json: JSON.stringify(tool), path };
 }

@@ -6,6 +6,7 @@ import type { Scope } from "../turn/scope.ts";
 import { offeredTools } from "../models/upstream/translate/offered-tools.ts";
 import { withItemTools } from "./item-tools.ts";
 import { findClientTool } from "./client-tools/client-tools.ts";
+import { permittedDeps } from "./permitted-tools.ts";
 import { withProviderSearch } from "./provider-search.ts";
 import { type Offer, type OpenTool, type ServerTool, type ToolDeps, freeName } from "./tool.ts";
 import type { ToolSourceDeps } from "./tool-source.ts";
@@ -14,7 +15,7 @@ import type { ToolSourceDeps } from "./tool-source.ts";
 export type Offers = ReadonlyMap<HostedTool, readonly Offer[]>;
 
 interface OwnTools {
-  /** The request, including tools from its `additional_tools` items. */
+  /** The request, including hosted tools from its items. */
   readonly request: TurnRequest;
   readonly kinds: ReadonlyMap<string, ServerTool>;
   readonly offers: Offers;
@@ -77,11 +78,14 @@ const otherFunctions = (
   });
 
 /** Whether each of the models can use the tool, from Sluice or from its own provider. */
-export const canOfferTool = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolDeps): boolean =>
-  models.every((model) => {
+export function canOfferTool(tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolDeps): boolean {
+  const { permissions } = scope;
+  const { isNative } = permissions ? permittedDeps(parts, permissions) : parts;
+  return models.every((model) => {
     const request = bareRequest({ models: [model], tools: [tool] });
-    return parts.isNative(request, tool) || isOurs(tool, request, scope, parts);
+    return isNative(request, tool) || isOurs(tool, request, scope, parts);
   });
+}
 
 function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }: ToolDeps): boolean {
   const tool = tools.find(({ kinds }) => kinds.includes(entry.kind));

@@ -1,4 +1,5 @@
 /** Refuses requests for tools that a key may not use, whether Sluice or a provider runs them. */
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { isToolSearch, isWebSearch, offeredTools } from "../models/upstream/translate/offered-tools.ts";
 import { type Permissions, notPermitted } from "../turn/permissions.ts";
@@ -16,19 +17,34 @@ const runsCode: ReadonlySet<string> = new Set(["bash", "shell", "code_interprete
  */
 export function requirePermittedTools(request: TurnRequest, permissions: Permissions): void {
   for (const { tool } of offeredTools(request)) {
-    if (tool.type !== "hosted" || isToolSearch(tool) || tool.isOfPlugin) continue;
-    requireTool(tool.kind, JSON.parse(tool.json) as JsonObject, permissions);
+    if (tool.type === "hosted" && !isToolSearch(tool) && !tool.isOfPlugin) requirePermittedTool(tool, permissions);
+    else if (tool.type === "function" && tool.anthropicJson !== undefined)
+      requireTyped(tool.anthropicJson, permissions);
+  }
+}
+
+/** @throws Fault PERMISSION_DENIED naming the permission and the value */
+export const requirePermittedTool = ({ kind, json }: HostedTool, permissions: Permissions): void =>
+  requireTool(kind, JSON.parse(json) as JsonObject, permissions);
+
+/** Whether the permissions allow the tool and everything that its entry names. */
+export function isPermittedTool(tool: HostedTool, permissions: Permissions): boolean {
+  try {
+    requirePermittedTool(tool, permissions);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.reason === FaultReason.PERMISSION_DENIED) return false;
+    throw error;
   }
 }
 
 function requireTool(kind: string, entry: JsonObject, permissions: Permissions): void {
   if (findClientTool(kind)?.open(entry) !== undefined) return;
   const name = permittedToolName(kind);
-  permissions.require("serverTools", name);
-  if (runsCode.has(name)) permissions.require("sandbox", name);
+  requireName(name, permissions);
   if (name === "file_search") requireStores(entry, permissions);
   if (name === "mcp") requireServer(entry, permissions);
-  const engine = engineIn(entry);
+  const engine = engineIn(kind, entry);
   if ((name === "web_search" || name === "web_fetch") && isChosen(name, engine)) {
     permissions.require("searchEngines", engine);
   }
@@ -40,16 +56,48 @@ function requireTool(kind: string, entry: JsonObject, permissions: Permissions):
   }
 }
 
+function requireName(name: string, permissions: Permissions): void {
+  permissions.require("serverTools", name);
+  if (runsCode.has(name)) permissions.require("sandbox", name);
+}
+
+/** Types of Anthropic's tools that the client runs, and of searches among tools. */
+const clientTypes = /^(?:custom$|(?:bash|text_editor|computer|memory|tool_search_tool)_)/;
+
+const anthropicNames: ReadonlyMap<string, string> = new Map([
+  ["code_execution", "code_interpreter"],
+  ["mcp_toolset", "mcp"],
+]);
+
+/** Checks a function with a form of Anthropic's own: endpoints that take the form run the tool of its type. */
+function requireTyped(json: string, permissions: Permissions): void {
+  const { type, mcp_server_name: server = "" } = JSON.parse(json) as JsonObject;
+  if (typeof type !== "string" || clientTypes.test(type)) return;
+  const withoutDate = type.replace(/_\d{8}$/, "");
+  const name = anthropicNames.get(withoutDate) ?? withoutDate;
+  requireName(name, permissions);
+  if (name === "web_search") permissions.require("searchEngines", "native");
+  if (name === "mcp" && !permissions.allowsWholeServer(String(server))) {
+    throw notPermitted("mcpServers", String(server));
+  }
+}
+
 /** A tool's name without the prefix of a service and the date of a version. */
 function permittedToolName(kind: string): string {
   const name = kind.slice(kind.indexOf(":") + 1);
   return isWebSearch(name) ? "web_search" : name;
 }
 
-/** The engine that an entry names; `auto` when it leaves the choice. */
-function engineIn(entry: JsonObject): string {
+/** Settings of a tool: tools of a service have them in `parameters`, others in the entry itself. */
+function settingsIn(kind: string, entry: JsonObject): JsonObject {
+  if (!kind.includes(":")) return entry;
   const { parameters } = entry;
-  const engine = entry["engine"] ?? (isObject(parameters) ? parameters["engine"] : undefined);
+  return isObject(parameters) ? parameters : {};
+}
+
+/** The engine that an entry names; `auto` when it leaves the choice. */
+function engineIn(kind: string, entry: JsonObject): string {
+  const { engine } = settingsIn(kind, entry);
   return typeof engine === "string" && engine !== "" ? engine : "auto";
 }
 
@@ -85,9 +133,13 @@ function mayBeNative({ kind, json }: HostedTool, permissions: Permissions): bool
   return namedTools(entry) !== undefined || permissions.allowsWholeServer(permittedServerName(entry));
 }
 
-/** @throws Fault PERMISSION_DENIED for a search left to a provider against the permissions */
-export function requireNativeSearch(tools: readonly HostedTool[], permissions: Permissions): void {
-  for (const { kind, isOfPlugin } of tools) {
-    if (permittedToolName(kind) === "web_search" && !isOfPlugin) permissions.require("searchEngines", "native");
+/** @throws Fault PERMISSION_DENIED for a search, or a model that makes images, left to a provider against the permissions */
+export function requireLeftTools(tools: readonly HostedTool[], permissions: Permissions): void {
+  for (const { kind, json, isOfPlugin } of tools) {
+    const name = permittedToolName(kind);
+    if (name === "web_search" && !isOfPlugin) permissions.require("searchEngines", "native");
+    if (name !== "image_generation") continue;
+    const { model } = settingsIn(kind, JSON.parse(json) as JsonObject);
+    if (typeof model === "string" && model !== "") permissions.require("models", model);
   }
 }

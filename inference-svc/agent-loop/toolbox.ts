@@ -9,7 +9,7 @@ import type { CalledTool } from "./loop/model-answer.ts";
 import { type ClientTools, findClientTools } from "./client-tools/client-tools.ts";
 import { type RequestSources, openSources, restoreSourceItems, sourceOffers } from "./request-sources.ts";
 import { type Offers, openOwnTools } from "./opened-tools.ts";
-import { permittedDeps, requireNativeSearch, requirePermittedTools } from "./permitted-tools.ts";
+import { permittedDeps, requireLeftTools } from "./permitted-tools.ts";
 import { toProviderRequest } from "./sent-request.ts";
 import type { Offer } from "./tool.ts";
 import type { AllowedCall, ToolSourceDeps } from "./tool-source.ts";
@@ -25,7 +25,7 @@ export class Toolbox {
   readonly offers: ReadonlyMap<string, Offer>;
   /** Client tools by function name. */
   readonly clientTools: ClientTools["byName"];
-  /** The client's request, including tools from its `additional_tools` items. */
+  /** The client's request, including hosted tools from its items. */
   readonly declared: TurnRequest;
   /** The request for the first call of a provider. */
   readonly request: TurnRequest;
@@ -68,15 +68,14 @@ export class Toolbox {
   /**
    * Undefined when the request has no tool or item of Sluice, and no client tool.
    * @param listed sources with listed tools; absent before listing
-   * @throws Fault INVALID_REQUEST for settings a tool cannot honor, PERMISSION_DENIED for a tool the key may not use
+   * @throws Fault INVALID_REQUEST for settings a tool cannot honor, PERMISSION_DENIED for a tool left to a provider against the permissions
    */
   static of(given: TurnRequest, scope: Scope, all: ToolSourceDeps, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;
     const { permissions } = scope;
-    if (permissions) requirePermittedTools(given, permissions);
     const parts = permissions ? permittedDeps(all, permissions) : all;
     const { request, kinds, offers: own, taken, isConverted } = openOwnTools(given, scope, parts);
-    if (permissions) requireNativeSearch(leftTools(request, own), permissions);
+    if (permissions) requireLeftTools(leftTools(request, own), permissions);
     const sources = listed ?? openSources(request, scope, parts);
     const ofSources = sourceOffers(sources, taken);
     const { input: known, allowed } = restoreSourceItems(request.input, sources, ofSources);

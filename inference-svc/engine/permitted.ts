@@ -1,15 +1,8 @@
-/** Refuses requests for plugins that a key may not use. Models, providers and tools are checked where they are chosen. */
+/** Refuses requests for plugins and tools that a key may not use. Models, providers and engines are checked where they are chosen. */
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
+import { requirePermittedTools } from "../agent-loop/permitted-tools.ts";
 import type { Permissions } from "../turn/permissions.ts";
-import {
-  autoBetaSlug,
-  autoSlug,
-  isOnline,
-  jevSlug,
-  namesFusion,
-  paretoSlug,
-  switchyardSlug,
-} from "../features/slugs.ts";
+import { autoBetaSlug, autoSlug, jevSlug, namesFusion, paretoSlug, switchyardSlug } from "../features/slugs.ts";
 import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 import type { TurnRequest } from "../turn/request.ts";
 
@@ -27,14 +20,13 @@ const idsByType = new Map(Object.entries(pluginContracts).map(([id, { descriptor
 
 /** @throws Fault PERMISSION_DENIED naming the permission and the value */
 export function requirePermitted(request: TurnRequest, permissions: Permissions): void {
-  if (!permissions.restricts("plugins")) return;
-  for (const id of pluginsIn(request)) permissions.require("plugins", id);
+  if (permissions.restricts("plugins")) for (const id of pluginsIn(request)) permissions.require("plugins", id);
+  requirePermittedTools(request, permissions);
 }
 
 function pluginsIn(request: TurnRequest): ReadonlySet<string> {
-  const { plugins = {}, models } = request;
+  const { plugins = {} } = request;
   const ids = Object.values(plugins).map((settings) => idsByType.get(settings.$typeName) as string);
-  if (models.some(isOnline)) ids.push("web");
   if (namesFusion(request)) ids.push("fusion");
   for (const { slug, id } of routerPlugins) if (hasAlias([{ slug }], request)) ids.push(id);
   return new Set(ids);

@@ -30,7 +30,7 @@ interface SourceListParts extends ToolSourceDeps {
 }
 
 /**
- * @param asked the client's request, including tools from its `additional_tools` items
+ * @param asked the client's request, including hosted tools from its items
  * @returns the toolbox with the listed tools, and approved calls to run before the first call of the model
  * @throws Fault as the guardrails do, and when the turn is over
  */

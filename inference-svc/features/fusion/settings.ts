@@ -3,6 +3,7 @@ import { serviceTools } from "@sluice/proto/contract/tools/service-tools.js";
 import type { FusionPresets, PresetName } from "@sluice/proto/config/routers.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
+import { isPermittedTool, requirePermittedTool } from "../../agent-loop/permitted-tools.ts";
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { FusionOptions } from "./fusion-options.ts";
@@ -18,7 +19,7 @@ export interface FusionSettings {
   readonly maxTokens: number;
   /** Tools of every panel member and the analyst. */
   readonly tools: readonly HostedTool[];
-  /** Requested tool types that are unavailable. */
+  /** Tool types that are unavailable, or that the key may not use. */
   readonly leftOut: readonly string[];
   /** Request settings of every call; `temperature` applies only to panel members. */
   readonly manner: Pick<TurnRequest, "reasoning" | "cacheControl" | "temperature">;
@@ -45,7 +46,7 @@ const withOtherModels: ReadonlySet<string> = new Set(["service:fusion", "service
 /**
  * @param all sources of options by precedence, at least one
  * @param usual default for the comparing model; empty for none
- * @throws Fault INVALID_REQUEST, with a hint on the operator's settings; PERMISSION_DENIED for models the key may not use
+ * @throws Fault INVALID_REQUEST, with a hint on the operator's settings; PERMISSION_DENIED for models and named tools the key may not use
  */
 export function settingsOf(
   all: readonly [FusionOptions, ...FusionOptions[]],
@@ -76,7 +77,10 @@ export function settingsOf(
   problems.throwIfAny();
   const models = [...new Set([...panel, model])].filter(parts.hasModel);
   const possible = (wanted ?? standardTools.map((type) => ({ type }))).map(hosted);
-  const tools = possible.filter((tool) => parts.hasTool(tool, models, scope));
+  const { permissions } = scope;
+  if (wanted && permissions) for (const tool of possible) requirePermittedTool(tool, permissions);
+  const isPermitted = (tool: HostedTool) => permissions === undefined || isPermittedTool(tool, permissions);
+  const tools = possible.filter((tool) => isPermitted(tool) && parts.hasTool(tool, models, scope));
   const leftOut = possible.filter((tool) => !tools.includes(tool)).map(({ kind }) => kind);
   // Tools named by the client must be available; default tools may be missing.
   if (wanted) for (const kind of leftOut) wish.refuse("tools", `${kind} is not available for these models`);

@@ -65,17 +65,18 @@ export class Web {
   /**
    * @param name empty for the default engine
    * @param permissions of the key: where they refuse the default engine, the first engine that they allow takes its place
+   * @returns undefined for an engine that is not configured or that the permissions refuse
    */
   engine(name: string, permissions?: Permissions): SearchEngine | undefined {
     const engine = this.#engines.get(name || this.#default);
-    if (name !== "" || permissions === undefined || engine === undefined) return engine;
+    if (permissions === undefined || engine === undefined) return engine;
     const isPermitted = ({ id }: SearchEngine) => permissions.allows("searchEngines", id);
-    return [engine, ...this.#engines.values()].find(isPermitted);
+    return (name === "" ? [engine, ...this.#engines.values()] : [engine]).find(isPermitted);
   }
 
-  /** Undefined without a configured key of the vendor, or if the vendor reads no pages. */
-  pageEngine(name: string): PageEngine | undefined {
-    return this.#pageEngines.get(name);
+  /** Undefined without a configured key of the vendor, if the vendor reads no pages, and where the permissions refuse its engine. */
+  pageEngine(name: string, permissions?: Permissions): PageEngine | undefined {
+    return permissions?.allows("searchEngines", name) === false ? undefined : this.#pageEngines.get(name);
   }
 
   /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */

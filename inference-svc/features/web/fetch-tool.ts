@@ -74,12 +74,14 @@ const namesEngine = ({ engine = "" }: Wanted, web: Web): boolean => web.pageEngi
 
 /**
  * @returns undefined when Sluice reads pages itself
- * @throws Fault INVALID_REQUEST for an unknown engine; a restored page needs none
+ * @throws Fault INVALID_REQUEST for an unknown engine, PERMISSION_DENIED for one that the key may not use; a restored page needs none
  */
 function engineOf(settings: ToolSettings, web: Web): PageEngine | undefined {
   const { engine: name = "auto" }: Wanted = settings.parameters;
-  const engine = web.pageEngine(name);
+  const { permissions } = settings.scope;
+  const engine = web.pageEngine(name, permissions);
   if (engine !== undefined || name === "auto" || name === "service" || isForRestoredCalls(settings)) return engine;
+  if (web.pageEngine(name)) permissions?.require("searchEngines", name);
   const problems = new Problems();
   problems.add(
     `${settings.path}.parameters.engine`,

@@ -32,9 +32,10 @@ export const onlineVariant: Feature = {
   id: "web",
   applies: applies.onlineVariant,
   layer: ({ router: { catalog } }) =>
-    requestLayer((request) => {
+    requestLayer((request, scope) => {
       const models = request.models.map((model) => withoutOnline(model, catalog));
       if (models.every((model, index) => model === request.models[index])) return request;
+      scope.permissions?.require("plugins", "web");
       const plugins = { web: create(WebPluginSchema), ...request.plugins };
       return { ...request, models: [...new Set(models)], plugins };
     }),

@@ -20,9 +20,12 @@ beforeAll(async () => {
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
   - {id: native, dialect: responses, base_url: "${upstream.url}/v1"}
+  - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
 models:
   - {id: acme/native, endpoints: [{provider: native}]}
+  - {id: acme/claude, endpoints: [{provider: claude}]}
   - {id: acme/outer, endpoints: [{provider: acme}]}
+  - {id: "acme/outer-live:online", endpoints: [{provider: acme}]}
   - {id: acme/other, endpoints: [{provider: acme}]}
   - {id: acme/painter, output_modalities: [image], endpoints: [{provider: acme}]}
 internal_models: {advisor: {model: acme/other}, image: {model: acme/painter}}
@@ -52,6 +55,17 @@ const ask = (key: string, body: object, path = "/responses") => post(key, path, 
 const mcp = (fields: object = {}) => ({ type: "mcp", server_label: "own", require_approval: "never", ...fields });
 const subagent = (parameters: object) => ({ type: "service:subagent", parameters });
 const user = { type: "message", role: "user", content: "Hi" };
+/** An input in which a search of the client has found the tools. */
+const foundByClient = (...tools: readonly object[]) => [
+  user,
+  { type: "tool_search_call", call_id: "call_1", arguments: { query: "q" }, execution: "client" },
+  { type: "tool_search_output", call_id: "call_1", tools, execution: "client" },
+];
+const parameters = { type: "object", properties: {} };
+/** A function in a form of Anthropic's own. */
+const typed = (anthropic: object) => ({ type: "function", name: "look", parameters, anthropic_tool: anthropic });
+const typedSearch = typed({ type: "web_search_20250305", name: "web_search" });
+const panel = { analysis_models: ["acme/other"], model: "acme/outer" };
 
 const refusals: readonly (readonly [what: string, Permissions, body: object, list: string, value: string])[] = [
   [
@@ -67,6 +81,80 @@ const refusals: readonly (readonly [what: string, Permissions, body: object, lis
     { input: [user, { type: "additional_tools", role: "developer", tools: [{ type: "service:datetime" }] }] },
     "server_tools",
     "datetime",
+  ],
+  [
+    "a server tool found by the client's own search",
+    { server_tools: [] },
+    { input: foundByClient({ type: "service:datetime" }) },
+    "server_tools",
+    "datetime",
+  ],
+  [
+    "a search found by the client's own search, at a provider that has one",
+    { server_tools: [] },
+    { model: "acme/claude", input: foundByClient({ type: "web_search" }) },
+    "server_tools",
+    "web_search",
+  ],
+  [
+    "the search of a provider found by the client's own search",
+    { search_engines: [] },
+    { model: "acme/native", input: foundByClient({ type: "web_search" }) },
+    "search_engines",
+    "searxng",
+  ],
+  [
+    "an MCP server found by the client's own search",
+    { mcp_servers: ["crm"] },
+    { model: "acme/native", input: foundByClient(mcp()) },
+    "mcp_servers",
+    "own",
+  ],
+  ...(
+    [
+      ["search", { server_tools: [] }, { type: "web_search_20250305", name: "web_search" }, "web_search"],
+      ["fetch", { server_tools: ["web_search"] }, { type: "web_fetch_20250910", name: "web_fetch" }, "web_fetch"],
+      ["code execution", { server_tools: ["web_*"] }, { type: "code_execution_20250825" }, "code_interpreter"],
+      ["MCP tools", { server_tools: ["web_*"] }, { type: "mcp_toolset", mcp_server_name: "crm" }, "mcp"],
+      ["later tools", { server_tools: ["web_*"] }, { type: "later_20290101", name: "later" }, "later"],
+    ] as const
+  ).map(
+    ([what, permissions, tool, value]) =>
+      [
+        `Anthropic's ${what} in a function`,
+        permissions,
+        { model: "acme/claude", tools: [typed(tool)] },
+        "server_tools",
+        value,
+      ] as const,
+  ),
+  [
+    "Anthropic's search in a function, as an engine",
+    { search_engines: ["tavily"] },
+    { model: "acme/claude", tools: [typedSearch] },
+    "search_engines",
+    "native",
+  ],
+  [
+    "Anthropic's search in a namespace",
+    { server_tools: [] },
+    { model: "acme/claude", tools: [{ type: "namespace", name: "all", description: "All", tools: [typedSearch] }] },
+    "server_tools",
+    "web_search",
+  ],
+  [
+    "Anthropic's code execution in a function",
+    { sandbox: [] },
+    { model: "acme/claude", tools: [typed({ type: "code_execution_20250825", name: "code_execution" })] },
+    "sandbox",
+    "code_interpreter",
+  ],
+  [
+    "a part of an MCP server to Anthropic",
+    { mcp_servers: ["crm/read_*"] },
+    { model: "acme/claude", tools: [typed({ type: "mcp_toolset", mcp_server_name: "crm" })] },
+    "mcp_servers",
+    "crm",
   ],
   [
     "a tool of a subagent",
@@ -102,6 +190,27 @@ const refusals: readonly (readonly [what: string, Permissions, body: object, lis
     { tools: [{ type: "service:fusion", parameters: { analysis_models: ["acme/other"], model: "acme/outer" } }] },
     "models",
     "acme/other",
+  ],
+  [
+    "a tool that the tool fusion names",
+    { server_tools: ["fusion"] },
+    { tools: [{ type: "service:fusion", parameters: { ...panel, tools: [{ type: "service:datetime" }] } }] },
+    "server_tools",
+    "datetime",
+  ],
+  [
+    "a tool that the plugin fusion names",
+    { server_tools: [] },
+    { model: "service/fusion", plugins: [{ id: "fusion", ...panel, tools: [{ type: "service:datetime" }] }] },
+    "server_tools",
+    "datetime",
+  ],
+  [
+    "a model of a provider that makes images",
+    { models: ["acme/native"] },
+    { model: "acme/native", tools: [{ type: "image_generation", model: "gpt-image-1" }] },
+    "models",
+    "gpt-image-1",
   ],
   ["an MCP server", { mcp_servers: ["crm"] }, { tools: [mcp()] }, "mcp_servers", "own"],
   ["any MCP server", { server_tools: ["datetime"] }, { tools: [mcp()] }, "server_tools", "mcp"],
@@ -139,6 +248,27 @@ const refusals: readonly (readonly [what: string, Permissions, body: object, lis
     { tools: [{ type: "service:web_search", parameters: { engine: "searxng" } }] },
     "search_engines",
     "searxng",
+  ],
+  [
+    "the search engine in parameters beside another",
+    { search_engines: ["searxng"] },
+    { tools: [{ type: "service:web_search", engine: "searxng", parameters: { engine: "tavily" } }] },
+    "search_engines",
+    "tavily",
+  ],
+  [
+    "the search engine beside another in parameters",
+    { search_engines: ["searxng"] },
+    { tools: [{ type: "web_search", engine: "tavily", parameters: { engine: "searxng" } }] },
+    "search_engines",
+    "tavily",
+  ],
+  [
+    "the engine that reads pages beside another",
+    { search_engines: ["searxng"] },
+    { tools: [{ type: "service:web_fetch", engine: "service", parameters: { engine: "exa" } }] },
+    "search_engines",
+    "exa",
   ],
   [
     "the search of a provider",
@@ -240,11 +370,17 @@ describe("a key", () => {
   test("keeps tools of the client, whatever its lists", async () => {
     const key = await keyWith({ server_tools: [], sandbox: [], plugins: [] });
     const tools = [
-      { type: "function", name: "look", parameters: { type: "object", properties: {} } },
+      { type: "function", name: "look", parameters },
+      ...["bash_20250124", "text_editor_20250728", "computer_20250124", "memory_20250818", "custom"].map((type) => ({
+        ...typed({ type }),
+        name: type,
+      })),
       { type: "local_shell" },
       { type: "apply_patch" },
     ];
-    expect((await ask(key, { tools }, "/responses/dry-run")).status).toBe(200);
+    const input = foundByClient({ type: "function", name: "find", parameters });
+    const answer = await ask(key, { tools, input }, "/responses/dry-run");
+    expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
   });
 
   test("offers a model only the allowed tools of an MCP server, also from a list that the client sends back", async () => {
@@ -265,8 +401,38 @@ describe("a key", () => {
     expect(server.asked()).not.toContain("tools/call");
   });
 
+  test("uses a model whose own name ends like the variant of a plugin", async () => {
+    const body = { model: "acme/outer-live:online" };
+    expect((await ask(await keyWith({ plugins: [] }), body, "/responses/dry-run")).status).toBe(200);
+  });
+
+  test("is served by the models of a fusion without the usual tools that it may not use", async () => {
+    const analysis = { consensus: [], contradictions: [], partial_coverage: [], unique_insights: [], blind_spots: [] };
+    const answers = [textReply("A part."), textReply(JSON.stringify(analysis)), textReply("The whole.")];
+    const fusion = expect.objectContaining({ type: "service:fusion", status: "completed", failed_models: [] });
+    const outputFor = async (permissions: Permissions, body: object) => {
+      const answer = await ask(await keyWith(permissions), body);
+      return ((await answer.json()) as { output?: object[] }).output;
+    };
+    upstream.script([callReply({ name: "service_fusion", args: {} }), ...answers]);
+    const tools = [{ type: "service:fusion", parameters: panel }];
+    expect(await outputFor({ server_tools: ["fusion"] }, { tools })).toContainEqual(fusion);
+    const plugins = [{ id: "fusion", ...panel }];
+    for (const permissions of [{ server_tools: [] }, { search_engines: [] }]) {
+      upstream.script(answers);
+      expect(await outputFor(permissions, { model: "service/fusion", plugins })).toContainEqual(fusion);
+    }
+  });
+
   test.each<[string, object]>([
     ["/chat/completions", { messages: [user], web_search_options: {} }],
+    [
+      "/chat/completions",
+      {
+        messages: [user],
+        tools: [{ type: "function", function: { ...typedSearch, type: undefined } }],
+      },
+    ],
     [
       "/messages",
       {

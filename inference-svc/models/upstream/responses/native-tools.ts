@@ -1,4 +1,5 @@
 /** Which tools a provider runs itself. Leaving one out would change the question, and sending it anyway would be a 400. */
+import { bringsHostedTools, isHostedType } from "../../../turn/item-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
 import { objects, text } from "../json.ts";
@@ -7,9 +8,6 @@ import { findSpecialInputs } from "../translate/special-inputs.ts";
 /** Tool types of the format itself; web_search has dated and preview spellings. */
 const ownKind =
   /^(web_search(_preview)?(_\d{4}_\d\d_\d\d)?|file_search|computer(_use)?(_preview)?|code_interpreter|mcp|image_generation|local_shell|shell|apply_patch|tool_search)$/;
-
-/** Tool types run by the client, with any provider. */
-const clientRun: ReadonlySet<unknown> = new Set(["function", "custom", "namespace"]);
 
 /** Tool prefixes end with a colon; the configuration may use the neutral prefix or the client's. */
 export const toNeutralType = (type: string): string => type.replace(/^[^:]*:/, "service:");
@@ -35,9 +33,9 @@ export function refuseResponses(request: TurnRequest, target: Target): Refusal |
     }
   }
   for (const { path, item } of findSpecialInputs(request.input)) {
-    if (item?.type !== "additional_tools") continue;
+    if (item === undefined || !bringsHostedTools(item)) continue;
     const tools = objects(item.tools);
-    const position = tools.findIndex((tool) => !clientRun.has(tool.type) && !runsNatively(target, text(tool.type)));
+    const position = tools.findIndex((tool) => isHostedType(tool.type) && !runsNatively(target, text(tool.type)));
     if (position !== -1) return refusal(`${path}.tools.${position}`, text(tools[position]?.type));
   }
   return undefined;

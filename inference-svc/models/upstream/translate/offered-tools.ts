@@ -31,14 +31,15 @@ const known = new WeakMap<object, readonly OfferedTool[]>();
 /** Item types with additional tools. */
 const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
-const brings = (item: InputItem): boolean => bringers.has(item.type);
+/** Whether the item may add tools. */
+export const mayBringTools = ({ type }: InputItem): boolean => bringers.has(type);
 
 /** Whether items add tools. */
-export const hasItemTools = (input: TurnRequest["input"]): boolean => hasUnknownItem(input, brings);
+export const hasItemTools = (input: TurnRequest["input"]): boolean => hasUnknownItem(input, mayBringTools);
 
 /** The tools added by items. */
 export const itemTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
-  input.filter(brings).flatMap((item) => objects(item.tools));
+  input.filter(mayBringTools).flatMap((item) => objects(item.tools));
 
 /**
  * Tools in the order of the request; members of a namespace are listed one by one. Cached, because every endpoint of a model asks for the
@@ -60,7 +61,7 @@ function collect(request: TurnRequest): readonly OfferedTool[] {
   return [
     ...request.tools.flatMap((tool, index) => membersOf(tool, `tools.${index}`, allowed)),
     ...request.input.flatMap((item, position) =>
-      brings(item)
+      mayBringTools(item)
         ? objects(item.tools).flatMap((tool, index) =>
             membersOf(parseTool(tool), `input.${position}.tools.${index}`, allowed),
           )

@@ -23,6 +23,7 @@ const whole: ReadonlySet<string> = new Set([
   "context_compaction",
   "computer_call_output",
   "additional_tools",
+  "tool_search_output",
 ]);
 
 const marks = ["cache_control", "prompt_cache_breakpoint"];

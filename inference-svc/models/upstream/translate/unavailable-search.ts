@@ -6,7 +6,7 @@ import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import type { InputItem, Tool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import { objects, text } from "../json.ts";
-import { isWebSearch } from "./offered-tools.ts";
+import { isWebSearch, mayBringTools } from "./offered-tools.ts";
 import type { Destination, Provider } from "../provider.ts";
 
 interface Shortened {
@@ -94,10 +94,10 @@ function shorten(request: TurnRequest): Shortened | undefined {
 
 const isSearchTool = (tool: Tool): boolean => tool.type === "hosted" && isWebSearch(tool.kind);
 
-const bringsTools = ({ type, tools }: InputItem): boolean => type === "additional_tools" && objects(tools).length > 0;
+const bringsTools = (item: InputItem): boolean => mayBringTools(item) && objects(item["tools"]).length > 0;
 
 const bringsSearch = (item: InputItem): boolean =>
-  item.type === "additional_tools" && objects(item["tools"]).some(({ type }) => isWebSearch(text(type)));
+  mayBringTools(item) && objects(item["tools"]).some(({ type }) => isWebSearch(text(type)));
 
 function withoutBrought(item: InputItem, path: string, onDropped: (path: string) => void): InputItem {
   const left = objects(item["tools"]).filter(({ type }, index) => {

@@ -104,12 +104,11 @@ describe.each(["sessions", "sessionless"] as const)("an MCP server with or witho
   });
 });
 
-test("a server defined by an item of the conversation is listed and called, and its items are understood in the next turn", async () => {
-  const bring: InputItem = {
-    type: "additional_tools",
-    role: "developer",
-    tools: [JSON.parse(tool(sessions.url).json)],
-  };
+test.each([
+  { type: "additional_tools", role: "developer" },
+  { type: "tool_search_output", call_id: null, execution: "client" },
+])("a server defined by $type is listed and called, and its items are understood in the next turn", async (item) => {
+  const bring: InputItem = { ...item, tools: [JSON.parse(tool(sessions.url).json)] };
   const user: InputItem = { type: "message", role: "user", content: "Say hello." };
   installation.outer.script([callReply(echo), textReply("It said hello."), textReply("Still fine.")]);
   const { events, fault } = await installation.run({ input: [bring, user] });

@@ -255,12 +255,8 @@ describe("tools", () => {
     expect(refuseResponses(request, { ...other, nativeTools: new Set(["web_search"]) })).toBeUndefined();
   });
 
-  test("defined in the course of the input are sent", () => {
-    const joining = (tool: object): InputItem => ({
-      type: "additional_tools",
-      role: "developer",
-      tools: [{ type: "custom", name: "x" }, tool],
-    });
+  test.each(["additional_tools", "tool_search_output"])("defined in the input by %s are sent", (itemType) => {
+    const joining = (tool: object): InputItem => ({ type: itemType, tools: [{ type: "custom", name: "x" }, tool] });
     const request = (type: string) => testRequest({ input: [say("user", "Hi"), joining({ type })] });
     expect(refuseResponses(request("function"), other)).toBeUndefined();
     expect(refuseResponses(request("mcp"), other)).toBeUndefined();
@@ -268,9 +264,11 @@ describe("tools", () => {
       path: "input.1.tools.1",
       message: "no provider of this model runs tools of type service:datetime",
     });
-    expect(bodyOf({ input: [joining({ type: "shell" })], toolChoice: "required" })).toMatchObject({
-      tool_choice: "required",
-    });
+  });
+
+  test("defined in the input may be demanded", () => {
+    const joining = { type: "additional_tools", role: "developer", tools: [{ type: "shell" }] };
+    expect(bodyOf({ input: [joining], toolChoice: "required" })).toMatchObject({ tool_choice: "required" });
   });
 
   test("fields the contract adds to a search and to a call are declared lost at the vendor", () => {

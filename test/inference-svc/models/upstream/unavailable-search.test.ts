@@ -122,15 +122,21 @@ describe("an unavailable search is left out", () => {
       mode: "required",
       tools: [{ type: "web_search" }, { type: "function", name: "f" }],
     };
-    const brought: InputItem = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
+    const tools = [{ type: "web_search" }];
+    const brought: readonly InputItem[] = [
+      { type: "additional_tools", role: "developer", tools },
+      { type: "tool_search_output", call_id: null, execution: "client", tools },
+    ];
     const { fault, losses, body } = await runRequest({
       models: ["chat"],
-      input: [brought, { type: "message", role: "user", content: "Hi" }],
+      input: [...brought, { type: "message", role: "user", content: "Hi" }],
       tools: [functionTool(), search],
       toolChoice: choice,
     });
     expect([fault, body?.["tool_choice"]]).toEqual([undefined, "required"]);
-    expect(losses).toEqual(expect.arrayContaining([notSent("tools.1"), notSent("input.0.tools.0")]));
+    expect(losses).toEqual(
+      expect.arrayContaining([notSent("tools.1"), notSent("input.0.tools.0"), notSent("input.1.tools.0")]),
+    );
   });
 
   test("in a dry run, too", async () => {

@@ -13,8 +13,7 @@ import { type Judge, type JudgeOptions, JudgeProfile } from "../../models/intern
 import { splitIntoWindows } from "../../content/text-windows.ts";
 import { findCandidates } from "../../models/routing/choose/candidates.ts";
 import { Catalog } from "../../models/routing/catalog.ts";
-import { policyFilters } from "../../models/routing/choose/policies.ts";
-import { guardrailsFor } from "../../turn/applied-guardrails.ts";
+import { callerFilters } from "../../models/routing/choose/permitted-endpoints.ts";
 import type { ModerationDetectors } from "./client.ts";
 import type { DryKit, Kit } from "../kit.ts";
 
@@ -76,9 +75,9 @@ function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit):
     providers: [...router.catalog.providers.values()],
     models: [model.parse({ id: slug, endpoints })],
   });
-  const route: RouteRequest = (request, { caller, trace }) => {
-    const excluded = (trace.excluded = new Map<string, number>());
-    return findCandidates(catalog, request, dialects, { excluded, policies: policyFilters(guardrailsFor(caller)) });
+  const route: RouteRequest = (request, scope) => {
+    const excluded = (scope.trace.excluded = new Map<string, number>());
+    return findCandidates(catalog, request, dialects, { excluded, policies: callerFilters(scope) });
   };
   return {
     model: slug,

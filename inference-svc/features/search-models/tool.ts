@@ -4,9 +4,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { CatalogModel } from "../../models/routing/catalog.ts";
 import { cheapestPricing } from "../../models/routing/records/listing.ts";
-import { permissionFilters } from "../../models/routing/choose/permitted-endpoints.ts";
-import { policyFilters } from "../../models/routing/choose/policies.ts";
-import { guardrailsFor } from "../../turn/applied-guardrails.ts";
+import { callerFilters } from "../../models/routing/choose/permitted-endpoints.ts";
 import type { InputItem } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type Fields, Index } from "../../content/ranking.ts";
@@ -90,8 +88,8 @@ function argumentsOf(json: unknown): JsonObject {
   }
 }
 
-function allowed(models: readonly CatalogModel[], { caller, permissions }: Scope): readonly CatalogModel[] {
-  const filters = [...(permissions ? permissionFilters(permissions) : []), ...policyFilters(guardrailsFor(caller))];
+function allowed(models: readonly CatalogModel[], scope: Scope): readonly CatalogModel[] {
+  const filters = callerFilters(scope);
   return models.filter(({ settings, endpoints }) =>
     endpoints.some((endpoint) => filters.every((filter) => filter.admits(endpoint, settings))),
   );

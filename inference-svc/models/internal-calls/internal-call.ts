@@ -93,8 +93,8 @@ export async function callModel(
 /** Routes a request. @throws Fault when no endpoint may serve it */
 export type RouteRequest = (request: TurnRequest, scope: Scope) => unknown;
 
-/** Exclusion reasons of data policies. */
-const ofPolicy = /^(?:allowed_providers|data_)/;
+/** Exclusion reasons of data policies, and of the providers that the key may use. */
+const ofPolicy = /^(?:allowed_providers$|data_|permissions\.providers$)/;
 
 /** The policy's reasons in the terms of `excluded_by`, if it leaves no endpoint; else empty. */
 export function findForbiddingReasons(

@@ -28,6 +28,9 @@ models:
   - {id: acme/small, endpoints: [{provider: acme}, {provider: borealis}]}
   - {id: borealis/vast, endpoints: [{provider: borealis}]}
   - {id: acme/vectors, output_modalities: [embeddings], endpoints: [{provider: acme}]}
+internal_models:
+  moderation: {provider: borealis, fail: open, retries: 0}
+  alignment_judge: {model: borealis/vast, retries: 0}
 model_aliases:
   - {match: "claude-*", model: acme/large}
 `,
@@ -164,6 +167,19 @@ test("a key for a provider is served by no other, and refused where only others 
       { permission: "permissions.providers", value: "borealis" },
     ]);
   }
+});
+
+test.each([
+  ["moderation", { id: "moderation" }],
+  ["alignment", { id: "alignment", rules: ["Never rude."] }],
+])("a key for a provider gets no %s by another, and no answer without it", async (_, plugin) => {
+  const before = upstream.requests.length;
+  const body = { model: "acme/large", plugins: [plugin] };
+  const refused = await respond(await keyWith({ providers: ["acme"] }), body);
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("permissions.providers")]);
+  expect(upstream.requests).toHaveLength(before);
+  const served = await post(await keyWith({ providers: ["*"] }), "/responses/dry-run", { input: "Hi", ...body });
+  expect([served.status, await served.text()]).toEqual([200, expect.anything()]);
 });
 
 describe("a key for some doors", () => {

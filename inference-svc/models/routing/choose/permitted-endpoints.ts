@@ -1,12 +1,21 @@
 /** Filters by the permissions of a key: the models and providers that may serve it. */
+import { guardrailsFor } from "../../../turn/applied-guardrails.ts";
 import { type Permissions, notPermitted } from "../../../turn/permissions.ts";
+import type { Scope } from "../../../turn/scope.ts";
 import type { Catalog, Endpoint } from "../catalog.ts";
 import { type Filter, buildFilter } from "./filter.ts";
+import { policyFilters } from "./policies.ts";
+
+/** Filters by the permissions of the key, then by the guardrails over it. */
+export function callerFilters({ caller, permissions }: Pick<Scope, "caller" | "permissions">): readonly Filter[] {
+  const guardrails = policyFilters(guardrailsFor(caller));
+  return permissions ? [...permissionFilters(permissions), ...guardrails] : guardrails;
+}
 
 const known = new WeakMap<Permissions, readonly Filter[]>();
 
 /** Built once for each set of permissions. */
-export function permissionFilters(permissions: Permissions): readonly Filter[] {
+function permissionFilters(permissions: Permissions): readonly Filter[] {
   let filters = known.get(permissions);
   if (filters === undefined) known.set(permissions, (filters = filtersOf(permissions)));
   return filters;

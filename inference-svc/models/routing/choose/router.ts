@@ -13,8 +13,8 @@ import { CandidateMemo } from "./candidate-memo.ts";
 import { type CandidateGroup, type DialectSupport, findCandidates } from "./candidates.ts";
 import type { Catalog, Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
-import { permissionFilters } from "./permitted-endpoints.ts";
-import { auditStages, policyFilters } from "./policies.ts";
+import { callerFilters } from "./permitted-endpoints.ts";
+import { auditStages } from "./policies.ts";
 import { sortByRoom } from "./window-fit.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
 import { isNamedSession, findSession } from "./session.ts";
@@ -87,13 +87,12 @@ export class Router {
    * Finds the possible endpoints of each model, in no particular order. Only the exclusions are noted in the receipt.
    * @throws Fault as candidates.ts does
    */
-  findCandidates(request: TurnRequest, { trace, caller, permissions }: Scope): readonly CandidateGroup[] {
+  findCandidates(request: TurnRequest, scope: Scope): readonly CandidateGroup[] {
+    const { trace, caller } = scope;
     const found = this.#memo.find(request, caller, () => {
       // Noted before the search, because the receipt also has them if no endpoint may serve the request.
       const excluded = (trace.excluded = new Map<string, number>());
-      const guardrails = policyFilters(guardrailsFor(caller));
-      const policies = permissions ? [...permissionFilters(permissions), ...guardrails] : guardrails;
-      const options = { excluded, policies };
+      const options = { excluded, policies: callerFilters(scope) };
       return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
     });
     trace.excluded = found.excluded;

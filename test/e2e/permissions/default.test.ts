@@ -66,6 +66,10 @@ test("the lists of a workspace are enough for a key without any, and the command
   await isRefused("permissions.models");
   await run("keys", "update", "first", "--workspace", "open", "--no-permissions");
   await isRefused(undefined);
+  // A list of null is an absent one, as over HTTP.
+  const absent = ["--permissions", '{"models": null}'];
+  expect(await run("keys", "update", "first", "--workspace", "open", ...absent)).toMatchObject({ permissions: null });
+  await isRefused(undefined);
   await run("workspaces", "update", "open", "--no-permissions");
   await isRefused("permissions.doors");
   const wrong = installation.admin("keys", "update", "first", "--workspace", "open", "--permissions", '{"model": []}');

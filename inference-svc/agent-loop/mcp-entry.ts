@@ -1,8 +1,10 @@
-/** The server that an `mcp` entry of a request names, and the tools it names there. */
+/** Server and tools named by an `mcp` entry of a request. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { parseUrl } from "../turn/url.ts";
 
-const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+/** The text of a field; undefined for an empty one and for other values. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
 
 /** Name of the operator's server, for an entry without an address. */
 export function serverNameOf(entry: JsonObject): string | undefined {

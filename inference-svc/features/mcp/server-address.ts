@@ -4,10 +4,8 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { McpAddress, McpServers } from "./client.ts";
 import { parseUrl } from "../../turn/url.ts";
-import { serverNameOf } from "../../agent-loop/mcp-entry.ts";
+import { serverNameOf, textIn } from "../../agent-loop/mcp-entry.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
-
-const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
 /** @throws Fault INVALID_REQUEST for a forbidden server */
 export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {

@@ -48,11 +48,11 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       period timestamptz not null,
       -- Whether the cube has the rows: those of an hour are removed after the day if they are nearly as many as its turns.
       is_stored boolean not null,
-      -- Of an hour that is being filled: turns that began before this time are in the cube.
+      -- While an hour is filled, the cube has its turns up to this beginning, exclusive.
       filled_to timestamptz,
-      -- Of a day that is being filled: keys with smaller numbers are in the cube. Of a stored period: its rows are still to be merged or removed from here.
+      -- While a day is filled, the cube has its keys below this number. In a stored period, rows from this key on are still to be merged or removed.
       next_key integer,
-      -- Of a day: rows of its hours, and requests, as far as it is filled.
+      -- In a day, these are the rows of its hours and the requests, as far as it is filled.
       hour_rows bigint not null default 0,
       requests bigint not null default 0,
       primary key (is_day, period)

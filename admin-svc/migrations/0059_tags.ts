@@ -7,7 +7,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     await sql`alter table ${sql.table(table)} add column tags jsonb`.execute(database);
   }
   await sql`create or replace view all_turns as ${allTurns(["tags"])}`.execute(database);
-  // As text, in the order in which they were given.
+  // Tags stand as text, in the given order.
   await sql`alter table api_keys add column tags text`.execute(database);
   await sql`alter table workspaces add column required_tags text`.execute(database);
 }

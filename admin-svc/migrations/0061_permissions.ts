@@ -1,4 +1,4 @@
-/** What keys and workspaces may use: lists of names. */
+/** Permissions of keys and workspaces: lists of names. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

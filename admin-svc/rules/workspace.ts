@@ -16,7 +16,7 @@ export interface WorkspaceSettings {
   readonly limitUsd?: string | null;
   /** Period of the budget. Null: the budget never resets. */
   readonly limitReset?: ResetInterval | null;
-  /** What the keys of the workspace may use at most. Null: no list. */
+  /** Upper bound of the permissions of its keys; null without lists. */
   readonly permissions?: PermissionsJson | null;
   /** Names of required tags, such as `team,cost_center`. Null: none. */
   readonly requiredTags?: string | null;

@@ -16,7 +16,7 @@ export interface ResolvedKey {
   /** True when the end user of the key is registered and not active. */
   readonly externalUserInactive: boolean;
   readonly capturesContent: boolean;
-  /** As text; null when there are none. */
+  /** Tags of the key as text; null without any. */
   readonly tags: string | null;
   /** Names of the tags required by the workspace, as text; null when there are none. */
   readonly requiredTags: string | null;

@@ -13,7 +13,7 @@ export type StoredProviderRow = Selectable<StoredProvidersTable>;
 
 export interface NewStoredProvider {
   readonly id: string;
-  /** Without API keys. */
+  /** The settings without API keys. */
   readonly settings: JsonObject;
   /** Encrypted API keys; empty without keys. */
   readonly sealedKeys: string;

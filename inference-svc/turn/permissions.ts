@@ -92,7 +92,7 @@ function toolSlash(name: string): number {
   return name.indexOf("/", scheme === -1 ? 0 : scheme + 3);
 }
 
-/** What a caller may use. */
+/** Permissions of a caller, ready for checks. */
 export class Permissions {
   /** Every list of a kind must match; a kind without a list is decided by the default. */
   readonly #lists = new Map<PermissionKind, readonly Globs[]>();

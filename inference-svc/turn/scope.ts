@@ -33,7 +33,7 @@ export class Scope {
   readonly held: Account;
   /** The API key with its policy. */
   readonly caller: Caller;
-  /** What the turn may use; undefined means everything. */
+  /** Permissions of the turn; undefined means everything. */
   readonly permissions: Permissions | undefined;
   readonly requestId: string;
   /** performance.now() of the turn's timeout; Infinity when it has no deadline. */

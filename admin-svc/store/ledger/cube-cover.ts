@@ -8,12 +8,12 @@ export interface Times {
   readonly to: Date;
 }
 
-/** Where the sums of the turns of a period come from. */
+/** The sources of the sums of a period: the cube, and the ledger for the rest. */
 export interface Cover {
   /** Beginnings of days and hours to read from the cube. */
   readonly days: readonly Date[];
   readonly hours: readonly Date[];
-  /** Times of the same, in which the ledger may have rows that are not in the cube yet: those whose number is not below `folded`. */
+  /** Times of the cube with possible late rows in the ledger: rows from the number `folded` on are not in the cube yet. */
   readonly closed: readonly Times[];
   readonly folded: string;
   /** All rows of before this time are in the cube. */

@@ -48,7 +48,7 @@ const grouping = ["period", "at", ...dimensions, "by_turn", "by_call"];
 /** Columns of rows of the cube but for `is_day`. */
 export const cubeColumns: RawBuilder<unknown> = joinColumns([...grouping, ...figures]);
 
-/** Sums of such rows by the day of their turns. Calls that began on another day keep their hour, so that a period may end there. */
+/** Sums of these rows by the day of their turns. Calls of another day keep their hour, since a period may end there. */
 export const daysOfRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select day as period, case when date_bin('1 day', at, 'epoch') = day then day else at end as at,
     ${joinColumns([...dimensions, "by_turn", "by_call"])}, ${sumColumns(figures)}
@@ -77,7 +77,7 @@ const turnRows = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
 const callsOf = (where: RawBuilder<unknown>) =>
   callsInRows(["opened_at", "workspace", "key"], sql`${where} and ${hasOtherCalls}`);
 
-/** Calls that count by themselves, beside their turn. */
+/** Calls with their own figures, in addition to those of their turn. */
 function callRows(where: RawBuilder<unknown>): RawBuilder<unknown> {
   const valueOf = (column: string): string => {
     if (column === "workspace" || column === "key") return `rows.${column}`;

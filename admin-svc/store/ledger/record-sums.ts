@@ -79,7 +79,7 @@ export function withRecordSums<Result>(
   return database.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(run);
 }
 
-/** What the cube has of a query; the caller reads both in one snapshot. */
+/** The part of a query that the cube answers; the caller reads it and the sums in one snapshot. */
 export const coverOf = async (database: Kysely<Database>, query: RecordSums): Promise<Cover | undefined> =>
   isInCube(query) ? await findCover(database, { ...query, withCalls: !isOfTurns(query) }) : undefined;
 

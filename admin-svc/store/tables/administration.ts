@@ -22,7 +22,7 @@ export interface WorkspacesTable {
   /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
-  /** What its keys may use at most; null: no list. */
+  /** Upper bound of the permissions of its keys; null without lists. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;
   /** Names of required tags as text; null: none. */

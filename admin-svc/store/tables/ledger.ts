@@ -172,11 +172,11 @@ export interface UsageCubePeriodsTable {
   period: Date;
   /** Whether the cube has the rows; false for hours that are read from the ledger. */
   is_stored: boolean;
-  /** Of an hour that is being filled: turns that began before this time are in the cube. */
+  /** While an hour is filled, the cube has its turns up to this beginning, exclusive. */
   filled_to: Date | null;
-  /** Of a day that is being filled: keys with smaller numbers are in the cube. Of a stored period: its rows are still to be merged or removed from here. */
+  /** While a day is filled, the cube has its keys below this number. In a stored period, rows from this key on are still to be merged or removed. */
   next_key: number | null;
-  /** Of a day: rows of its hours, as far as it is filled. */
+  /** In a day, this is the number of rows of its hours, as far as it is filled. */
   hour_rows: Generated<BigInteger>;
   requests: Generated<BigInteger>;
 }

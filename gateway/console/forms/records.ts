@@ -24,7 +24,7 @@ export const guardrailForm = formOf("Guardrail", {
 export const keyForm = formOf("Key", {
   closed: /^(?:capture_content|external|permissions|tags)$|_per_minute$|^concurrent_/,
   labels: { limit: "Budget in USD", limit_reset: "Resets", expires_at: "Expires", external: "End user" },
-  // A list that is empty is another one than a list that is absent: JSON shows both.
+  // An empty list allows nothing and an absent one everything: JSON shows the difference.
   kinds: { expires_at: "time", permissions: "json" },
   needs: { limit_reset: "limit" },
   from: { external: ({ external_user: user }: Values) => (user === null ? null : { user }) },

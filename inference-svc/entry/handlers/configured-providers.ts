@@ -43,7 +43,7 @@ type Handlers = Pick<
   "listConfiguredProviders" | "createProvider" | "updateProvider" | "deleteProvider"
 >;
 
-/** As for a change of any record: a second for the processes, the rest for the database. */
+/** Time limit of a change, equal to that of other records: a second for the processes, the rest for the database. */
 const timeoutMs = 10_000;
 const maxKeys = 100;
 const maxKeyLength = 8_192;

@@ -3,6 +3,8 @@
  * reported as not sent; and so does a value that is sent like an absent one, unless absence means it.
  */
 import { describe, expect, test } from "@jest/globals";
+import { nativeTools } from "@sluice/proto/contract/tools/native-tools.js";
+import { serviceTools } from "@sluice/proto/contract/tools/service-tools.js";
 import { refuseSdk } from "@sluice/inference-svc/models/upstream/ai-sdk/provider.js";
 import { callOptions } from "@sluice/inference-svc/models/upstream/ai-sdk/request.js";
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
@@ -164,6 +166,10 @@ const targets: Readonly<Record<string, readonly [Writer, Target]>> = {
   chat: [chat, at("m")],
   "OpenAI's chat": [chat, at("m", undefined, true)],
   responses: [responses, at("m")],
+  "responses of a provider that runs every tool": [
+    responses,
+    { ...at("m"), nativeTools: new Set(Object.keys({ ...nativeTools, ...serviceTools })) },
+  ],
   "OpenAI's responses": [responses, { ...at("m", undefined, true), reasoningFormat: "openai-responses-v1" }],
   messages: [messages, at("m")],
   "messages with a budget": [messages, at("m", budgets, true)],

@@ -41,7 +41,9 @@ export class ChatFields extends TurnFields {
   readonly transforms: readonly string[] | null | undefined = undefined;
 }
 
-const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
+/** Copied for each request: a copy takes half of the time of a constructor that sets as many fields. */
+const unset: Pick<ChatFields, keyof ChatFields> = new ChatFields();
+const kept: ReadonlySet<string> = new Set(Object.keys(unset));
 
 /** Limits how many unknown fields of a hostile body are kept. */
 const maxIgnored = 64;
@@ -86,7 +88,7 @@ export function readChatFields(
   arrays: ChatArrays,
   problems: Problems,
 ): ChatFields {
-  const fields = new ChatFields();
+  const fields: ChatFields = { ...unset };
   const byName = fields as unknown as Record<string, unknown>;
   let hasMessages = false;
   for (let index = 0; index < members.length; index++) {

@@ -89,39 +89,38 @@ function buildTurn(
 ): RunTurnRequest {
   const { cache_control: mark } = fields;
   const bytesOf = (name: Parameters<typeof findMember>[1]) => subtreeBytes(body, findMember(members, name));
-  const request = Object.assign(emptyRunTurnRequest(), {
-    model: fields.model ?? "",
-    models: fields.models ?? [],
-    inputJson: input.json,
-    stream: fields.stream ?? false,
-    // The old form of an answer has room for only one call.
-    parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
-    toolsJson: allToolsJson(body, members, fields, arrays),
-    toolChoiceJson: choiceJson(fields),
-    textFormatJson: formatJson(body, members, fields),
-    textVerbosity: fields.verbosity ?? "",
-    reasoningJson: reasoningJson(fields),
-    include: additions(fields, input),
-    maxToolCalls: fields.max_tool_calls ?? undefined,
-    metadata: fields.metadata ?? {},
-    modalities: fields.modalities ?? [],
-    user: fields.user ?? undefined,
-    safetyIdentifier: fields.safety_identifier ?? undefined,
-    promptCacheKey: fields.prompt_cache_key ?? undefined,
-    // Groq's name for its standard tier.
-    serviceTier: fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? ""),
-    echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
-    imageConfigJson: bytesOf("image_config"),
-    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
-    promptCacheOptionsJson: bytesOf("prompt_cache_options"),
-    traceJson: bytesOf("trace"),
-    stopServerToolsWhenJson: bytesOf("stop_server_tools_when"),
-    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
-    plugins: plugins(fields),
-    unknownFields: known.unknownAmong(members),
-    predictionJson: bytesOf("prediction"),
-    door: "chat",
-  } satisfies Partial<RunTurnRequest>);
+  const request = emptyRunTurnRequest();
+  request.model = fields.model ?? "";
+  if (fields.models) request.models = fields.models;
+  request.inputJson = input.json;
+  request.stream = fields.stream ?? false;
+  // The old form of an answer has room for only one call.
+  request.parallelToolCalls = hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined);
+  request.toolsJson = allToolsJson(body, members, fields, arrays);
+  request.toolChoiceJson = choiceJson(fields);
+  request.textFormatJson = formatJson(body, members, fields);
+  request.textVerbosity = fields.verbosity ?? "";
+  request.reasoningJson = reasoningJson(fields);
+  request.include = additions(fields, input);
+  request.maxToolCalls = fields.max_tool_calls ?? undefined;
+  if (fields.metadata) request.metadata = fields.metadata;
+  if (fields.modalities) request.modalities = fields.modalities;
+  request.user = fields.user ?? undefined;
+  request.safetyIdentifier = fields.safety_identifier ?? undefined;
+  request.promptCacheKey = fields.prompt_cache_key ?? undefined;
+  // Groq's name for its standard tier.
+  request.serviceTier = fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? "");
+  request.echoUpstreamBody = fields.debug?.echo_upstream_body ?? false;
+  request.imageConfigJson = bytesOf("image_config");
+  if (mark) request.cacheControl = { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" };
+  request.promptCacheOptionsJson = bytesOf("prompt_cache_options");
+  request.traceJson = bytesOf("trace");
+  request.stopServerToolsWhenJson = bytesOf("stop_server_tools_when");
+  if (fields.provider) request.provider = preferencesMessage(fields.provider);
+  request.plugins = plugins(fields);
+  request.unknownFields = known.unknownAmong(members);
+  request.predictionJson = bytesOf("prediction");
+  request.door = "chat";
   parametersAt.chat.read(fields, request);
   return request;
 }

@@ -92,27 +92,26 @@ function buildTurn(
   const include = includes(tools);
   if (fields.context_management && !fields.context_management.edits) onUnsent("context_management", "it has no edits");
   if (fields.container && !include.includes(codeOutputs)) onUnsent("container", "no tool of the request runs code");
-  const request = Object.assign(emptyRunTurnRequest(), {
-    model: fields.model ?? "",
-    models: fields.models ?? [],
-    inputJson,
-    stream: fields.stream ?? false,
-    parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
-    toolsJson,
-    toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
-    textFormatJson: toTextFormat(fields, spans),
-    reasoningJson: jsonBytes(toReasoning(fields)),
-    include,
-    user: userId && !isLongerThan(userId, maxUserLength) ? userId : undefined,
-    safetyIdentifier: userId || undefined,
-    serviceTier: tier === "standard_only" ? "default" : (tier ?? ""),
-    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
-    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
-    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
-    unknownFields: unsent.slice(0, maxUnsent),
-    contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
-    door: "messages",
-  } satisfies Partial<RunTurnRequest>);
+  const request = emptyRunTurnRequest();
+  request.model = fields.model ?? "";
+  if (fields.models) request.models = fields.models;
+  request.inputJson = inputJson;
+  request.stream = fields.stream ?? false;
+  request.parallelToolCalls = choice?.disable_parallel_tool_use === true ? false : undefined;
+  request.toolsJson = toolsJson;
+  request.toolChoiceJson = jsonBytes(toToolChoice(choice, fields.tools ?? []));
+  request.textFormatJson = toTextFormat(fields, spans);
+  request.reasoningJson = jsonBytes(toReasoning(fields));
+  request.include = include;
+  request.user = userId && !isLongerThan(userId, maxUserLength) ? userId : undefined;
+  request.safetyIdentifier = userId || undefined;
+  request.serviceTier = tier === "standard_only" ? "default" : (tier ?? "");
+  if (mark) request.cacheControl = { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" };
+  if (fields.provider) request.provider = preferencesMessage(fields.provider);
+  if (fields.plugins) request.plugins = pluginMessages(fields.plugins);
+  request.unknownFields = unsent.slice(0, maxUnsent);
+  request.contextManagementJson = fields.context_management?.edits ? verbatim(spans.text("context_management")) : none;
+  request.door = "messages";
   parametersAt.messages.read(fields, request);
   return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }

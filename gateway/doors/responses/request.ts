@@ -113,41 +113,40 @@ function buildTurn(
   unknownFields: UnknownField[],
 ): RunTurnRequest {
   const { truncation, cache_control: mark } = fields;
-  const request = Object.assign(emptyRunTurnRequest(), {
-    model: fields.model ?? "",
-    models: fields.models ?? [],
-    inputJson: subtreeBytes(body, spans.of("input")),
-    instructions: fields.instructions ?? undefined,
-    stream: fields.stream ?? false,
-    parallelToolCalls: fields.parallel_tool_calls ?? undefined,
-    toolsJson: subtreeBytes(body, spans.of("tools")),
-    toolChoiceJson: subtreeBytes(body, spans.of("tool_choice")),
-    textFormatJson: subtreeBytes(body, textFormat),
-    textVerbosity: fields.text?.verbosity ?? "",
-    reasoningJson: subtreeBytes(body, spans.of("reasoning")),
-    include: fields.include ?? [],
-    maxToolCalls: fields.max_tool_calls ?? undefined,
-    // The parsed object is used without a copy: copying key by key would lose a key such as `__proto__`.
-    metadata: fields.metadata ?? {},
-    modalities: fields.modalities ?? [],
-    user: fields.user ?? undefined,
-    safetyIdentifier: fields.safety_identifier ?? undefined,
-    promptCacheKey: fields.prompt_cache_key ?? undefined,
-    serviceTier: fields.service_tier ?? "",
-    echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
-    truncation: (typeof truncation === "object" ? truncation?.type : truncation) ?? "",
-    imageConfigJson: subtreeBytes(body, spans.of("image_config")),
-    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
-    promptCacheOptionsJson: subtreeBytes(body, spans.of("prompt_cache_options")),
-    traceJson: subtreeBytes(body, spans.of("trace")),
-    stopServerToolsWhenJson: subtreeBytes(body, spans.of("stop_server_tools_when")),
-    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
-    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
-    unknownFields,
-    predictionJson: subtreeBytes(body, spans.of("prediction")),
-    anthropicBetas: fields.anthropic_betas ?? [],
-    contextManagementJson: subtreeBytes(body, spans.of("context_management")),
-  } satisfies Partial<RunTurnRequest>);
+  const request = emptyRunTurnRequest();
+  request.model = fields.model ?? "";
+  if (fields.models) request.models = fields.models;
+  request.inputJson = subtreeBytes(body, spans.of("input"));
+  request.instructions = fields.instructions ?? undefined;
+  request.stream = fields.stream ?? false;
+  request.parallelToolCalls = fields.parallel_tool_calls ?? undefined;
+  request.toolsJson = subtreeBytes(body, spans.of("tools"));
+  request.toolChoiceJson = subtreeBytes(body, spans.of("tool_choice"));
+  request.textFormatJson = subtreeBytes(body, textFormat);
+  request.textVerbosity = fields.text?.verbosity ?? "";
+  request.reasoningJson = subtreeBytes(body, spans.of("reasoning"));
+  if (fields.include) request.include = fields.include;
+  request.maxToolCalls = fields.max_tool_calls ?? undefined;
+  // The parsed object is used without a copy: copying key by key would lose a key such as `__proto__`.
+  if (fields.metadata) request.metadata = fields.metadata;
+  if (fields.modalities) request.modalities = fields.modalities;
+  request.user = fields.user ?? undefined;
+  request.safetyIdentifier = fields.safety_identifier ?? undefined;
+  request.promptCacheKey = fields.prompt_cache_key ?? undefined;
+  request.serviceTier = fields.service_tier ?? "";
+  request.echoUpstreamBody = fields.debug?.echo_upstream_body ?? false;
+  request.truncation = (typeof truncation === "object" ? truncation?.type : truncation) ?? "";
+  request.imageConfigJson = subtreeBytes(body, spans.of("image_config"));
+  if (mark) request.cacheControl = { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" };
+  request.promptCacheOptionsJson = subtreeBytes(body, spans.of("prompt_cache_options"));
+  request.traceJson = subtreeBytes(body, spans.of("trace"));
+  request.stopServerToolsWhenJson = subtreeBytes(body, spans.of("stop_server_tools_when"));
+  if (fields.provider) request.provider = preferencesMessage(fields.provider);
+  if (fields.plugins) request.plugins = pluginMessages(fields.plugins);
+  request.unknownFields = unknownFields;
+  request.predictionJson = subtreeBytes(body, spans.of("prediction"));
+  if (fields.anthropic_betas) request.anthropicBetas = fields.anthropic_betas;
+  request.contextManagementJson = subtreeBytes(body, spans.of("context_management"));
   parametersAt.responses.read(fields, request);
   return request;
 }

@@ -81,8 +81,8 @@ export function newId(prefix: string, time = Date.now()): string {
 
 const hexCodes = Buffer.from("0123456789abcdef");
 const hyphen = 0x2d;
-/** Number of bytes of a UUID before each hyphen of its text. */
-const groups: ReadonlySet<number> = new Set([4, 6, 8, 10]);
+/** A bit for each byte of a UUID that follows a hyphen of its text: 4, 6, 8 and 10. */
+const groups = 0b101_0101_0000;
 const uuidLength = 36;
 
 /**
@@ -94,7 +94,7 @@ export function newUuid(): string {
   const high = Math.floor(time / 2 ** 32);
   let at = 0;
   for (let index = 0; index < 16; index++) {
-    if (groups.has(index)) text[at++] = hyphen;
+    if ((groups >> index) & 1) text[at++] = hyphen;
     const byte = uuidByte(index, high, time);
     text[at++] = hexCodes[byte >> 4]!;
     text[at++] = hexCodes[byte & 15]!;

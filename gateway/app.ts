@@ -35,15 +35,7 @@ export interface AppDeps
     TurnRouteDeps,
     Pick<
       ConsoleParts,
-      | "live"
-      | "startLink"
-      | "configRefusal"
-      | "log"
-      | "traceUrl"
-      | "trustedHeader"
-      | "oidc"
-      | "signOutUrl"
-      | "addressOf"
+      "live" | "startLink" | "configRefusal" | "log" | "traceUrl" | "trustedHeader" | "oidc" | "signOutUrl"
     > {
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;

@@ -15,6 +15,8 @@ import { budgetBytes } from "@sluice/proto/lib/load/memory.js";
 import { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
+import { clientAddress } from "@sluice/proto/lib/networks/client-address.js";
+import { networksOf } from "@sluice/proto/lib/networks/networks.js";
 import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import { dial, dialAny } from "@sluice/proto/lib/rpc/dial.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
@@ -25,7 +27,6 @@ import { LiveTurns } from "./admin/console-api/live.ts";
 import { Oidc } from "./admin/console-api/oidc.ts";
 import { StartLink } from "./admin/console-api/start-link.ts";
 import { TrustedHeader } from "./admin/console-api/trusted-header.ts";
-import { Networks, clientAddress } from "./edge/http/client-address.ts";
 import { createEdgeServer } from "./edge/http/edge-server.ts";
 import { answerHeaders } from "./edge/http/errors.ts";
 import { KeylessLimiter } from "./edge/http/keyless-limiter.ts";
@@ -89,8 +90,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const limiter = openLimiter(options);
   let cors = corsOf(config.current);
   let signIn = signInOf(config.current);
-  let proxies = new Networks(config.current.trusted_proxies);
-  const addressOf = (request: IncomingMessage) => clientAddress(request, proxies);
+  const addressOf = ({ socket, headers }: IncomingMessage) =>
+    clientAddress(socket.remoteAddress, headers["x-forwarded-for"], networksOf(config.current.trusted_proxies));
   const parts = {
     ...appParts(options, connections),
     addressOf,
@@ -151,7 +152,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const change = (edge: EdgeSettings) => {
     cors = corsOf(edge);
     signIn = signInOf(edge);
-    proxies = new Networks(edge.trusted_proxies);
     keepAlive.change(edge.limits.keep_alive_ms);
   };
   return { port, access, pool, pressure, change };

@@ -24,6 +24,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   expires_at: { value: "TIME", read: expiry, clear: "never-expires" },
   external_user: { value: "USER", read: asText },
   tags: { value: "NAME=VALUE,…", read: asText },
+  allowed_networks: { value: "NETWORK,…", read: (given) => given.split(",").map((network) => network.trim()) },
   limit_usd: { value: "USD", read: asText, option: "limit", clear: "no-limit" },
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
   permissions: { value: "JSON", read: readPermissions },

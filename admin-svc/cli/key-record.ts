@@ -83,6 +83,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `concurrent     ${row.concurrent_requests ?? "-"}`,
   `permissions    ${row.permissions === null ? "-" : escapeUnprintable(JSON.stringify(row.permissions))}`,
   `tags           ${row.tags === null ? "-" : escapeUnprintable(row.tags)}`,
+  `networks       ${row.allowed_networks?.join(", ") ?? "-"}`,
   `content        ${row.capture_content ? "captured" : "-"}`,
 ];
 

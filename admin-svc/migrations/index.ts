@@ -52,6 +52,7 @@ import * as usedIndex from "./0056_used_index.ts";
 import * as storedProviders from "./0057_stored_providers.ts";
 import * as tags from "./0059_tags.ts";
 import * as permissions from "./0061_permissions.ts";
+import * as networks from "./0064_networks.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -109,4 +110,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0057_stored_providers": storedProviders,
   "0059_tags": tags,
   "0061_permissions": permissions,
+  "0064_networks": networks,
 };

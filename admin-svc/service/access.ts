@@ -136,6 +136,7 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     capturesContent: key.capturesContent,
     tags: key.tags ?? "",
     requiredTags: [...parseTagNames(key.requiredTags ?? "", "required_tags")],
+    allowedNetworks: [...(key.allowedNetworks ?? [])],
     rateLimits: toRateLimits(key.rateLimits),
     permissions: key.permissions.map(permissionsMessage),
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),

@@ -2,7 +2,18 @@
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { callerKeyHash, invalidKey, personIn, requestIdIn, workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { plainAddress } from "@sluice/proto/lib/networks/networks.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import {
+  callerKeyHash,
+  invalidKey,
+  isServiceToken,
+  personIn,
+  requestIdIn,
+  serviceTokenHeader,
+  workspaceHeader,
+} from "@sluice/proto/lib/rpc/caller.js";
+import { peerAddressKey } from "@sluice/proto/lib/rpc/peer.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
@@ -22,14 +33,20 @@ export type Administrator = Author & {
   readonly isDeleted: boolean;
 };
 
-/** The calling key, of either kind. @throws Fault */
+/** The part of a call that names its caller. */
+type Calling = Pick<HandlerContext, "requestHeader" | "values">;
+
+/** The calling key, of either kind. A process of Sluice has held the key to its networks before. @throws Fault */
 export async function requireKey(
   database: Kysely<Database>,
-  headers: Headers,
+  { requestHeader, values }: Calling,
   serviceToken: ServiceToken,
 ): Promise<KeyRow> {
-  const key = await findLiveKey(database, callerKeyHash(headers, serviceToken));
+  const key = await findLiveKey(database, callerKeyHash(requestHeader, serviceToken));
   if (!key) throw invalidKey();
+  if (key.allowed_networks && !isServiceToken(requestHeader.get(serviceTokenHeader), serviceToken)) {
+    requireAllowedNetwork(key.allowed_networks, plainAddress(values.get(peerAddressKey) ?? ""));
+  }
   return key;
 }
 
@@ -38,24 +55,24 @@ export async function requireKey(
  * @returns `ownKeyHash` is undefined for a management key
  * @throws Fault
  */
-export async function requireReader(database: Kysely<Database>, headers: Headers, serviceToken: ServiceToken) {
-  const key = await requireKey(database, headers, serviceToken);
+export async function requireReader(database: Kysely<Database>, calling: Calling, serviceToken: ServiceToken) {
+  const key = await requireKey(database, calling, serviceToken);
   if (key.kind === "inference") return { workspaceId: key.workspace_id, ownKeyHash: key.hash };
-  const { workspaceId } = await administratorOf(database, headers, serviceToken, key);
+  const { workspaceId } = await administratorOf(database, calling.requestHeader, serviceToken, key);
   return { workspaceId, ownKeyHash: undefined };
 }
 
 /** Runs on every call, so a revoked administrator is refused at once. @throws Fault */
 async function requireAdministrator(
   database: Kysely<Database>,
-  headers: Headers,
+  calling: Calling,
   serviceToken: ServiceToken,
 ): Promise<Administrator> {
-  const key = await requireKey(database, headers, serviceToken);
+  const key = await requireKey(database, calling, serviceToken);
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  return administratorOf(database, headers, serviceToken, key);
+  return administratorOf(database, calling.requestHeader, serviceToken, key);
 }
 
 /** @throws Fault NOT_FOUND for a workspace that the key may not see */
@@ -83,10 +100,7 @@ async function administratorOf(
  */
 export const asAdministrator =
   (deps: Pick<Deps, "reads" | "serviceToken">) =>
-  <Result>(
-    context: Pick<HandlerContext, "requestHeader">,
-    work: (administrator: Administrator) => Promise<Result>,
-  ): Promise<Result> =>
+  <Result>(context: Calling, work: (administrator: Administrator) => Promise<Result>): Promise<Result> =>
     asReader(deps)(context, (administrator) => {
       if (administrator.isDeleted) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
       return work(administrator);
@@ -95,12 +109,9 @@ export const asAdministrator =
 /** Runs a read-only operation for an authorized administrator, also in a deleted workspace. */
 export const asReader =
   ({ reads, serviceToken }: Pick<Deps, "reads" | "serviceToken">) =>
-  <Result>(
-    { requestHeader }: Pick<HandlerContext, "requestHeader">,
-    work: (administrator: Administrator) => Promise<Result>,
-  ): Promise<Result> =>
+  <Result>(calling: Calling, work: (administrator: Administrator) => Promise<Result>): Promise<Result> =>
     withRetryableOutage(async () => {
-      const administrator = await requireAdministrator(reads, requestHeader, serviceToken);
+      const administrator = await requireAdministrator(reads, calling, serviceToken);
       return await (async () => work(administrator))().catch(refused);
     });
 
@@ -119,7 +130,7 @@ type ReportDeps = Pick<Deps, "reads" | "reports" | "serviceToken">;
 function reporting(deps: ReportDeps, kind: Pick<Report, "narrowedBy" | "isOfRecords">) {
   const read = asReader(deps);
   return <Result>(
-    context: Pick<HandlerContext, "requestHeader" | "signal">,
+    context: Calling & Pick<HandlerContext, "signal">,
     work: (administrator: Administrator, database: Kysely<Database>) => Promise<Result>,
   ): Promise<Result> =>
     read(context, (administrator) => {

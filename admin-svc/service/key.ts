@@ -69,9 +69,9 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
         const [key] = await keyMessages(deps, [row]);
         return create(GetKeyResponseSchema, { ...(key && { key }) });
       }),
-    getCurrentKey: (_, { requestHeader }) =>
+    getCurrentKey: (_, context) =>
       withRetryableOutage(async () => {
-        const row = await requireKey(reads, requestHeader, serviceToken);
+        const row = await requireKey(reads, context, serviceToken);
         const [key] = await keyMessages(deps, [row]);
         return create(GetCurrentKeyResponseSchema, { ...(key && { key }) });
       }),

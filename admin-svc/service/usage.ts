@@ -44,9 +44,9 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
           ...(account.limit_usd !== null && { totalUsd: account.limit_usd }),
         });
       }),
-    getGeneration: ({ generationId, requestId }, { requestHeader }) =>
+    getGeneration: ({ generationId, requestId }, context) =>
       withRetryableOutage(async () => {
-        const { workspaceId, ownKeyHash } = await requireReader(reads, requestHeader, serviceToken);
+        const { workspaceId, ownKeyHash } = await requireReader(reads, context, serviceToken);
         const whose = { workspaceId, ...(ownKeyHash !== undefined && { keyHash: ownKeyHash }) };
         const named = namedTurn(generationId, requestId);
         const [turn] = isStorable(generationId + requestId) ? await listTurns(reads, { ...whose, ...named }, 1) : [];

@@ -22,6 +22,8 @@ export interface ResolvedKey {
   readonly requiredTags: string | null;
   /** Null means the limits of the configuration file. */
   readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
+  /** Null allows every address. */
+  readonly allowedNetworks: readonly string[] | null;
   /** Lists of the key and of its workspace, those that exist. */
   readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
@@ -45,6 +47,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly capture_content: boolean;
   readonly tags: string | null;
   readonly required_tags: string | null;
+  readonly allowed_networks: readonly string[] | null;
   readonly is_limited: boolean;
   readonly external_user_inactive: boolean;
   readonly guardrail_id: string | null;
@@ -95,6 +98,7 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.capture_content",
       "key.tags",
       "workspace.required_tags",
+      "key.allowed_networks",
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
@@ -128,6 +132,7 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     capturesContent: key.capture_content,
     tags: key.tags,
     requiredTags: key.required_tags,
+    allowedNetworks: key.allowed_networks,
     rateLimits: key,
     permissions: [key.permissions, key.workspace_permissions].filter((lists) => lists !== null),
     ...(held && { guardrail: held }),

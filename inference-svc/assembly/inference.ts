@@ -291,7 +291,10 @@ function serve(options: InferenceOptions, { handlers, access, budget, config }: 
     services: [InferenceService],
     strict: [InferenceService.typeName],
     routes: handlers.routes,
-    admission: { budget, senderOf: senderResolver({ access, token }) },
+    admission: {
+      budget,
+      senderOf: senderResolver({ access, token, trustedProxies: () => config.file.trusted_proxies }),
+    },
     internalCalls: handlers.internalCalls,
     token,
     tls: certificates && { certificates, clients: ["gateway"], token },

@@ -1,17 +1,35 @@
 /** Authenticates senders of messages by their headers, before reading the message. */
 import type { IncomingHttpHeaders } from "node:http";
+import { clientAddress } from "@sluice/proto/lib/networks/client-address.js";
+import { networksOf } from "@sluice/proto/lib/networks/networks.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { type Sender, trustedSender } from "@sluice/proto/lib/rpc/admission.js";
 import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
-/** @throws Fault UNAUTHENTICATED, UNAVAILABLE */
+export interface SendersDeps {
+  readonly access: Access;
+  readonly token: ServiceToken;
+  /** Proxies in front of this service, which name its clients in a header. */
+  readonly trustedProxies: () => readonly string[];
+}
+
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
 export const senderResolver =
-  ({ access, token }: { readonly access: Access; readonly token: ServiceToken }) =>
-  async (_path: string, headers: IncomingHttpHeaders): Promise<Sender | typeof trustedSender> => {
+  ({ access, token, trustedProxies }: SendersDeps) =>
+  async (
+    _path: string,
+    headers: IncomingHttpHeaders,
+    peer: string | undefined,
+  ): Promise<Sender | typeof trustedSender> => {
     if (isServiceToken((headers[serviceTokenHeader] as string | undefined) ?? null, token)) return trustedSender;
     const { keyHash } = parseBearer(headers.authorization);
     const { caller } = await access.resolve(keyHash);
     if (!caller) throw invalidKey();
+    if (caller.allowedNetworks.length > 0) {
+      const address = clientAddress(peer, headers["x-forwarded-for"], networksOf(trustedProxies()));
+      requireAllowedNetwork(caller.allowedNetworks, address);
+    }
     return { key: keyHash };
   };

@@ -46,7 +46,7 @@ export const trustedProxies = z
   .max(100)
   .default([])
   .describe(
-    "Addresses and networks of the proxies in front of the gateway. Limits by address then count the last entry of X-Forwarded-For that is none of them; without proxies here the header is ignored.",
+    "Addresses and networks of the proxies in front of the gateway. The address of a client, for limits and `allowed_networks` of keys, is then the last entry of X-Forwarded-For that is none of them; without proxies here the header is ignored.",
   );
 
 export const cors = z.strictObject({

@@ -1,7 +1,7 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
-import type { IncomingMessage } from "node:http";
 import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
@@ -52,8 +52,6 @@ export interface ConsoleParts
   readonly oidc: Oidc | undefined;
   /** Link that signs in once; undefined without one. */
   readonly startLink: StartLink | undefined;
-  /** Address of the client of a request. */
-  readonly addressOf: (request: IncomingMessage) => string;
 }
 
 /** Serves an operation of the contract for the context's caller. */
@@ -148,8 +146,21 @@ export class Console {
     writeNothing(response, context);
   }
 
-  /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */
+  /** @throws Fault PERMISSION_DENIED where the key of the session may not be used */
   async #find(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<Session | undefined> {
+    const session = await this.#findSession(context, person);
+    if (session) await this.#requireAllowedNetwork(session.keyHash, context);
+    return session;
+  }
+
+  /** @throws Fault PERMISSION_DENIED */
+  async #requireAllowedNetwork(keyHash: string, { req, trace }: EdgeContext): Promise<void> {
+    const { caller } = await this.#parts.access.resolve(keyHash, undefined, trace);
+    if (caller) requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(req));
+  }
+
+  /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */
+  async #findSession(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<Session | undefined> {
     if (person) return await this.#sessions.findPerson(person, context);
     const secret = presentedCookie(sessionCookie, context.req);
     const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
@@ -235,7 +246,7 @@ export class Console {
    * Looks the key up as for any request (wrong keys cost the database next to nothing), and opens a session for a valid key.
    * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
    */
-  async #open(key: string, { requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
+  async #open(key: string, context: EdgeContext): Promise<OpenSessionResponse> {
     const kind = kindOfKey(key);
     if (kind === undefined) throw invalidKey();
     if (kind !== KeyKind.MANAGEMENT) {
@@ -244,16 +255,19 @@ export class Console {
       });
     }
     const keyHash = hashKey(key);
-    await this.#parts.access.resolve(keyHash, undefined, trace);
+    await this.#requireAllowedNetwork(keyHash, context);
+    const { requestId, trace } = context;
     return this.#sessions.open({ keyHash, requestId, trace });
   }
 
   /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
-  async #openByLink(link: string, { req, requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
+  async #openByLink(link: string, context: EdgeContext): Promise<OpenSessionResponse> {
+    const { req, requestId, trace } = context;
     // A proxy on this machine has a loopback address, also for clients of other machines.
     const isForwarded = req.headers["x-forwarded-for"] !== undefined || req.headers.forwarded !== undefined;
     const keyHash = isForwarded ? undefined : this.#parts.startLink?.take(link, this.#parts.addressOf(req));
     if (keyHash === undefined) throw uselessLink();
+    await this.#requireAllowedNetwork(keyHash, context);
     return this.#sessions.open({ keyHash, requestId, trace });
   }
 

@@ -1,7 +1,7 @@
 /** A reverse proxy for the sign-in of people, with the person of each request in a header. */
 import type { IncomingMessage } from "node:http";
 import type { TrustedHeaderSettings } from "@sluice/proto/config/console/section.js";
-import { Networks } from "../../edge/http/client-address.ts";
+import { Networks, plainAddress } from "@sluice/proto/lib/networks/networks.js";
 import { type AuthorizedPerson, identityOf, authorizePerson, signInRefusal } from "./people.ts";
 
 const section = "console.trusted_header";
@@ -25,7 +25,7 @@ export class TrustedHeader {
     const user = single(request, userHeader);
     const groups = groupHeader === undefined ? undefined : single(request, groupHeader);
     if (user === undefined && groups === undefined) return undefined;
-    if (!this.#proxies.has(request.socket.remoteAddress ?? "")) {
+    if (!this.#proxies.has(plainAddress(request.socket.remoteAddress ?? ""))) {
       const named = user === undefined ? groupHeader : userHeader;
       throw signInRefusal(`The header ${named} counts only in requests from the addresses of ${section}.from`);
     }

@@ -6,6 +6,7 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
@@ -24,6 +25,8 @@ export interface ExchangeDeps {
   readonly budget: ByteBudget;
   readonly keylessLimiter: KeylessLimiter;
   readonly observer: Observer;
+  /** Address of the client of a request. */
+  readonly addressOf: (request: IncomingMessage) => string;
 }
 
 /** Begins to observe a request; `closeExchange` must follow when its response closes. */
@@ -56,7 +59,7 @@ export function closeExchange(exchange: Exchange): void {
     cause: fault?.cause,
   });
   recordAnswer(request, response, fault);
-  // No memory was reserved for a request with a refused key.
+  // No memory was reserved for a request with a refused key, or from a network that its key does not allow.
   (exchange.room as Reservation | undefined)?.release();
 }
 
@@ -75,10 +78,10 @@ export function authenticate(parts: ExchangeDeps, exchange: Exchange): Promise<v
 /**
  * Continues as a caller, once its key is next in the event loop.
  * @param caller undefined for an unknown key
- * @throws Fault UNAUTHENTICATED
+ * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
  */
 export function continueAsCaller(
-  { budget }: ExchangeDeps,
+  { budget, addressOf }: ExchangeDeps,
   exchange: Exchange,
   keyHash: string,
   caller: Caller | undefined,
@@ -86,6 +89,7 @@ export function continueAsCaller(
   if (!caller) throw invalidKey();
   exchange.keyHash = keyHash;
   exchange.caller = caller;
+  if (caller.allowedNetworks.length > 0) requireAllowedNetwork(caller.allowedNetworks, addressOf(exchange.req));
   exchange.room = budget.open(keyHash);
   // The client may have closed the connection during the key's lookup.
   if (exchange.res.closed) exchange.room.release();

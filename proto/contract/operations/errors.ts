@@ -134,9 +134,9 @@ export const errorMetadata = object(
     unknown_model: described(string(), "The name that was asked for and that no model has."),
     permission: described(
       string(),
-      "The list of the key's or the workspace's permissions that the request needs, such as `permissions.models`.",
+      "The list of the key's or the workspace's permissions that the request needs, such as `permissions.models`; `allowed_networks` where the key may not be used from the client's address.",
     ),
-    value: described(string(), "The name that this list does not allow."),
+    value: described(string(), "The name or the address that this list does not allow."),
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     reasons: described(array(string()), "Categories that moderation has flagged."),
     flagged_input: described(

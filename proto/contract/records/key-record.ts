@@ -33,6 +33,7 @@ export interface KeySettings {
   readonly capture_content?: boolean;
   /** As in the header `x-sluice-tags`. */
   readonly tags?: string | null;
+  readonly allowed_networks?: readonly string[] | null;
 }
 
 const rateLimitsField = "rate_limits";

@@ -17,6 +17,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { readRecordedTags, tagsText } from "../../lib/turns/tags.ts";
 import { tagMap } from "./tags.ts";
+import { networkList } from "./networks.ts";
 import { endUserName } from "./end-users.ts";
 import { permissionsField, shownPermissions, storedPermissions } from "./permissions.ts";
 import { requestTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
@@ -138,6 +139,14 @@ const settings = {
     shown: described(nullable(map(string())), "Tags of its requests; null: none."),
     toStored: (given: Readonly<Record<string, string>>) => tagsText(Object.entries(given)) || null,
     toShown: (stored: string) => readRecordedTags(stored),
+    unset: null,
+  },
+  allowed_networks: {
+    given: described(
+      nullable(networkList),
+      "Addresses and networks from which the key may be used, such as `10.0.0.0/8` and `2001:db8::1`; a request from elsewhere is refused with 403. Null: from everywhere.",
+    ),
+    shown: described(nullable(networkList), "Networks from which it may be used; null: from everywhere."),
     unset: null,
   },
 } as const satisfies Readonly<Record<string, Setting>>;

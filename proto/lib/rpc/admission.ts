@@ -7,6 +7,7 @@ import { Http2ServerRequest, type Http2Session, constants } from "node:http2";
 import type { ByteBudget, Reservation } from "../load/byte-budget.ts";
 import { Fault, FaultReason } from "../faults/fault.ts";
 import type { RequestHandler } from "./connections.ts";
+import { peerAddress } from "./peer.ts";
 import { reflectionPath } from "./reflection.ts";
 import { toConnectError } from "./status.ts";
 
@@ -28,12 +29,14 @@ export interface Sender {
 
 export interface MessageAdmission {
   /**
-   * The sender of a message, determined from its headers only.
+   * The sender of a message, determined from its headers and the other end of its connection.
+   * @param peer address of the other end; undefined once the connection is closed
    * @throws Fault when the message is refused
    */
   readonly senderOf: (
     path: string,
     headers: IncomingHttpHeaders,
+    peer: string | undefined,
   ) => Sender | typeof trustedSender | Promise<Sender | typeof trustedSender>;
   readonly budget: ByteBudget;
 }
@@ -67,7 +70,7 @@ async function* admitted(
 ): AsyncGenerator<Buffer, undefined> {
   try {
     const path = request.url ?? "";
-    const sender = senderWithoutKey(path) ?? (await senderOf(path, request.headers));
+    const sender = senderWithoutKey(path) ?? (await senderOf(path, request.headers, peerAddress(request)));
     if (sender === trustedSender) {
       if (request instanceof Http2ServerRequest) widenWindow(request.stream.session);
       return yield* chunks();

@@ -23,6 +23,7 @@ import type { Logger } from "../log/log.ts";
 import { networkOf } from "../limits/client-network.ts";
 import type { RequestHandler } from "./connections.ts";
 import { isServiceToken, serviceTokenHeader } from "./caller.ts";
+import { peerAddress, peerAddressKey } from "./peer.ts";
 import type { ServiceToken } from "./service-token.ts";
 
 /** A caller with a key authenticates with an early call; probes come less than once a second. */
@@ -39,9 +40,9 @@ const sweepFrom = 1_024;
 
 const sessionKey = createContextKey<ServerHttp2Session | undefined>(undefined);
 
-/** The HTTP/2 connection of a call, for interceptors. */
+/** The connection of a call, for interceptors and handlers. */
 export function connectionOf(request: IncomingMessage | Http2ServerRequest): ContextValues {
-  const values = createContextValues();
+  const values = createContextValues().set(peerAddressKey, peerAddress(request));
   if (!(request instanceof Http2ServerRequest)) return values;
   return values.set(sessionKey, request.stream.session as ServerHttp2Session | undefined);
 }

@@ -9,12 +9,12 @@ export async function administer(
   { baseUrl, managementKey }: Installation,
   method: string,
   path: string,
-  body: object,
+  body?: object,
 ): Promise<object> {
   const answer = await fetch(`${baseUrl}${path}`, {
     method,
     headers: { authorization: `Bearer ${managementKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
+    ...(body && { body: JSON.stringify(body) }),
   });
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as object;

@@ -21,8 +21,10 @@ export class SocketClient {
   readonly events: ServerEvent[] = [];
   #wake: () => void = () => {};
 
-  constructor(port: number, headers: Readonly<Record<string, string>>) {
-    this.socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/responses`, { headers });
+  /** @param localAddress address of the client; any when undefined */
+  constructor(port: number, headers: Readonly<Record<string, string>>, localAddress?: string) {
+    const from = localAddress !== undefined && { localAddress };
+    this.socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/responses`, { headers, ...from });
     this.socket.on("error", () => {});
     this.socket.on("message", (data) => {
       this.events.push(JSON.parse((data as Buffer).toString()) as ServerEvent);

@@ -6,6 +6,7 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import type { LoadShedding } from "../../../edge/http/load-shedding.ts";
@@ -101,6 +102,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
     const { caller } = await parts.access.resolve(this.keyHash, undefined, this.trace);
     if (!caller) throw invalidKey();
     this.caller = caller;
+    requireAllowedNetwork(caller.allowedNetworks, parts.addressOf(request));
     await eventLoop.turnOf(this.keyHash);
   }
 

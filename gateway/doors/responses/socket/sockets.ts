@@ -3,6 +3,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
+import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { untraced } from "@sluice/proto/lib/tracing/context.js";
@@ -77,6 +78,7 @@ export class ResponseSockets {
     const keyHash = readKeyHash(request);
     const { caller } = await this.#parts.access.resolve(keyHash, undefined, untraced);
     if (!caller) throw invalidKey();
+    requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(request));
     return keyHash;
   }
 

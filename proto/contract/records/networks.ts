@@ -1,0 +1,20 @@
+/** Lists of addresses and networks in requests. */
+import { isNetwork } from "../../lib/networks/networks.ts";
+import { type Shape, array, string } from "../../lib/validation/shape.ts";
+
+/** More than enough for an IPv6 network in its longest spelling. */
+const text = string({ min: 1, max: 64 });
+
+const network: Shape<string> = {
+  ...text,
+  check: (value, path, problems, or) => {
+    const before = problems.count;
+    text.check(value, path, problems, or);
+    if (problems.count > before || isNetwork(value as string)) return;
+    problems.add(path, `${value as string} is neither an address nor a network such as 10.0.0.0/8`);
+  },
+  schema: (components) => ({ ...text.schema(components), pattern: String.raw`^[0-9A-Fa-f:.]+(?:/\d{1,3})?$` }),
+};
+
+/** An empty list is refused: it could mean everything or nothing. */
+export const networkList = array(network, { min: 1, max: 50, entry: "network" });

@@ -3,6 +3,7 @@ import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
 import { checkKeySettings } from "../rules/key.ts";
+import { readModelLimits } from "./model-limit-option.ts";
 import { readPermissions } from "./permission-option.ts";
 import { throwAsUsageError, flagOption, jsonOption, textOption } from "./terminal.ts";
 
@@ -27,6 +28,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   allowed_networks: { value: "NETWORK,…", read: (given) => given.split(",").map((network) => network.trim()) },
   limit_usd: { value: "USD", read: asText, option: "limit", clear: "no-limit" },
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
+  model_limits: { value: "JSON", read: readModelLimits },
   permissions: { value: "JSON", read: readPermissions },
 };
 

@@ -81,6 +81,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `requests/min   ${row.requests_per_minute ?? "-"}`,
   `tokens/min     ${row.tokens_per_minute ?? "-"}`,
   `concurrent     ${row.concurrent_requests ?? "-"}`,
+  `model limits   ${row.model_limits === null ? "-" : escapeUnprintable(JSON.stringify(row.model_limits))}`,
   `permissions    ${row.permissions === null ? "-" : escapeUnprintable(JSON.stringify(row.permissions))}`,
   `tags           ${row.tags === null ? "-" : escapeUnprintable(row.tags)}`,
   `networks       ${row.allowed_networks?.join(", ") ?? "-"}`,

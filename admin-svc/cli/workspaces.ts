@@ -12,6 +12,7 @@ import {
   updateWorkspace,
 } from "../store/workspaces.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
+import { modelLimitDetails, readModelLimits } from "./model-limit-option.ts";
 import { permissionDetails, readPermissions } from "./permission-option.ts";
 import { putCommand } from "./put.ts";
 import {
@@ -29,11 +30,12 @@ const options = {
   name: textOption,
   limit: textOption,
   "limit-reset": textOption,
+  "model-limits": textOption,
   permissions: textOption,
   "required-tags": textOption,
 } as const;
 const newUsage =
-  "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--permissions JSON] [--required-tags NAME,…] [--json]";
+  "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--model-limits JSON] [--permissions JSON] [--required-tags NAME,…] [--json]";
 
 export const workspaces: Commands = {
   create: {
@@ -41,6 +43,7 @@ export const workspaces: Commands = {
     summary: "Creates an empty workspace and prints its id.",
     details: [
       "Its keys share the limit; without --limit-reset it never starts again.",
+      ...modelLimitDetails,
       ...permissionDetails,
       "Its first key: keys create --workspace NAME --management --name first",
     ],
@@ -78,9 +81,9 @@ export const workspaces: Commands = {
   },
   update: {
     usage:
-      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--permissions JSON | --no-permissions] [--required-tags NAME,… | --no-required-tags] [--json]",
+      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--model-limits JSON | --no-model-limits] [--permissions JSON | --no-permissions] [--required-tags NAME,… | --no-required-tags] [--json]",
     summary: "Changes the named settings of a workspace, given by id or name.",
-    details: permissionDetails,
+    details: [...modelLimitDetails, ...permissionDetails],
     async run(args, { database, print }) {
       const { workspace: idOrName, change, asJson } = await readWorkspaceChange(args);
       const found = await findWorkspace(await database(), idOrName);
@@ -127,6 +130,7 @@ export async function readWorkspaceChange(args: string[]) {
     ...options,
     "no-limit": flagOption,
     "no-limit-reset": flagOption,
+    "no-model-limits": flagOption,
     "no-permissions": flagOption,
     "no-required-tags": flagOption,
   } as const;
@@ -135,6 +139,7 @@ export async function readWorkspaceChange(args: string[]) {
     ...changeOf(values),
     ...(values["no-limit"] === true && { limitUsd: null }),
     ...(values["no-limit-reset"] === true && { limitReset: null }),
+    ...(values["no-model-limits"] === true && { modelLimits: null }),
     ...(values["no-permissions"] === true && { permissions: null }),
     ...(values["no-required-tags"] === true && { requiredTags: null }),
   };
@@ -147,6 +152,7 @@ interface Given {
   readonly name?: string | undefined;
   readonly limit?: string | undefined;
   readonly "limit-reset"?: string | undefined;
+  readonly "model-limits"?: string | undefined;
   readonly permissions?: string | undefined;
   readonly "required-tags"?: string | undefined;
 }
@@ -155,6 +161,7 @@ const changeOf = ({
   name,
   limit,
   "limit-reset": limitReset,
+  "model-limits": modelLimits,
   permissions,
   "required-tags": requiredTags,
 }: Given): WorkspaceSettings => ({
@@ -162,6 +169,7 @@ const changeOf = ({
   ...(limit !== undefined && { limitUsd: limit }),
   // The check of all settings refuses an unknown word, together with the other problems.
   ...(limitReset !== undefined && { limitReset: limitReset as ResetInterval }),
+  ...(modelLimits !== undefined && { modelLimits: readModelLimits(modelLimits, "--model-limits") }),
   ...(permissions !== undefined && { permissions: readPermissions(permissions, "--permissions") }),
   ...(requiredTags !== undefined && { requiredTags }),
 });

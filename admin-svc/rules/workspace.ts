@@ -1,4 +1,5 @@
 /** Checks the settings of a workspace. */
+import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
@@ -16,6 +17,8 @@ export interface WorkspaceSettings {
   readonly limitUsd?: string | null;
   /** Period of the budget. Null: the budget never resets. */
   readonly limitReset?: ResetInterval | null;
+  /** Limits of models that its keys share. Null: none. */
+  readonly modelLimits?: ModelLimitsJson | null;
   /** Upper bound of the permissions of its keys; null without lists. */
   readonly permissions?: PermissionsJson | null;
   /** Names of required tags, such as `team,cost_center`. Null: none. */
@@ -34,10 +37,11 @@ export function workspaceSettingsJson({
   name,
   limitUsd,
   limitReset,
+  modelLimits,
   permissions,
   requiredTags,
 }: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? parseAmount(limitUsd) : limitUsd;
   const required = typeof requiredTags === "string" ? parseTagNames(requiredTags, "required_tags") : requiredTags;
-  return { name, limit, limit_reset: limitReset, permissions, required_tags: required };
+  return { name, limit, limit_reset: limitReset, model_limits: modelLimits, permissions, required_tags: required };
 }

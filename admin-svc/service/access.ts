@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MessageInitShape, create, toBinary } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { modelLimitsMessage } from "@sluice/proto/contract/records/model-limits.js";
 import { permissionsMessage } from "@sluice/proto/contract/records/permissions.js";
 import {
   type AccessService,
@@ -139,6 +140,8 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     allowedNetworks: [...(key.allowedNetworks ?? [])],
     rateLimits: toRateLimits(key.rateLimits),
     permissions: key.permissions.map(permissionsMessage),
+    ...(key.modelLimits && { modelLimits: modelLimitsMessage(key.modelLimits) }),
+    ...(key.workspaceModelLimits && { workspaceModelLimits: modelLimitsMessage(key.workspaceModelLimits) }),
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),
     ...guardrails,
   });

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { modelLimitsJson, modelLimitsMessage } from "@sluice/proto/contract/records/model-limits.js";
 import { permissionsJson, permissionsMessage } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import {
@@ -154,6 +155,7 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   name: ({ name }) => ({ name }),
   limit_usd: ({ limitUsd = null }) => ({ limitUsd }),
   limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
+  model_limits: ({ modelLimits }) => ({ modelLimits: modelLimitsJson(modelLimits) }),
   permissions: ({ permissions }) => ({ permissions: permissionsJson(permissions) }),
   required_tags: ({ requiredTags }) => ({ requiredTags: requiredTags || null }),
 };
@@ -197,6 +199,7 @@ async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly 
       spentUsd: spent.get(row.id) ?? "0",
       createdAt: timestampFromDate(row.created_at),
       ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
+      ...(row.model_limits && { modelLimits: modelLimitsMessage(row.model_limits) }),
       ...(row.permissions && { permissions: permissionsMessage(row.permissions) }),
       ...(externalId !== undefined && { externalId }),
     });

@@ -1,5 +1,6 @@
 /** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
 import { type Kysely, type QueryCreator, sql } from "kysely";
+import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Database } from "./database.ts";
@@ -24,6 +25,10 @@ export interface ResolvedKey {
   readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
   /** Null allows every address. */
   readonly allowedNetworks: readonly string[] | null;
+  /** Limits of models of the key; null without any. */
+  readonly modelLimits: ModelLimitsJson | null;
+  /** Limits of models that the keys of the workspace share; null without any. */
+  readonly workspaceModelLimits: ModelLimitsJson | null;
   /** Lists of the key and of its workspace, those that exist. */
   readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
@@ -51,6 +56,8 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly is_limited: boolean;
   readonly external_user_inactive: boolean;
   readonly guardrail_id: string | null;
+  readonly model_limits: ModelLimitsJson | null;
+  readonly workspace_model_limits: ModelLimitsJson | null;
   readonly permissions: PermissionsJson | null;
   readonly workspace_permissions: PermissionsJson | null;
 }
@@ -102,6 +109,8 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
+      "key.model_limits",
+      "workspace.model_limits as workspace_model_limits",
       "key.permissions",
       "workspace.permissions as workspace_permissions",
       "assignment.guardrail_id",
@@ -134,6 +143,8 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     requiredTags: key.required_tags,
     allowedNetworks: key.allowed_networks,
     rateLimits: key,
+    modelLimits: key.model_limits,
+    workspaceModelLimits: key.workspace_model_limits,
     permissions: [key.permissions, key.workspace_permissions].filter((lists) => lists !== null),
     ...(held && { guardrail: held }),
     workspaceGuardrails: guardrails.filter((guardrail) => guardrail !== held),

@@ -8,7 +8,7 @@ import { requireAccount } from "./account.ts";
 import { type Author, changedFields, isSame } from "./audit.ts";
 import { deleteContentsOfKey } from "./contents.ts";
 import type { Database } from "./database.ts";
-import type { ApiKeysTable } from "./tables/administration.ts";
+import { type ApiKeysTable, withLimitsJson } from "./tables/administration.ts";
 import { moveExternalIds } from "./external-ids.ts";
 import { type PolicyChange, currentGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
@@ -62,7 +62,7 @@ async function insertKey(
   return await transaction
     .insertInto("api_keys")
     .values({
-      ...settings,
+      ...withLimitsJson(settings),
       hash: hashKey(key),
       workspace_id: workspaceId,
       kind: kindOfKey(key) === KeyKind.MANAGEMENT ? "management" : "inference",
@@ -112,7 +112,7 @@ export function updateKey(
   return runInTransaction(database, async (transaction) => {
     const before = await lockKey(transaction, author.workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
-    const stored = await writeKey(transaction, hash, { ...change, updated_at: sql<Date>`updated_at` });
+    const stored = await writeKey(transaction, hash, { ...withLimitsJson(change), updated_at: sql<Date>`updated_at` });
     const differing = changedFields(before, stored);
     if (isSame(differing)) return { row: stored, ...(await recordNoChange(transaction)) };
     const row = await writeKey(transaction, hash, { updated_at: sql<Date>`clock_timestamp()` });

@@ -4,12 +4,21 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, changedFields, isSame, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import type { WorkspacesTable } from "./tables/administration.ts";
+import { type WorkspacesTable, withLimitsJson } from "./tables/administration.ts";
 import { type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-const columns = ["id", "name", "limit_usd", "limit_reset", "permissions", "required_tags", "created_at"] as const;
+const columns = [
+  "id",
+  "name",
+  "limit_usd",
+  "limit_reset",
+  "model_limits",
+  "permissions",
+  "required_tags",
+  "created_at",
+] as const;
 
 export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
@@ -78,9 +87,10 @@ export const pageOfWorkspaces = (
     page,
   );
 
-const columnsOf = ({ limitUsd, limitReset, permissions, requiredTags }: WorkspaceSettings) => ({
+const columnsOf = ({ limitUsd, limitReset, modelLimits, permissions, requiredTags }: WorkspaceSettings) => ({
   ...(limitUsd !== undefined && { limit_usd: limitUsd }),
   ...(limitReset !== undefined && { limit_reset: limitReset }),
+  ...(modelLimits !== undefined && withLimitsJson({ model_limits: modelLimits })),
   ...(permissions !== undefined && { permissions }),
   ...(requiredTags !== undefined && { required_tags: requiredTags }),
 });
@@ -137,7 +147,7 @@ export function updateWorkspace(
     // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
     const isOtherPolicy =
       (before.limit_usd === null) !== (row.limit_usd === null) ||
-      ["permissions", "required_tags"].some((name) => Object.hasOwn(differing.after, name));
+      ["model_limits", "permissions", "required_tags"].some((name) => Object.hasOwn(differing.after, name));
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
 }

@@ -113,6 +113,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     runtime,
     ledger,
     openTurns,
+    limiter,
   });
   const beforeSending = () => ledger.flush();
   const { embed, planDryRun, planEmbedDryRun, tryGuardrail } = runtime;
@@ -249,10 +250,11 @@ interface SearchVendorDeps {
   readonly runtime: Runtime;
   readonly ledger: Ledger;
   readonly openTurns: OpenTurns;
+  readonly limiter: Limiter;
 }
 
 function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOptions, parts: SearchVendorDeps) {
-  const { access, budget, config, runtime, ledger, openTurns } = parts;
+  const { access, budget, config, runtime, ledger, openTurns, limiter } = parts;
   const parser = new RequestParser(config, new Identities(settings.SLUICE_SECRET));
   const shared = {
     access,
@@ -267,7 +269,7 @@ function openEngine({ settings, lifecycle, log, registry, tracing }: InferenceOp
   return {
     turns,
     pipeline: { parse: parser.parse, turn: runtime.turn },
-    engine: new Engine({ ...shared, openTurns, observer, registry }),
+    engine: new Engine({ ...shared, modelLimiter: limiter, openTurns, observer, registry }),
     dryRun: new DryRun({ ...shared, log }),
   };
 }

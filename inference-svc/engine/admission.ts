@@ -5,6 +5,8 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import type { Hindrance } from "@sluice/proto/lib/process/hindrances.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { openModelLimits } from "../turn/model-limits.ts";
 import { type PermissionDefault, permissionsOf } from "../turn/permissions.ts";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
@@ -21,14 +23,21 @@ import type { TurnSignal } from "../turn/signal.ts";
 /** The door of calls without a gateway; whatever format their requests name. */
 export const directDoor = "grpc";
 
-/** @param byDefault decides about what no list of the caller covers @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, INVALID_REQUEST */
+interface AdmissionRules {
+  /** The decision about everything that no list of the caller covers. */
+  readonly permissionDefault: () => PermissionDefault;
+  /** Counts the use of models; undefined in a dry run, which uses none. */
+  readonly modelLimiter?: Pick<Limiter, "enterModels">;
+}
+
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, INVALID_REQUEST */
 export function admit(
   { caller, generation }: ResolvedPolicy,
   { requestId, generationId, deadline, scanned }: Requester,
   request: RunTurnRequest,
   signal: TurnSignal,
   held: Account,
-  byDefault: PermissionDefault,
+  { permissionDefault, modelLimiter }: AdmissionRules,
   span?: Span,
 ): Scope {
   if (!caller) throw invalidKey();
@@ -38,13 +47,14 @@ export function admit(
     });
   }
   const { user, door } = request;
-  const permissions = permissionsOf(caller, byDefault);
+  const permissions = permissionsOf(caller, permissionDefault());
   permissions?.require("doors", scanned ? doorWord(door) : directDoor);
   return new Scope({
     signal,
     held,
     caller,
     permissions,
+    modelLimits: modelLimiter && openModelLimits(caller, modelLimiter),
     requestId,
     turnId: newUuid(),
     generationId,

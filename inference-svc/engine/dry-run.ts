@@ -54,7 +54,7 @@ export class DryRun {
       await room.grow(measureRequest(request));
       const { access } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
-      const scope = admit(resolved, requester, request, abort, held, this.#parts.permissionDefault());
+      const scope = admit(resolved, requester, request, abort, held, this.#parts);
       const turnRequest = pipeline.parse(request, requester, scope.caller);
       if (scope.permissions) requirePermitted(turnRequest, scope.permissions);
       admitted = scope;

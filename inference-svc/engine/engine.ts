@@ -4,6 +4,8 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import type { TurnModelLimits } from "../turn/model-limits.ts";
 import type { PermissionDefault } from "../turn/permissions.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
@@ -38,6 +40,8 @@ export interface EngineDeps extends EndUserDeps {
   readonly registry: Registry;
   /** The current `permissions.default` of the configuration file. */
   readonly permissionDefault: () => PermissionDefault;
+  /** Counts the use of models that have limits. */
+  readonly modelLimiter: Pick<Limiter, "enterModels">;
   readonly region: string;
   readonly hindrances: Pick<Hindrances, "whole">;
 }
@@ -82,6 +86,7 @@ export class Engine {
     let place: number | undefined;
     let caller: Caller | undefined;
     let trace: Trace | undefined;
+    let modelLimits: TurnModelLimits | undefined;
     let delivery: AnswerDelivery | undefined;
     let failure: Fault | undefined;
     this.#open++;
@@ -96,8 +101,9 @@ export class Engine {
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
-      const scope = admit(known, requester, request, signal, held, this.#parts.permissionDefault(), observation.span);
+      const scope = admit(known, requester, request, signal, held, this.#parts, observation.span);
       caller = scope.caller;
+      modelLimits = scope.modelLimits;
       let turnRequest: TurnRequest | undefined = pipeline.parse(request, requester, caller);
       if (scope.permissions) requirePermitted(turnRequest, scope.permissions);
       dropContent(request);
@@ -148,6 +154,7 @@ export class Engine {
       this.#open--;
       const cancelled = hasLeft(signal);
       observation.ended(request, requester, { caller, trace, outcome: delivery?.outcome, failure, cancelled });
+      modelLimits?.leave();
     }
   }
 

@@ -2,6 +2,7 @@
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { FileReader } from "../content/files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
+import { modelLimitLayer } from "./model-limit-layer.ts";
 import { budgetLayer } from "./ledger/hold.ts";
 import type { CallLedger, FindTask } from "./ledger/ledger.ts";
 import { recordLayer } from "./ledger/recorded.ts";
@@ -74,7 +75,7 @@ export function buildModelCaller({
     const applying = endpointFeatures.map(({ applies }) => ({
       applies: (request: TurnRequest) => applies(request, endpoint),
     }));
-    return composeByMask(applying, layers, budgeted);
+    return modelLimitLayer(endpoint.model, composeByMask(applying, layers, budgeted));
   };
   // A turn per endpoint of the configuration: a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();

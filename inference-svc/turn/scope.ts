@@ -2,6 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
+import type { TurnModelLimits } from "./model-limits.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
@@ -24,7 +25,12 @@ type ScopeFields = Pick<
   Scope,
   "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
 > &
-  Partial<Pick<Scope, "permissions" | "operation" | "payer" | "again" | "attempt" | "user" | "tags" | "door" | "span">>;
+  Partial<
+    Pick<
+      Scope,
+      "permissions" | "modelLimits" | "operation" | "payer" | "again" | "attempt" | "user" | "tags" | "door" | "span"
+    >
+  >;
 
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
@@ -35,6 +41,8 @@ export class Scope {
   readonly caller: Caller;
   /** Permissions of the turn; undefined means everything. */
   readonly permissions: Permissions | undefined;
+  /** Limits of models; undefined when there are none, and for calls paid by the operator. */
+  readonly modelLimits: TurnModelLimits | undefined;
   readonly requestId: string;
   /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
   readonly deadline: number;
@@ -71,6 +79,7 @@ export class Scope {
     this.held = fields.held;
     this.caller = fields.caller;
     this.permissions = fields.permissions;
+    this.modelLimits = fields.modelLimits;
     this.requestId = fields.requestId;
     this.deadline = fields.deadline;
     this.operation = fields.operation ?? "turn";

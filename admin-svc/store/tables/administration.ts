@@ -1,6 +1,7 @@
 /** Tables changed by administrators: workspaces, keys, guardrails, end users, and the logs of these changes. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
+import type { ModelLimitJson, ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
@@ -22,6 +23,8 @@ export interface WorkspacesTable {
   /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
+  /** Limits of models that its keys share; null without any. */
+  model_limits: ModelLimitsColumn;
   /** Upper bound of the permissions of its keys; null without lists. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;
@@ -61,10 +64,24 @@ type SettingColumn<Value> = [Value] extends [readonly (infer Entry)[]]
     ? Value
     : Generated<Value>;
 
+/** A nullable list, written as JSON. */
+type ModelLimitsColumn = ColumnType<ModelLimitJson[] | null, string | null | undefined, string | null>;
+
 /** Each setting has a column with its own name. */
 type KeySettingColumns = {
-  -readonly [Name in keyof KeySettings]-?: SettingColumn<Exclude<KeySettings[Name], undefined>>;
-};
+  -readonly [Name in Exclude<keyof KeySettings, "model_limits">]-?: SettingColumn<
+    Exclude<KeySettings[Name], undefined>
+  >;
+} & { model_limits: ModelLimitsColumn };
+
+/** Settings with their limits of models as JSON, because the driver writes a list as an array of Postgres. */
+export const withLimitsJson = <Settings extends { readonly model_limits?: ModelLimitsJson | null }>({
+  model_limits: entries,
+  ...settings
+}: Settings): Omit<Settings, "model_limits"> & { model_limits?: string | null } => ({
+  ...settings,
+  ...(entries !== undefined && { model_limits: entries && JSON.stringify(entries) }),
+});
 
 export interface ApiKeysTable extends KeySettingColumns {
   /** SHA-256 of the whole key, lower-case hexadecimal. */

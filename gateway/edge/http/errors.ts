@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isVersionError, versionRefusal } from "@sluice/proto/lib/http1/framing.js";
-import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
-import { errorMembers, openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
+import { rateLimitHeaderNames, refusalHeaders } from "@sluice/proto/lib/limits/decision.js";
+import { type ModelLimitRefusal, errorMembers, openAiTypeOf } from "@sluice/proto/contract/operations/errors.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
 import { bodyCodings } from "./body-coding.ts";
@@ -54,6 +54,7 @@ export function writeFault(
     ...headersOf(body, ids),
     ...(requestIdHeader !== undefined && ids.requestId !== undefined && { [requestIdHeader]: ids.requestId }),
     ...retryHeaders(fault),
+    ...modelLimitHeaders(fault),
     ...(fault.metadata?.["param"] === "content-encoding" && { "accept-encoding": bodyCodings }),
     ...(unread && { connection: "close" }),
   });
@@ -105,6 +106,13 @@ function retryHeaders(fault: Fault): Headers {
     "x-should-retry": String(fault.shouldRetry),
     ...(retryAfterMs > 0 && { "retry-after": Math.ceil(retryAfterMs / 1_000), "retry-after-ms": retryAfterMs }),
   };
+}
+
+/** Headers of the limit of models that refused the request. */
+function modelLimitHeaders({ metadata }: Fault): Headers {
+  const { limit, maximum, reset_ms: resetMs } = (metadata?.["model_limit"] ?? {}) as Partial<ModelLimitRefusal>;
+  if (limit === undefined || maximum === undefined || resetMs === undefined) return {};
+  return refusalHeaders(limit.includes("tokens") ? "tokens" : "requests", maximum, resetMs);
 }
 
 /** Twice the maximum body: a client sending more does not read the answer. */

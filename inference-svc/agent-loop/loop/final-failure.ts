@@ -1,5 +1,6 @@
 /** Failures after which nothing is retried: the client already has output, or a tool had an effect. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { isModelLimit } from "../../turn/model-limits.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 
@@ -15,7 +16,9 @@ const passing: ReadonlySet<FaultReason> = new Set([
 export function toFinalFault(error: unknown): Fault {
   const fault = Fault.from(error);
   const { reason, origin, message, cause, attemptStatus } = fault;
-  const isPassing = passing.has(reason) || (reason === FaultReason.UNAVAILABLE && origin === FaultOrigin.UPSTREAM);
+  const isPassing =
+    (passing.has(reason) && !isModelLimit(fault)) ||
+    (reason === FaultReason.UNAVAILABLE && origin === FaultOrigin.UPSTREAM);
   if (!isPassing) return fault.with({ shouldRetry: false, retryAfterMs: 0 });
   const failed = new Fault(FaultReason.PROVIDER_FAILED, message, {
     origin: FaultOrigin.UPSTREAM,

@@ -35,6 +35,7 @@ export const workspaceExample = {
   name: "research",
   limit: 500,
   limit_reset: "monthly",
+  model_limits: null,
   permissions: { models: ["anthropic/*", "openai/gpt-*"] },
   limit_remaining: 438.75,
   usage: 61.25,

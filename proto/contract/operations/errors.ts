@@ -1,6 +1,8 @@
 /** Error bodies: every status has the same form, and specific metadata. */
 import { Fault, FaultReason } from "../../lib/faults/fault.ts";
+import { maxTokensPerDay } from "../../lib/limits/settings.ts";
 import {
+  type Accepted,
   type Shape,
   anyValue,
   array,
@@ -122,6 +124,23 @@ const contextLength = object(
   { required: ["requested", "maximum"] },
 );
 
+const modelLimit = object(
+  {
+    owner: described(word("key", "workspace"), "Whose limit it is."),
+    limit: described(string(), "Path of the limit, such as `model_limits.0.requests_per_minute`."),
+    models: described(array(string()), "Slugs of the models that share it, at most five."),
+    maximum: described(integer({ min: 1, max: maxTokensPerDay }), "The limit."),
+    reset_ms: described(
+      integer({ min: 0 }),
+      "Milliseconds until all of it is free again; absent for requests at a time.",
+    ),
+  },
+  { required: ["owner", "limit", "models", "maximum"], description: "The limit of models that was reached." },
+);
+
+/** `metadata.model_limit` of a refusal. */
+export type ModelLimitRefusal = Accepted<typeof modelLimit>;
+
 export const errorMetadata = object(
   {
     error_type: errorType,
@@ -137,6 +156,7 @@ export const errorMetadata = object(
       "The list of the key's or the workspace's permissions that the request needs, such as `permissions.models`; `allowed_networks` where the key may not be used from the client's address.",
     ),
     value: described(string(), "The name or the address that this list does not allow."),
+    model_limit: modelLimit,
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     reasons: described(array(string()), "Categories that moderation has flagged."),
     flagged_input: described(

@@ -14,6 +14,7 @@ import { instant } from "../../lib/time/instant.ts";
 import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
 import { invalid } from "../../lib/validation/problems.ts";
 import { type CodecRules, jsonCodec } from "../codec/codec.ts";
+import { type ModelLimitsJson, modelLimitsJson, modelLimitsMessage } from "./model-limits.ts";
 import { type PermissionsJson, permissionsJson, permissionsMessage } from "./permissions.ts";
 import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
@@ -29,6 +30,7 @@ export interface KeySettings {
   readonly requests_per_minute?: number | null;
   readonly tokens_per_minute?: number | null;
   readonly concurrent_requests?: number | null;
+  readonly model_limits?: ModelLimitsJson | null;
   readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
   /** As in the header `x-sluice-tags`. */
@@ -49,6 +51,7 @@ const rules: CodecRules = {
     updated_at: times,
     last_used_at: times,
     permissions: { toMessage: permissionsMessage, toJson: permissionsJson },
+    model_limits: { toMessage: modelLimitsMessage, toJson: modelLimitsJson },
   },
   nullable: [...rateLimitNames],
 };

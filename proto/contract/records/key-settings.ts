@@ -19,6 +19,7 @@ import { readRecordedTags, tagsText } from "../../lib/turns/tags.ts";
 import { tagMap } from "./tags.ts";
 import { networkList } from "./networks.ts";
 import { endUserName } from "./end-users.ts";
+import { modelLimitsField, shownModelLimits, storedModelLimits } from "./model-limits.ts";
 import { permissionsField, shownPermissions, storedPermissions } from "./permissions.ts";
 import { requestTime, onlyNull, recordName, resetIntervals, time } from "./record-shapes.ts";
 
@@ -105,6 +106,12 @@ const settings = {
     "Tokens of input and output together, counted when a response ends. Once they are used up 429.",
   ),
   concurrent_requests: rateLimit(maxConcurrentRequests, "Requests that run at a time. Above it 429."),
+  model_limits: {
+    given: modelLimitsField("Limits of the key for models; those of its workspace hold as well."),
+    shown: shownModelLimits,
+    toStored: storedModelLimits,
+    unset: null,
+  },
   disabled: {
     given: described(boolean, "A disabled key is refused like an unknown one, until it is enabled again."),
     shown: described(boolean, "Whether it is refused until it is enabled again."),

@@ -7,6 +7,14 @@ import { boolean, described, named, nullable, number, object, string, word } fro
 import { parseTagNames, tagNamesText } from "../../lib/turns/tags.ts";
 import { tagNames } from "./tags.ts";
 import {
+  type ModelLimitsJson,
+  modelLimitsField,
+  modelLimitsJson,
+  modelLimitsMessage,
+  shownModelLimits,
+  storedModelLimits,
+} from "./model-limits.ts";
+import {
   type PermissionsJson,
   permissionsField,
   permissionsJson,
@@ -37,6 +45,7 @@ export const workspaceSettings = {
     nullable(word(...resetIntervals)),
     "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
   ),
+  model_limits: modelLimitsField("Limits that its keys share for models; those of a key hold as well."),
   permissions: permissionsField("What its keys may use at most; those of a key narrow it further."),
   required_tags: described(
     nullable(tagNames),
@@ -63,6 +72,7 @@ const fields = {
   limit: described(nullable(spendable), "Budget of all its keys together in USD; null: none."),
   limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
+  model_limits: shownModelLimits,
   permissions: shownPermissions,
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
   required_tags: described(tagNames, "Names of tags that every request must have."),
@@ -90,20 +100,24 @@ export function workspaceFields(body: JsonObject) {
     name,
     limit,
     limit_reset: reset,
+    model_limits: modelLimits,
     permissions,
     required_tags: requiredTags,
   } = body as {
     readonly name?: string;
     readonly limit?: number | null;
     readonly limit_reset?: string | null;
+    readonly model_limits?: ModelLimitsJson | null;
     readonly permissions?: PermissionsJson | null;
     readonly required_tags?: readonly string[] | null;
   };
   const lists = storedPermissions(permissions);
+  const entries = storedModelLimits(modelLimits);
   return {
     ...(name !== undefined && { name }),
     ...(typeof limit === "number" && { limitUsd: formatDollars(limit) }),
     ...(typeof reset === "string" && { limitReset: reset }),
+    ...(entries && { modelLimits: modelLimitsMessage(entries) }),
     ...(lists && { permissions: permissionsMessage(lists) }),
     ...(requiredTags && { requiredTags: tagNamesText(requiredTags) }),
   };
@@ -120,6 +134,7 @@ export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   name: message.name,
   limit: message.limitUsd === undefined ? null : Number(message.limitUsd),
   limit_reset: message.limitReset === "" ? null : message.limitReset,
+  model_limits: modelLimitsJson(message.modelLimits),
   permissions: permissionsJson(message.permissions),
   limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
   usage: Number(message.spentUsd),

@@ -1,30 +1,41 @@
 /**
- * Buckets that refill over a minute: the whole limit at once, then evenly (the generic cell rate algorithm).
+ * Buckets that refill over a minute or a day: the whole limit at once, then evenly (the generic cell rate algorithm).
  *
  * A bucket is a single time: the moment until which its use is paid for. Its distance from now gives the remainder under any limit, so a limit may change
- * at any time.
+ * at any time: the used share of a minute stays. The used units of a day stay, because a raised limit has to help at once.
  */
 
-/** Refill time of a bucket. */
+/** Refill time of a bucket by the minute. */
 export const periodMs = 60_000;
+/** Refill time of a bucket by the day. */
+export const dayMs = 86_400_000;
 /** Use beyond this time ahead is forgiven, which bounds the wait. */
 const maxAheadMs = 3_600_000;
+/** The same for a bucket by the day. */
+const maxDayAheadMs = 2 * dayMs;
 /** Tolerance in units: sums of fractions miss the last unit by less. */
 const tolerance = 0.01;
 
 /** Time by which one unit moves a bucket ahead. */
-const stepMs = (limit: number): number => periodMs / limit;
+const stepMs = (limit: number, period: number): number => period / limit;
 
 /** Remaining whole units. */
-export const remainingUnits = (limit: number, aheadMs: number): number =>
-  Math.max(0, Math.floor((periodMs - aheadMs) / stepMs(limit) + tolerance));
+export const remainingUnits = (limit: number, aheadMs: number, period = periodMs): number =>
+  Math.max(0, Math.floor((period - aheadMs) / stepMs(limit, period) + tolerance));
 
 /** Time until a unit is free; 0 when a unit is free now. */
-export const waitForUnitMs = (limit: number, aheadMs: number): number =>
-  remainingUnits(limit, aheadMs) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit) - periodMs));
+export const waitForUnitMs = (limit: number, aheadMs: number, period = periodMs): number =>
+  remainingUnits(limit, aheadMs, period) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit, period) - period));
 
 export class Bucket {
   #paidUntil = 0;
+  readonly #period: number;
+  readonly #maxAheadMs: number;
+
+  constructor(period = periodMs, maxAhead = maxAheadMs) {
+    this.#period = period;
+    this.#maxAheadMs = maxAhead;
+  }
 
   /** @param now milliseconds of a monotonic clock */
   aheadMs(now: number): number {
@@ -32,10 +43,26 @@ export class Bucket {
   }
 
   take(units: number, limit: number, now: number): void {
-    this.set(this.aheadMs(now) + units * stepMs(limit), now);
+    this.set(this.aheadMs(now) + units * stepMs(limit, this.#period), now);
   }
 
   set(aheadMs: number, now: number): void {
-    this.#paidUntil = now + Math.min(maxAheadMs, aheadMs);
+    this.#paidUntil = now + Math.min(this.#maxAheadMs, aheadMs);
+  }
+}
+
+/** A bucket by the day. */
+export class DayBucket extends Bucket {
+  /** The limit under which its time counts; 0 while unknown. */
+  limit = 0;
+
+  constructor() {
+    super(dayMs, maxDayAheadMs);
+  }
+
+  /** Keeps the used units under a changed limit. */
+  follow(limit: number, now: number): void {
+    if (this.limit !== limit && this.limit !== 0) this.set((this.aheadMs(now) * this.limit) / limit, now);
+    this.limit = limit;
   }
 }

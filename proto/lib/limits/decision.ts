@@ -1,5 +1,5 @@
 /** Requests to the limits of a key and their decisions, the same in this process and in Redis. */
-import { remainingUnits, waitForUnitMs } from "./bucket.ts";
+import { dayMs, remainingUnits, waitForUnitMs } from "./bucket.ts";
 import type { KeyLimits } from "./settings.ts";
 
 export interface LimitedUse {
@@ -18,12 +18,14 @@ export const sharedTurnUse: LimitedUse = { request: true, turn: false, tokens: t
 /** A read-only request, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
 export const readOnlyUse: LimitedUse = { request: true, turn: false, tokens: false };
 
-export type LimitName = "requests" | "tokens" | "concurrency";
+export type LimitName = "requests" | "tokens" | "requests_per_day" | "tokens_per_day" | "concurrency";
 
-/** Use of each bucket in milliseconds of its minute; values above 60,000 extend into the next minutes. */
+/** Use of each bucket in milliseconds of its minute, or of its day; values above the period extend into the next periods. */
 export interface BucketUse {
   readonly requestsMs: number;
   readonly tokensMs: number;
+  readonly requestsDayMs: number;
+  readonly tokensDayMs: number;
 }
 
 export interface Decision {
@@ -33,15 +35,26 @@ export interface Decision {
   readonly ahead: BucketUse;
 }
 
+/** A decision about several limits: of all of them or none. */
+export interface JointDecision {
+  /** The limit that refused the request; undefined when it was admitted and counted by all. */
+  readonly refusedBy: LimitName | undefined;
+  /** Index of the limits with it. */
+  readonly index: number;
+  /** Use of the buckets of each. */
+  readonly ahead: readonly BucketUse[];
+}
+
 /** Retry hint for open turns, whose end is unknown. */
 const turnWaitMs = 1_000;
 
 /** The refusal, with a time to retry after. */
 export function refusalOf(
   refusedBy: LimitName,
-  { requestsMs, tokensMs }: BucketUse,
-  { requestsPerMinute = 1, tokensPerMinute = 1, concurrentRequests }: KeyLimits,
+  { requestsMs, tokensMs, requestsDayMs, tokensDayMs }: BucketUse,
+  limits: KeyLimits,
 ): { readonly why: string; readonly retryAfterMs: number } {
+  const { requestsPerMinute = 1, tokensPerMinute = 1, requestsPerDay = 1, tokensPerDay = 1 } = limits;
   switch (refusedBy) {
     case "requests":
       return {
@@ -50,8 +63,15 @@ export function refusalOf(
       };
     case "tokens":
       return { why: `${tokensPerMinute} tokens a minute`, retryAfterMs: waitForUnitMs(tokensPerMinute, tokensMs) };
+    case "requests_per_day":
+      return {
+        why: `${requestsPerDay} requests a day`,
+        retryAfterMs: waitForUnitMs(requestsPerDay, requestsDayMs, dayMs),
+      };
+    case "tokens_per_day":
+      return { why: `${tokensPerDay} tokens a day`, retryAfterMs: waitForUnitMs(tokensPerDay, tokensDayMs, dayMs) };
     case "concurrency":
-      return { why: `${concurrentRequests} requests of this key are running`, retryAfterMs: turnWaitMs };
+      return { why: `${limits.concurrentRequests} requests of this key are running`, retryAfterMs: turnWaitMs };
   }
 }
 
@@ -75,6 +95,12 @@ export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: Bu
     ...(tokensPerMinute !== undefined && headersFor("tokens", tokensPerMinute, tokensMs)),
   };
 }
+
+/** Headers of a refusal by one limit. */
+export const refusalHeaders = (kind: (typeof kinds)[number], limit: number, aheadMs: number): RateLimitHeaders => ({
+  ...headersFor(kind, limit, aheadMs),
+  [`x-ratelimit-remaining-${kind}`]: "0",
+});
 
 const headersFor = (kind: (typeof kinds)[number], limit: number, aheadMs: number): RateLimitHeaders => ({
   [`x-ratelimit-limit-${kind}`]: String(limit),

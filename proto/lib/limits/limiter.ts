@@ -5,13 +5,15 @@ import { Counter, type Registry } from "../metrics/metrics.ts";
 import {
   type LimitedUse,
   type Decision,
+  type JointDecision,
   type RateLimitHeaders,
   hasRate,
   rateLimitHeaders,
   newTurnUse,
   refusalOf,
 } from "./decision.ts";
-import { type KeyUse, KeyUses, chargeTokens, decideLocally } from "./local.ts";
+import { JointAdmission, type ModelLimitRow } from "./joint-admission.ts";
+import { type CountedLimits, type KeyUse, KeyUses, chargeTokens, decideJointly, decideLocally } from "./local.ts";
 import { type MeteredRequest, TokenMeter } from "./meter.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
@@ -72,6 +74,7 @@ export class Limiter {
   readonly #uses = new KeyUses();
   readonly #shared: SharedLimits | undefined;
   readonly #refused: Counter<"limit">;
+  readonly #refusedModels: Counter<"limit">;
   /** Number of open turns. */
   open = 0;
 
@@ -81,6 +84,12 @@ export class Limiter {
     this.#refused = new Counter({
       name: "sluice_rate_limited_total",
       help: "Requests that were refused because their key had reached a limit: requests, tokens or concurrency.",
+      labelNames: ["limit"],
+      registers: [options.registry],
+    });
+    this.#refusedModels = new Counter({
+      name: "sluice_model_limited_total",
+      help: "Calls of models that were refused by a limit of these models for the key or its workspace.",
       labelNames: ["limit"],
       registers: [options.registry],
     });
@@ -98,6 +107,56 @@ export class Limiter {
       (decision) => this.#admission(caller.keyHash, use, limits, limited, decision),
       () => this.#enterOffline(caller.keyHash, use, limits, limited),
     );
+  }
+
+  /**
+   * Enters a turn into the limits of all rows, or of none. The rows belong to one caller.
+   * @returns at once when this process counts by itself
+   */
+  enterModels(rows: readonly ModelLimitRow[]): JointAdmission | Promise<JointAdmission> {
+    const now = performance.now();
+    const all = rows.map(({ id, limits }) => ({ id, limits, use: this.#uses.of(id, now) }));
+    const shared = this.#shared;
+    if (!shared?.up) return this.#enterModelsOffline(rows, all);
+    return shared.enterJointly(all, newTurnUse).then(
+      (decision) => this.#jointAdmission(rows, all, decision),
+      () => this.#enterModelsOffline(rows, all),
+    );
+  }
+
+  #enterModelsOffline(rows: readonly ModelLimitRow[], all: readonly CountedLimits[]): JointAdmission {
+    const now = performance.now();
+    for (const { use } of all) this.#shared?.offline(use, now);
+    return this.#jointAdmission(rows, all, decideJointly(all, newTurnUse, this.#shared?.share ?? 1, now));
+  }
+
+  #jointAdmission(
+    rows: readonly ModelLimitRow[],
+    all: readonly CountedLimits[],
+    decision: JointDecision,
+  ): JointAdmission {
+    if (decision.refusedBy === undefined) {
+      for (const { use } of all) use.open++;
+      return new JointAdmission(rows, decision, (tokens) => this.#settleJointly(all, tokens));
+    }
+    this.#refusedModels.labels({ limit: decision.refusedBy }).inc();
+    const now = performance.now();
+    for (const { id, use } of all) this.#uses.release(id, use, now);
+    return new JointAdmission(rows, decision);
+  }
+
+  #settleJointly(all: readonly CountedLimits[], tokens: readonly number[]): void {
+    const now = performance.now();
+    const shared = this.#shared;
+    for (const { use } of all) use.open--;
+    if (shared?.up) shared.leave(all, tokens, 1);
+    for (const [index, { id, use, limits }] of all.entries()) {
+      if (!shared?.up) {
+        shared?.offline(use, now);
+        chargeTokens(use, limits, tokens[index] ?? 0, shared?.share ?? 1, now);
+      }
+      this.#uses.release(id, use, now);
+    }
   }
 
   async stop(): Promise<void> {
@@ -159,11 +218,11 @@ export class Limiter {
     const now = performance.now();
     const shared = this.#shared;
     if (shared?.up) {
-      if (turns > 0 || tokens > 0) shared.leave(keyHash, use, limits, tokens, turns);
+      if (turns > 0 || tokens > 0) shared.leave([{ id: keyHash, use, limits }], [tokens], turns);
     } else {
       shared?.offline(use, now);
       if (limits.tokensPerMinute !== undefined) {
-        chargeTokens(use, limits.tokensPerMinute, tokens, shared?.share ?? 1, now);
+        chargeTokens(use, limits, tokens, shared?.share ?? 1, now);
       }
     }
     this.#uses.release(keyHash, use, now);

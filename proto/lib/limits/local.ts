@@ -1,37 +1,87 @@
 /** Counts the limits of keys in one process. */
-import { Bucket, remainingUnits } from "./bucket.ts";
-import type { BucketUse, LimitedUse, Decision } from "./decision.ts";
+import { Bucket, DayBucket, dayMs, remainingUnits } from "./bucket.ts";
+import type { BucketUse, LimitedUse, Decision, JointDecision } from "./decision.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
-export class OfflineUse {
-  readonly lastAnswer: BucketUse;
+/** Use by the day. */
+class DayUse {
+  readonly requests = new DayBucket();
+  readonly tokens = new DayBucket();
+}
+
+/** Use by the minute, and by the day where a limit by the day was met. */
+class PeriodUse {
   readonly requests = new Bucket();
   readonly tokens = new Bucket();
+  day: DayUse | undefined = undefined;
+
+  ahead(now: number): BucketUse {
+    return {
+      requestsMs: this.requests.aheadMs(now),
+      tokensMs: this.tokens.aheadMs(now),
+      requestsDayMs: this.day?.requests.aheadMs(now) ?? 0,
+      tokensDayMs: this.day?.tokens.aheadMs(now) ?? 0,
+    };
+  }
+
+  set({ requestsMs, tokensMs, requestsDayMs, tokensDayMs }: BucketUse, now: number): void {
+    this.requests.set(requestsMs, now);
+    this.tokens.set(tokensMs, now);
+    if (requestsDayMs === 0 && tokensDayMs === 0 && this.day === undefined) return;
+    const day = (this.day ??= new DayUse());
+    day.requests.set(requestsDayMs, now);
+    day.tokens.set(tokensDayMs, now);
+  }
+
+  /** Keeps the use of the day under changed limits. */
+  follow({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): void {
+    if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.follow(requestsPerDay, now);
+    if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.follow(tokensPerDay, now);
+  }
+
+  takeRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
+    if (requestsPerMinute !== undefined) this.requests.take(1, partOf(requestsPerMinute, share), now);
+    if (requestsPerDay !== undefined) this.day?.requests.take(1, partOf(requestsPerDay, share), now);
+  }
+
+  takeTokens(tokens: number, { tokensPerMinute, tokensPerDay }: KeyLimits, share: number, now: number): void {
+    if (tokensPerMinute !== undefined) this.tokens.take(tokens, partOf(tokensPerMinute, share), now);
+    if (tokensPerDay !== undefined) this.day?.tokens.take(tokens, partOf(tokensPerDay, share), now);
+  }
+}
+
+/** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
+export class OfflineUse extends PeriodUse {
+  readonly lastAnswer: BucketUse;
 
   constructor(lastAnswer: BucketUse) {
+    super();
     this.lastAnswer = lastAnswer;
   }
 }
 
-/** Use of a key, as known to this process. */
-export class KeyUse {
-  readonly requests = new Bucket();
-  readonly tokens = new Bucket();
+/** Use of a key or of a group of models, as known to this process. */
+export class KeyUse extends PeriodUse {
   /** Number of open turns. */
   open = 0;
   /** Number of pending calls to Redis. */
   pending = 0;
-  offline: OfflineUse | undefined;
-
-  ahead(now: number): BucketUse {
-    return { requestsMs: this.requests.aheadMs(now), tokensMs: this.tokens.aheadMs(now) };
-  }
+  offline: OfflineUse | undefined = undefined;
 
   isIdle(now: number): boolean {
-    const { requestsMs, tokensMs } = this.ahead(now);
-    return this.open === 0 && this.pending === 0 && requestsMs === 0 && tokensMs === 0;
+    if (this.open > 0 || this.pending > 0) return false;
+    const { requests, tokens, day } = this;
+    if (requests.aheadMs(now) > 0 || tokens.aheadMs(now) > 0) return false;
+    return day === undefined || (day.requests.aheadMs(now) === 0 && day.tokens.aheadMs(now) === 0);
   }
+}
+
+/** A key, or a group of models, with its use. */
+export interface CountedLimits {
+  /** Names the use in this process and in Redis. */
+  readonly id: string;
+  readonly use: KeyUse;
+  readonly limits: KeyLimits;
 }
 
 /** @param share fraction of the limits available to this process, at most 1 */
@@ -42,13 +92,33 @@ export function decideLocally(
   share: number,
   now: number,
 ): Decision {
-  const { requestsPerMinute } = limits;
   const refusedBy = findReached(use, limits, limited, share, now);
-  if (refusedBy === undefined && limited.request && requestsPerMinute !== undefined) {
-    use.requests.take(1, partOf(requestsPerMinute, share), now);
-    use.offline?.requests.take(1, requestsPerMinute, now);
-  }
+  if (refusedBy === undefined && limited.request) countRequest(use, limits, share, now);
   return { refusedBy, ahead: use.ahead(now) };
+}
+
+/** Decides about several limits at once: a request counts towards all of them or none. */
+export function decideJointly(
+  all: readonly CountedLimits[],
+  limited: LimitedUse,
+  share: number,
+  now: number,
+): JointDecision {
+  for (const { use, limits } of all) {
+    use.follow(limits, now);
+    use.offline?.follow(limits, now);
+  }
+  for (const [index, { use, limits }] of all.entries()) {
+    const refusedBy = findReached(use, limits, limited, share, now);
+    if (refusedBy !== undefined) return { refusedBy, index, ahead: all.map((each) => each.use.ahead(now)) };
+  }
+  if (limited.request) for (const { use, limits } of all) countRequest(use, limits, share, now);
+  return { refusedBy: undefined, index: 0, ahead: all.map(({ use }) => use.ahead(now)) };
+}
+
+function countRequest(use: KeyUse, limits: KeyLimits, share: number, now: number): void {
+  use.takeRequest(limits, share, now);
+  use.offline?.takeRequest(limits, 1, now);
 }
 
 /** The first exhausted limit. */
@@ -59,19 +129,25 @@ function findReached(
   share: number,
   now: number,
 ): Decision["refusedBy"] {
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
+  const { requestsPerMinute, tokensPerMinute, requestsPerDay, tokensPerDay, concurrentRequests } = limits;
+  const { day } = use;
   if (limited.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
+  if (limited.request && day && isReached(requestsPerDay, day.requests, share, now, dayMs)) return "requests_per_day";
   if (limited.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
-  return limited.turn && use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
+  if (limited.tokens && day && isReached(tokensPerDay, day.tokens, share, now, dayMs)) return "tokens_per_day";
+  if (!limited.turn || concurrentRequests === undefined) return undefined;
+  return use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
 }
 
-const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
-  limit !== undefined && remainingUnits(partOf(limit, share), bucket.aheadMs(now)) === 0;
+const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number, period?: number): boolean =>
+  limit !== undefined && remainingUnits(partOf(limit, share), bucket.aheadMs(now), period) === 0;
 
 /** Charges tokens at the end of a turn. Use above the limit delays the next turn. */
-export function chargeTokens(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
-  use.tokens.take(tokens, partOf(limit, share), now);
-  use.offline?.tokens.take(tokens, limit, now);
+export function chargeTokens(use: KeyUse, limits: KeyLimits, tokens: number, share: number, now: number): void {
+  use.follow(limits, now);
+  use.offline?.follow(limits, now);
+  use.takeTokens(tokens, limits, share, now);
+  use.offline?.takeTokens(tokens, limits, 1, now);
 }
 
 const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));

@@ -26,7 +26,7 @@ const options = {
 
 export interface ScriptCall {
   readonly script: string;
-  readonly key: string;
+  readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
 
@@ -95,12 +95,12 @@ export class RedisLink {
     this.#client.disconnect();
   }
 
-  async #evaluate({ script, key, args }: ScriptCall): Promise<unknown> {
+  async #evaluate({ script, keys, args }: ScriptCall): Promise<unknown> {
     try {
-      return await this.#client.evalsha(digestOf(script), 1, key, ...args);
+      return await this.#client.evalsha(digestOf(script), keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return this.#client.eval(script, 1, key, ...args);
+      return this.#client.eval(script, keys.length, ...keys, ...args);
     }
   }
 

@@ -1,16 +1,21 @@
-/** Rate limits of a key, and the maximum configurable values. */
+/** Rate limits of a key or of models, and the maximum configurable values. */
 import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 
 export const maxRequestsPerMinute = 1_000_000;
 export const maxTokensPerMinute = 1_000_000_000;
+export const maxRequestsPerDay = 1_000_000_000;
+export const maxTokensPerDay = 1_000_000_000_000;
 export const maxConcurrentRequests = 100_000;
 
-/** Limits in force for one key. Undefined: no limit. */
+/** Limits in force for one key, or for some models. Undefined: no limit. */
 export interface KeyLimits {
   readonly requestsPerMinute: number | undefined;
   readonly tokensPerMinute: number | undefined;
+  /** Keys have limits by the minute only. */
+  readonly requestsPerDay?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
   /** Maximum number of simultaneously open turns. */
-  readonly concurrentRequests: number;
+  readonly concurrentRequests: number | undefined;
 }
 
 /** Limits for keys in the section `limits` of the configuration file. */

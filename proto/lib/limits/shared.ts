@@ -1,8 +1,8 @@
 /** Counts the limits of keys in Redis, for all processes together. */
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
-import type { LimitedUse, Decision, LimitName } from "./decision.ts";
-import { OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
+import type { BucketUse, LimitedUse, Decision, JointDecision, LimitName } from "./decision.ts";
+import { type CountedLimits, OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
 import { RedisLink, type ScriptCall } from "./redis-link.ts";
 import { scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
@@ -65,24 +65,38 @@ export class SharedLimits {
 
   /** @throws when Redis does not answer */
   async enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
-    const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests } = limits;
-    const flags = [Number(limited.request), Number(limited.turn)];
-    use.pending++;
+    const { refusedBy, ahead } = await this.enterJointly([{ id: keyHash, use, limits }], limited);
+    return { refusedBy, ahead: ahead[0] as BucketUse };
+  }
+
+  /** @throws when Redis does not answer */
+  async enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
+    const now = performance.now();
+    const args = [Number(limited.request), Number(limited.turn)];
+    for (const { use, limits } of all) {
+      const { tokensPerMinute = 0, tokensPerDay = 0 } = limits;
+      args.push(limits.requestsPerMinute ?? 0, limited.tokens ? tokensPerMinute : 0);
+      args.push(limits.requestsPerDay ?? 0, limited.tokens ? tokensPerDay : 0, limits.concurrentRequests ?? 0);
+      use.follow(limits, now);
+      use.pending++;
+    }
     try {
-      return await this.#step(scripts.enter, keyHash, use, [
-        requestsPerMinute,
-        limited.tokens ? tokensPerMinute : 0,
-        concurrentRequests,
-        ...flags,
-      ]);
+      return await this.#step(scripts.enter, all, args);
     } finally {
-      use.pending--;
+      for (const { use } of all) use.pending--;
     }
   }
 
-  leave(keyHash: string, use: KeyUse, { tokensPerMinute = 0 }: KeyLimits, tokens: number, turns: number): void {
+  /** @param tokens of the turns at each of the limits */
+  leave(all: readonly CountedLimits[], tokens: readonly number[], turns: number): void {
+    const now = performance.now();
+    const args = [turns];
+    for (const [index, { use, limits }] of all.entries()) {
+      use.follow(limits, now);
+      args.push(tokens[index] ?? 0, limits.tokensPerMinute ?? 0, limits.tokensPerDay ?? 0);
+    }
     // A lost message is included in the next count.
-    void this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]).catch(() => {});
+    void this.#step(scripts.leave, all, args).catch(() => {});
   }
 
   /** Switches to local counting without Redis, before anything is admitted. */
@@ -100,14 +114,16 @@ export class SharedLimits {
   /** Sent at once, to precede all later commands. */
   #announce(): void {
     const now = performance.now();
-    for (const [keyHash, use] of this.#uses) {
+    for (const [id, use] of this.#uses) {
       const { offline } = use;
       if (use.open === 0 && use.pending === 0 && !offline) continue;
-      const { requestsMs, tokensMs } = offline?.lastAnswer ?? use.ahead(now);
-      const owed = [offline?.requests.aheadMs(now) ?? 0, offline?.tokens.aheadMs(now) ?? 0] as const;
+      const least = offline?.lastAnswer ?? use.ahead(now);
+      const owed = offline?.ahead(now) ?? nothing;
       use.offline = undefined;
-      const args = [use.open + use.pending, requestsMs, owed[0], tokensMs, owed[1]];
-      void this.#step(scripts.restore, keyHash, use, args).catch(() => {});
+      const { day } = use;
+      const args = [use.open + use.pending];
+      for (const name of bucketNames) args.push(least[name], owed[name], day ? dayLimit(day, name) : 0);
+      void this.#step(scripts.restore, [{ id, use }], args).catch(() => {});
     }
     void this.#present(leaseMs).catch(() => {});
   }
@@ -118,20 +134,43 @@ export class SharedLimits {
 
   #presence(forMs: number): ScriptCall {
     const { kind, process } = this.#options;
-    return { script: scripts.present, key: `sluice:limits:processes:${kind}`, args: [process, forMs] };
+    return { script: scripts.present, keys: [`sluice:limits:processes:${kind}`], args: [process, forMs] };
   }
 
-  async #step(script: string, keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
-    const reply = await this.#link.run({
+  /** Runs a script for limits whose ids belong to one workspace. The counts of this process follow its answer. */
+  async #step(
+    script: string,
+    all: readonly Pick<CountedLimits, "id" | "use">[],
+    args: readonly number[],
+  ): Promise<JointDecision> {
+    const reply = (await this.#link.run({
       script,
-      key: `sluice:limits:key:${keyHash}`,
+      keys: all.map(({ id }) => `sluice:limits:key:${id}`),
       args: [this.#options.process, leaseMs, ...args],
-    });
-    const [refusedBy, requestsMs, tokensMs] = reply as [string, string, string];
-    const ahead = { requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
+    })) as [string, number, ...string[]];
     const now = performance.now();
-    use.requests.set(ahead.requestsMs, now);
-    use.tokens.set(ahead.tokensMs, now);
-    return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
+    const ahead = all.map(({ use }, index) => {
+      const told = useIn(reply, 2 + bucketNames.length * index);
+      use.set(told, now);
+      return told;
+    });
+    const [refusedBy, index] = reply;
+    return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), index, ahead };
   }
 }
+
+/** In the order of the scripts. */
+const bucketNames = ["requestsMs", "tokensMs", "requestsDayMs", "tokensDayMs"] as const;
+
+/** The limit under which a bucket of the day counts; 0 for a bucket of the minute, and while it is unknown. */
+const dayLimit = ({ requests, tokens }: NonNullable<KeyUse["day"]>, name: keyof BucketUse): number =>
+  name === "requestsDayMs" ? requests.limit : name === "tokensDayMs" ? tokens.limit : 0;
+
+const nothing: BucketUse = { requestsMs: 0, tokensMs: 0, requestsDayMs: 0, tokensDayMs: 0 };
+
+const useIn = (reply: readonly (string | number)[], at: number): BucketUse => ({
+  requestsMs: Number(reply[at]),
+  tokensMs: Number(reply[at + 1]),
+  requestsDayMs: Number(reply[at + 2]),
+  tokensDayMs: Number(reply[at + 3]),
+});

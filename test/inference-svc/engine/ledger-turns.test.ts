@@ -25,6 +25,7 @@ import {
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
@@ -112,6 +113,7 @@ class Process {
       region: "",
       enforcesEndUsers: () => false,
       permissionDefault: () => "allow",
+      modelLimiter: new Limiter({ config: () => config.file.limits, origin: FaultOrigin.INFERENCE, registry }),
     });
     const pipeline = {
       parse: new RequestParser(config, new Identities(stackSecret)).parse,

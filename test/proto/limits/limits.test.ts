@@ -168,7 +168,7 @@ test.each([
 ])("a wait of %d ms until a bucket is full is written as %s", (requestsMs, text) => {
   const headers = rateLimitHeaders(
     { requestsPerMinute: 60, tokensPerMinute: undefined, concurrentRequests: 1 },
-    { requestsMs, tokensMs: 0 },
+    { requestsMs, tokensMs: 0, requestsDayMs: 0, tokensDayMs: 0 },
   );
   expect(headers?.["x-ratelimit-reset-requests"]).toBe(text);
 });

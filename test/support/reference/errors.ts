@@ -81,9 +81,10 @@ const advice: Readonly<Record<Published, Advice>> = {
     remedy: "Repeat after `Retry-After`, lower `max_output_tokens`, or send fewer requests at a time.",
   },
   [FaultReason.RATE_LIMITED]: {
-    means: "The key has too many requests, tokens or open streams, or every provider of the model limits Sluice.",
+    means:
+      "The key has too many requests, tokens or open streams, in all or for a model, or every provider of the model limits Sluice.",
     remedy:
-      "Repeat after `Retry-After`; the headers `x-ratelimit-*` have the [limits of the key](../budgets/rate-limits.md).",
+      "Repeat after `Retry-After`; the headers `x-ratelimit-*` have the [limits of the key](../budgets/rate-limits.md) or of the [models](../budgets/model-limits.md).",
   },
   [FaultReason.DEADLINE_EXCEEDED]: {
     means: "The time for a turn is over: `limits.turn_ms`, `limits.stream_ms`, or the client's `X-Request-Timeout-Ms`.",

@@ -4,6 +4,7 @@ import type { UnansweredKind } from "@sluice/proto/contract/response/provider-er
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import { CollectedAnswer, ForwardedAnswer } from "../../../turn/answer-kinds.ts";
+import { isModelLimit } from "../../../turn/model-limits.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { unansweredKind } from "../../../turn/provider-error.ts";
 import type { Answer, Batch, Turn, TurnEvent } from "../../../turn/turn.ts";
@@ -126,9 +127,9 @@ class EndpointAttempt {
     const failed = !signal.aborted && faultOwner(fault) === "endpoint";
     this.#observed.end(failed ? "failed" : "neither", now);
     this.#retry?.(failed, now);
-    // A refusal by a budget or the ledger is no attempt: no provider was called.
-    if (trace.bills.length > this.#billed || !(isBudgetRefusal(fault) || isGatewayUnavailable(fault)))
-      this.#note(fault.attemptStatus, unansweredKind(fault));
+    // A refusal by a budget, a limit or the ledger is no attempt: no provider was called.
+    const isUncalled = isBudgetRefusal(fault) || isModelLimit(fault) || isGatewayUnavailable(fault);
+    if (trace.bills.length > this.#billed || !isUncalled) this.#note(fault.attemptStatus, unansweredKind(fault));
   }
 
   #note(status: number, error?: UnansweredKind): void {

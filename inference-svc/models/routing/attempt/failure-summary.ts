@@ -78,7 +78,7 @@ const noneAttempted = (schedule: AttemptSchedule): Fault =>
 
 /** Adds the pause after which a retry may succeed, by the state of the endpoints. */
 function withRetryHint(last: Fault, schedule: AttemptSchedule): Fault {
-  if (last.reason === FaultReason.RATE_LIMITED) {
+  if (last.reason === FaultReason.RATE_LIMITED && last.origin === FaultOrigin.UPSTREAM) {
     return last.with({ retryAfterMs: schedule.limitedMs() ?? Math.max(minRetryAfterMs, last.retryAfterMs) });
   }
   if (last.reason === FaultReason.PROVIDER_OVERLOADED && last.retryAfterMs === 0) {

@@ -5,6 +5,7 @@
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { throwIfAborted, waitUnlessAborted } from "../../../turn/abort.ts";
+import { isModelLimit } from "../../../turn/model-limits.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
@@ -149,11 +150,12 @@ function giveUp({ failures, schedule, request }: Search): never {
   throw summarizeFailures(failures, schedule, request);
 }
 
-/** Logs a failed attempt. A refusal by a budget is logged apart, because no provider was called. */
+/** Logs a failed attempt. A refusal by a budget or a limit is logged apart, because no provider was called. */
 function logFailure(log: FallbackLog, { requestId }: Scope, endpoint: Endpoint, fault: Fault): void {
   const { provider, model } = endpoint;
   const { attemptStatus: status, cause: err } = fault;
   if (isBudgetRefusal(fault)) log.info({ request_id: requestId, model, status }, "call refused by a budget");
+  else if (isModelLimit(fault)) log.info({ request_id: requestId, model, status }, "call refused by a limit of models");
   else
     log.warn({ request_id: requestId, provider, model, status, error: unansweredKind(fault), err }, "attempt failed");
 }

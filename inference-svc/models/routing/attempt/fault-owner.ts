@@ -1,5 +1,6 @@
 /** Decides which side is at fault; this determines what to try next and whether the failure counts against an endpoint. */
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { isModelLimit } from "../../../turn/model-limits.ts";
 
 /**
  * - `caller`: the request is at fault: another endpoint of the same model would refuse it alike.
@@ -26,7 +27,7 @@ const credentialStatuses: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
 export function faultOwner(fault: Fault): FaultOwner {
   const { reason, attemptStatus } = fault;
-  if (callerReasons.has(reason)) return "caller";
+  if (callerReasons.has(reason) || isModelLimit(fault)) return "caller";
   if (reason === FaultReason.RATE_LIMITED) return "credential";
   if (reason === FaultReason.PROVIDER_FAILED && credentialStatuses.has(attemptStatus)) return "credential";
   return isGatewayUnavailable(fault) || reason === FaultReason.INTERNAL ? "gateway" : "endpoint";

@@ -24,6 +24,7 @@ export const billLayer =
   (request, scope) => {
     const bill = new AttemptBill(endpoint, request, scope, answered);
     scope.trace.bills.push(bill);
+    scope.modelLimits?.note(endpoint.model, bill);
     return new BilledAnswer(turn(request, scope), bill);
   };
 

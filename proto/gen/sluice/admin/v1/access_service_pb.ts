@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/access_service.proto.
  */
 export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKWAQoMRGV0ZWN0b3JSdWxlEhAKCGRldGVjdG9yGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEi0KBmFjdGlvbhgDIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb24SFgoJdGhyZXNob2xkGAQgASgBSACIAQESDQoFbGFiZWwYBSABKAlCDAoKX3RocmVzaG9sZCKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKTBAoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSMAoJZGV0ZWN0b3JzGAogAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYCyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGAwgASgJSACIAQFCEgoQX2Jsb2NrZWRfbWVzc2FnZSK2AQoKUmF0ZUxpbWl0cxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAiABKA1IAYgBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAMgASgNSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhYKFF9jb25jdXJyZW50X3JlcXVlc3RzIh0KDEFsbG93ZWROYW1lcxINCgVuYW1lcxgBIAMoCSLSAwoLUGVybWlzc2lvbnMSLQoGbW9kZWxzGAEgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIwCglwcm92aWRlcnMYAiABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEjIKC21jcF9zZXJ2ZXJzGAMgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxI0Cg12ZWN0b3Jfc3RvcmVzGAQgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIuCgdzYW5kYm94GAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxI1Cg5zZWFyY2hfZW5naW5lcxgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMSLgoHcGx1Z2lucxgHIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMSMwoMc2VydmVyX3Rvb2xzGAggASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIsCgVkb29ycxgJIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMimgQKBkNhbGxlchIQCghrZXlfaGFzaBgBIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSJgoEa2luZBgDIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhoKDWV4cGlyZXNfYXRfbXMYBCABKANIAIgBARIyCglndWFyZHJhaWwYBSABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsSAGIAQESEgoKaGFzX2J1ZGdldBgGIAEoCBI4ChR3b3Jrc3BhY2VfZ3VhcmRyYWlscxgHIAMoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWwSNQoLcmF0ZV9saW1pdHMYCCABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0c0gCiAEBEh4KFmV4dGVybmFsX3VzZXJfaW5hY3RpdmUYCSABKAgSDwoHYWNjb3VudBgKIAEoCBIYChBjYXB0dXJlc19jb250ZW50GAsgASgIEjEKC3Blcm1pc3Npb25zGAwgAygLMhwuc2x1aWNlLmFkbWluLnYxLlBlcm1pc3Npb25zEgwKBHRhZ3MYDSABKAkSFQoNcmVxdWlyZWRfdGFncxgOIAMoCRIYChBhbGxvd2VkX25ldHdvcmtzGA8gAygJQhAKDl9leHBpcmVzX2F0X21zQgwKCl9ndWFyZHJhaWxCDgoMX3JhdGVfbGltaXRzIloKEVJlc29sdmVLZXlSZXF1ZXN0EhAKCGtleV9oYXNoGAEgASgJEhcKD3JlZnVzZXNfdW5rbm93bhgCIAEoCBIaChJmdXJ0aGVyX2tleV9oYXNoZXMYAyADKAkifAoKRnVydGhlcktleRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESFAoMZ3VhcmRyYWlsX2lkGAIgASgJEh8KF3dvcmtzcGFjZV9ndWFyZHJhaWxfaWRzGAMgAygJQgkKB19jYWxsZXIivwEKElJlc29sdmVLZXlSZXNwb25zZRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESEgoKZ2VuZXJhdGlvbhgCIAEoBBIsCgdmdXJ0aGVyGAMgAygLMhsuc2x1aWNlLmFkbWluLnYxLkZ1cnRoZXJLZXkSLgoKZ3VhcmRyYWlscxgEIAMoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxCCQoHX2NhbGxlciJCChtMaXN0SW5hY3RpdmVFbmRVc2Vyc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBWFmdGVyGAIgASgJIk8KHExpc3RJbmFjdGl2ZUVuZFVzZXJzUmVzcG9uc2USDQoFdXNlcnMYASADKAkSEgoKZ2VuZXJhdGlvbhgCIAEoBBIMCgRuZXh0GAMgASgJIjEKDEVuZHBvaW50TmV3cxIQCghlbmRwb2ludBgBIAEoCRIPCgdmYWlsaW5nGAIgASgIIowBChJXYXRjaFBvbGljeVJlcXVlc3QSDwoHcHJvY2VzcxgBIAEoCRIaChJhcHBsaWVkX2dlbmVyYXRpb24YAiABKAQSFwoPaGVhcnNfZW5kcG9pbnRzGAMgASgIEjAKCWVuZHBvaW50cxgEIAMoCzIdLnNsdWljZS5hZG1pbi52MS5FbmRwb2ludE5ld3Mi6gEKE1dhdGNoUG9saWN5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBBISCgprZXlfaGFzaGVzGAIgAygJEgsKA2FsbBgDIAEoCBI+CgVrbm93cxgEIAMoCzIvLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlLktub3dzRW50cnkSMAoJZW5kcG9pbnRzGAUgAygLMh0uc2x1aWNlLmFkbWluLnYxLkVuZHBvaW50TmV3cxosCgpLbm93c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAEqVAoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhYKEktFWV9LSU5EX0lORkVSRU5DRRABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAip4CgxGaWx0ZXJBY3Rpb24SHQoZRklMVEVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhcKE0ZJTFRFUl9BQ1RJT05fQkxPQ0sQARIYChRGSUxURVJfQUNUSU9OX1JFREFDVBACEhYKEkZJTFRFUl9BQ1RJT05fRkxBRxADKmkKCUFwcGxpZXNUbxIaChZBUFBMSUVTX1RPX1VOU1BFQ0lGSUVEEAASFAoQQVBQTElFU19UT19JTlBVVBABEhUKEUFQUExJRVNfVE9fT1VUUFVUEAISEwoPQVBQTElFU19UT19CT1RIEAMqZQoNR3VhcmRyYWlsTW9kZRIeChpHVUFSRFJBSUxfTU9ERV9VTlNQRUNJRklFRBAAEhoKFkdVQVJEUkFJTF9NT0RFX0VORk9SQ0UQARIYChRHVUFSRFJBSUxfTU9ERV9BVURJVBACKlsKC0Vycm9yUG9saWN5EhwKGEVSUk9SX1BPTElDWV9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX1BPTElDWV9DTE9TRUQQARIVChFFUlJPUl9QT0xJQ1lfT1BFThACKl4KCVNjYW5TY29wZRIaChZTQ0FOX1NDT1BFX1VOU1BFQ0lGSUVEEAASGwoXU0NBTl9TQ09QRV9BTExfTUVTU0FHRVMQARIYChRTQ0FOX1NDT1BFX1VTRVJfT05MWRACMrkCCg1BY2Nlc3NTZXJ2aWNlElUKClJlc29sdmVLZXkSIi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlc3BvbnNlEnMKFExpc3RJbmFjdGl2ZUVuZFVzZXJzEiwuc2x1aWNlLmFkbWluLnYxLkxpc3RJbmFjdGl2ZUVuZFVzZXJzUmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5MaXN0SW5hY3RpdmVFbmRVc2Vyc1Jlc3BvbnNlElwKC1dhdGNoUG9saWN5EiMuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlKAEwAWIGcHJvdG8z");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKWAQoMRGV0ZWN0b3JSdWxlEhAKCGRldGVjdG9yGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEi0KBmFjdGlvbhgDIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb24SFgoJdGhyZXNob2xkGAQgASgBSACIAQESDQoFbGFiZWwYBSABKAlCDAoKX3RocmVzaG9sZCKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKTBAoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSMAoJZGV0ZWN0b3JzGAogAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYCyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGAwgASgJSACIAQFCEgoQX2Jsb2NrZWRfbWVzc2FnZSK2AQoKUmF0ZUxpbWl0cxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAiABKA1IAYgBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAMgASgNSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhYKFF9jb25jdXJyZW50X3JlcXVlc3RzIqoCCgpNb2RlbExpbWl0Eg4KBm1vZGVscxgBIAMoCRIgChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAyABKA1IAYgBARIdChByZXF1ZXN0c19wZXJfZGF5GAQgASgNSAKIAQESGwoOdG9rZW5zX3Blcl9kYXkYBSABKARIA4gBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAYgASgNSASIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhMKEV9yZXF1ZXN0c19wZXJfZGF5QhEKD190b2tlbnNfcGVyX2RheUIWChRfY29uY3VycmVudF9yZXF1ZXN0cyI7CgtNb2RlbExpbWl0cxIsCgdlbnRyaWVzGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLk1vZGVsTGltaXQiHQoMQWxsb3dlZE5hbWVzEg0KBW5hbWVzGAEgAygJItIDCgtQZXJtaXNzaW9ucxItCgZtb2RlbHMYASABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEjAKCXByb3ZpZGVycxgCIAEoCzIdLnNsdWljZS5hZG1pbi52MS5BbGxvd2VkTmFtZXMSMgoLbWNwX3NlcnZlcnMYAyABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEjQKDXZlY3Rvcl9zdG9yZXMYBCABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEi4KB3NhbmRib3gYBSABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEjUKDnNlYXJjaF9lbmdpbmVzGAYgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIuCgdwbHVnaW5zGAcgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcxIzCgxzZXJ2ZXJfdG9vbHMYCCABKAsyHS5zbHVpY2UuYWRtaW4udjEuQWxsb3dlZE5hbWVzEiwKBWRvb3JzGAkgASgLMh0uc2x1aWNlLmFkbWluLnYxLkFsbG93ZWROYW1lcyLCBQoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIEjgKFHdvcmtzcGFjZV9ndWFyZHJhaWxzGAcgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBI1CgtyYXRlX2xpbWl0cxgIIAEoCzIbLnNsdWljZS5hZG1pbi52MS5SYXRlTGltaXRzSAKIAQESHgoWZXh0ZXJuYWxfdXNlcl9pbmFjdGl2ZRgJIAEoCBIPCgdhY2NvdW50GAogASgIEhgKEGNhcHR1cmVzX2NvbnRlbnQYCyABKAgSMQoLcGVybWlzc2lvbnMYDCADKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVybWlzc2lvbnMSDAoEdGFncxgNIAEoCRIVCg1yZXF1aXJlZF90YWdzGA4gAygJEhgKEGFsbG93ZWRfbmV0d29ya3MYDyADKAkSNwoMbW9kZWxfbGltaXRzGBAgASgLMhwuc2x1aWNlLmFkbWluLnYxLk1vZGVsTGltaXRzSAOIAQESQQoWd29ya3NwYWNlX21vZGVsX2xpbWl0cxgRIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Nb2RlbExpbWl0c0gEiAEBQhAKDl9leHBpcmVzX2F0X21zQgwKCl9ndWFyZHJhaWxCDgoMX3JhdGVfbGltaXRzQg8KDV9tb2RlbF9saW1pdHNCGQoXX3dvcmtzcGFjZV9tb2RlbF9saW1pdHMiWgoRUmVzb2x2ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkSFwoPcmVmdXNlc191bmtub3duGAIgASgIEhoKEmZ1cnRoZXJfa2V5X2hhc2hlcxgDIAMoCSJ8CgpGdXJ0aGVyS2V5EiwKBmNhbGxlchgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5DYWxsZXJIAIgBARIUCgxndWFyZHJhaWxfaWQYAiABKAkSHwoXd29ya3NwYWNlX2d1YXJkcmFpbF9pZHMYAyADKAlCCQoHX2NhbGxlciK/AQoSUmVzb2x2ZUtleVJlc3BvbnNlEiwKBmNhbGxlchgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5DYWxsZXJIAIgBARISCgpnZW5lcmF0aW9uGAIgASgEEiwKB2Z1cnRoZXIYAyADKAsyGy5zbHVpY2UuYWRtaW4udjEuRnVydGhlcktleRIuCgpndWFyZHJhaWxzGAQgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbEIJCgdfY2FsbGVyIkIKG0xpc3RJbmFjdGl2ZUVuZFVzZXJzUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFYWZ0ZXIYAiABKAkiTwocTGlzdEluYWN0aXZlRW5kVXNlcnNSZXNwb25zZRINCgV1c2VycxgBIAMoCRISCgpnZW5lcmF0aW9uGAIgASgEEgwKBG5leHQYAyABKAkiMQoMRW5kcG9pbnROZXdzEhAKCGVuZHBvaW50GAEgASgJEg8KB2ZhaWxpbmcYAiABKAgijAEKEldhdGNoUG9saWN5UmVxdWVzdBIPCgdwcm9jZXNzGAEgASgJEhoKEmFwcGxpZWRfZ2VuZXJhdGlvbhgCIAEoBBIXCg9oZWFyc19lbmRwb2ludHMYAyABKAgSMAoJZW5kcG9pbnRzGAQgAygLMh0uc2x1aWNlLmFkbWluLnYxLkVuZHBvaW50TmV3cyLqAQoTV2F0Y2hQb2xpY3lSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEEhIKCmtleV9oYXNoZXMYAiADKAkSCwoDYWxsGAMgASgIEj4KBWtub3dzGAQgAygLMi8uc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVzcG9uc2UuS25vd3NFbnRyeRIwCgllbmRwb2ludHMYBSADKAsyHS5zbHVpY2UuYWRtaW4udjEuRW5kcG9pbnROZXdzGiwKCktub3dzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgNOgI4ASpUCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSS0VZX0tJTkRfSU5GRVJFTkNFEAESFwoTS0VZX0tJTkRfTUFOQUdFTUVOVBACKngKDEZpbHRlckFjdGlvbhIdChlGSUxURVJfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTRklMVEVSX0FDVElPTl9CTE9DSxABEhgKFEZJTFRFUl9BQ1RJT05fUkVEQUNUEAISFgoSRklMVEVSX0FDVElPTl9GTEFHEAMqaQoJQXBwbGllc1RvEhoKFkFQUExJRVNfVE9fVU5TUEVDSUZJRUQQABIUChBBUFBMSUVTX1RPX0lOUFVUEAESFQoRQVBQTElFU19UT19PVVRQVVQQAhITCg9BUFBMSUVTX1RPX0JPVEgQAyplCg1HdWFyZHJhaWxNb2RlEh4KGkdVQVJEUkFJTF9NT0RFX1VOU1BFQ0lGSUVEEAASGgoWR1VBUkRSQUlMX01PREVfRU5GT1JDRRABEhgKFEdVQVJEUkFJTF9NT0RFX0FVRElUEAIqWwoLRXJyb3JQb2xpY3kSHAoYRVJST1JfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfUE9MSUNZX0NMT1NFRBABEhUKEUVSUk9SX1BPTElDWV9PUEVOEAIqXgoJU2NhblNjb3BlEhoKFlNDQU5fU0NPUEVfVU5TUEVDSUZJRUQQABIbChdTQ0FOX1NDT1BFX0FMTF9NRVNTQUdFUxABEhgKFFNDQU5fU0NPUEVfVVNFUl9PTkxZEAIyuQIKDUFjY2Vzc1NlcnZpY2USVQoKUmVzb2x2ZUtleRIiLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVzcG9uc2UScwoUTGlzdEluYWN0aXZlRW5kVXNlcnMSLC5zbHVpY2UuYWRtaW4udjEuTGlzdEluYWN0aXZlRW5kVXNlcnNSZXF1ZXN0Gi0uc2x1aWNlLmFkbWluLnYxLkxpc3RJbmFjdGl2ZUVuZFVzZXJzUmVzcG9uc2USXAoLV2F0Y2hQb2xpY3kSIy5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVzcG9uc2UoATABYgZwcm90bzM");
 
 /**
  * Rule of a guardrail.
@@ -421,6 +421,83 @@ export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
+ * Limits of models for a key, or for all keys of a workspace together. At least one limit is given.
+ *
+ * @generated from message sluice.admin.v1.ModelLimit
+ */
+export type ModelLimit = Message<"sluice.admin.v1.ModelLimit"> & {
+  /**
+   * Slugs of models, in which * stands for any characters: 1 to 100 names of 1 to 256 code points. The models share the limits.
+   *
+   * @generated from field: repeated string models = 1;
+   */
+  models: string[];
+
+  /**
+   * 1 to 1,000,000: size of a burst, then an even rate.
+   *
+   * @generated from field: optional uint32 requests_per_minute = 2;
+   */
+  requestsPerMinute?: number | undefined;
+
+  /**
+   * 1 to 1,000,000,000: input and output tokens together.
+   *
+   * @generated from field: optional uint32 tokens_per_minute = 3;
+   */
+  tokensPerMinute?: number | undefined;
+
+  /**
+   * 1 to 1,000,000,000: size of a burst, then an even rate.
+   *
+   * @generated from field: optional uint32 requests_per_day = 4;
+   */
+  requestsPerDay?: number | undefined;
+
+  /**
+   * 1 to 1,000,000,000,000: input and output tokens together.
+   *
+   * @generated from field: optional uint64 tokens_per_day = 5;
+   */
+  tokensPerDay?: bigint | undefined;
+
+  /**
+   * 1 to 100,000: turns open at the same time.
+   *
+   * @generated from field: optional uint32 concurrent_requests = 6;
+   */
+  concurrentRequests?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ModelLimit.
+ * Use `create(ModelLimitSchema)` to create a new message.
+ */
+export const ModelLimitSchema: GenMessage<ModelLimit> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 7);
+
+/**
+ * Limits of models, all of which hold.
+ *
+ * @generated from message sluice.admin.v1.ModelLimits
+ */
+export type ModelLimits = Message<"sluice.admin.v1.ModelLimits"> & {
+  /**
+   * 1 to 20 entries, each for other models.
+   *
+   * @generated from field: repeated sluice.admin.v1.ModelLimit entries = 1;
+   */
+  entries: ModelLimit[];
+};
+
+/**
+ * Describes the message sluice.admin.v1.ModelLimits.
+ * Use `create(ModelLimitsSchema)` to create a new message.
+ */
+export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 8);
+
+/**
  * One list of permissions.
  *
  * @generated from message sluice.admin.v1.AllowedNames
@@ -439,7 +516,7 @@ export type AllowedNames = Message<"sluice.admin.v1.AllowedNames"> & {
  * Use `create(AllowedNamesSchema)` to create a new message.
  */
 export const AllowedNamesSchema: GenMessage<AllowedNames> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 7);
+  messageDesc(file_sluice_admin_v1_access_service, 9);
 
 /**
  * Names that a key or a workspace may use, each 1 to 256 code points. An absent list narrows nothing: the other's list decides, or the configuration
@@ -517,7 +594,7 @@ export type Permissions = Message<"sluice.admin.v1.Permissions"> & {
  * Use `create(PermissionsSchema)` to create a new message.
  */
 export const PermissionsSchema: GenMessage<Permissions> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 8);
+  messageDesc(file_sluice_admin_v1_access_service, 10);
 
 /**
  * A key with everything that determines its permissions.
@@ -629,6 +706,20 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
    * @generated from field: repeated string allowed_networks = 15;
    */
   allowedNetworks: string[];
+
+  /**
+   * Limits of models of the key; absent when it has none.
+   *
+   * @generated from field: optional sluice.admin.v1.ModelLimits model_limits = 16;
+   */
+  modelLimits?: ModelLimits | undefined;
+
+  /**
+   * Limits of models that all keys of the workspace share; absent when it has none.
+   *
+   * @generated from field: optional sluice.admin.v1.ModelLimits workspace_model_limits = 17;
+   */
+  workspaceModelLimits?: ModelLimits | undefined;
 };
 
 /**
@@ -636,7 +727,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 9);
+  messageDesc(file_sluice_admin_v1_access_service, 11);
 
 /**
  * Requests one key, or several needed by a process at the same time.
@@ -671,7 +762,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
  * Use `create(ResolveKeyRequestSchema)` to create a new message.
  */
 export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 10);
+  messageDesc(file_sluice_admin_v1_access_service, 12);
 
 /**
  * A further key of a request.
@@ -706,7 +797,7 @@ export type FurtherKey = Message<"sluice.admin.v1.FurtherKey"> & {
  * Use `create(FurtherKeySchema)` to create a new message.
  */
 export const FurtherKeySchema: GenMessage<FurtherKey> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 11);
+  messageDesc(file_sluice_admin_v1_access_service, 13);
 
 /**
  * Policy of the key at a generation.
@@ -749,7 +840,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 12);
+  messageDesc(file_sluice_admin_v1_access_service, 14);
 
 /**
  * Requests the inactive end users of a workspace.
@@ -777,7 +868,7 @@ export type ListInactiveEndUsersRequest = Message<"sluice.admin.v1.ListInactiveE
  * Use `create(ListInactiveEndUsersRequestSchema)` to create a new message.
  */
 export const ListInactiveEndUsersRequestSchema: GenMessage<ListInactiveEndUsersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 13);
+  messageDesc(file_sluice_admin_v1_access_service, 15);
 
 /**
  * Page of end users at a generation.
@@ -812,7 +903,7 @@ export type ListInactiveEndUsersResponse = Message<"sluice.admin.v1.ListInactive
  * Use `create(ListInactiveEndUsersResponseSchema)` to create a new message.
  */
 export const ListInactiveEndUsersResponseSchema: GenMessage<ListInactiveEndUsersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 14);
+  messageDesc(file_sluice_admin_v1_access_service, 16);
 
 /**
  * A change in the state of an endpoint, detected by a process through its own calls.
@@ -840,7 +931,7 @@ export type EndpointNews = Message<"sluice.admin.v1.EndpointNews"> & {
  * Use `create(EndpointNewsSchema)` to create a new message.
  */
 export const EndpointNewsSchema: GenMessage<EndpointNews> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 15);
+  messageDesc(file_sluice_admin_v1_access_service, 17);
 
 /**
  * The first message has `process`; later messages are acknowledgements or news.
@@ -882,7 +973,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
  * Use `create(WatchPolicyRequestSchema)` to create a new message.
  */
 export const WatchPolicyRequestSchema: GenMessage<WatchPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 16);
+  messageDesc(file_sluice_admin_v1_access_service, 18);
 
 /**
  * Step of policy, or a heartbeat when nothing is invalidated.
@@ -932,7 +1023,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
  * Use `create(WatchPolicyResponseSchema)` to create a new message.
  */
 export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 17);
+  messageDesc(file_sluice_admin_v1_access_service, 19);
 
 /**
  * Kind of a key: the operations it may use.

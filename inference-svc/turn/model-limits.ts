@@ -1,0 +1,164 @@
+/**
+ * Limits of models: a turn counts towards an entry once, from its first call of one of the entry's models to its end, whatever leads to the call. The tokens
+ * of all its calls of these models are charged at the end.
+ */
+import { createHash } from "node:crypto";
+import type { Caller, ModelLimit, ModelLimits } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { modelsName } from "@sluice/proto/contract/records/model-limits.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { JointAdmission, ModelLimitRow, ReachedLimit } from "@sluice/proto/lib/limits/joint-admission.js";
+import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { Globs } from "./globs.ts";
+import type { Bill } from "./trace.ts";
+
+/** An entry of a key or a workspace. */
+interface ModelRow extends ModelLimitRow {
+  readonly owner: "key" | "workspace";
+  /** Place among the entries of its owner. */
+  readonly entry: number;
+  readonly models: readonly string[];
+  readonly globs: Globs;
+}
+
+type ModelLimiter = Pick<Limiter, "enterModels">;
+
+/** The limit's names in the API, and its words in errors. */
+const words = {
+  requests: { field: "requests_per_minute", of: "requests a minute" },
+  tokens: { field: "tokens_per_minute", of: "tokens a minute" },
+  requests_per_day: { field: "requests_per_day", of: "requests a day" },
+  tokens_per_day: { field: "tokens_per_day", of: "tokens a day" },
+  concurrency: { field: "concurrent_requests", of: "requests at a time" },
+} as const;
+
+/** Globs shown in an error. */
+const maxShown = 5;
+
+function limitRefusal(
+  { owner, entry, models }: ModelRow,
+  { limit, maximum, retryAfterMs, resetMs }: ReachedLimit,
+): Fault {
+  const { field, of } = words[limit];
+  const shown = [...models.slice(0, maxShown), ...(models.length > maxShown ? ["…"] : [])].join(", ");
+  const path = `model_limits.${entry}.${field}`;
+  return new Fault(
+    FaultReason.RATE_LIMITED,
+    `Rate limit exceeded: ${maximum} ${of} of ${shown} (${path} of this ${owner})`,
+    {
+      retryAfterMs,
+      origin: FaultOrigin.INFERENCE,
+      metadata: {
+        error_type: "rate_limit_exceeded",
+        model_limit: {
+          owner,
+          limit: path,
+          models: models.slice(0, maxShown),
+          maximum,
+          reset_ms: resetMs && Math.ceil(resetMs),
+        },
+      },
+    },
+  );
+}
+
+/** Whether a model is at a limit of the key or its workspace; no provider was called. */
+export const isModelLimit = ({ reason, origin }: Fault): boolean =>
+  reason === FaultReason.RATE_LIMITED && origin !== FaultOrigin.UPSTREAM;
+
+/** One turn under the limits of its caller. */
+export class TurnModelLimits {
+  readonly #rows: readonly ModelRow[];
+  readonly #limiter: ModelLimiter;
+  readonly #entered: { readonly rows: readonly ModelRow[]; readonly admission: JointAdmission }[] = [];
+  readonly #calls: { readonly model: string; readonly bill: Bill }[] = [];
+  #entering: Promise<Fault | undefined> | undefined;
+  #isOver = false;
+
+  constructor(rows: readonly ModelRow[], limiter: ModelLimiter) {
+    this.#rows = rows;
+    this.#limiter = limiter;
+  }
+
+  /** Counts the turn towards the entries with this model that it has not entered yet. @returns RATE_LIMITED at the limit of one of them */
+  enter(model: string): Promise<Fault | undefined> | Fault | undefined {
+    // Parallel parts of a turn count once.
+    if (this.#entering) return this.#entering.then(() => this.enter(model));
+    const rows = this.#rows.filter((row) => row.globs.matches(model) && !this.#hasEntered(row));
+    if (rows.length === 0) return undefined;
+    const admission = this.#limiter.enterModels(rows);
+    if (!(admission instanceof Promise)) return this.#take(rows, admission);
+    return (this.#entering = admission.then((known) => {
+      this.#entering = undefined;
+      return this.#take(rows, known);
+    }));
+  }
+
+  /** Notes a call, whose tokens are charged at the end of the turn. */
+  note(model: string, bill: Bill): void {
+    this.#calls.push({ model, bill });
+  }
+
+  /** Ends the turn. */
+  leave(): void {
+    this.#isOver = true;
+    for (const { rows, admission } of this.#entered.splice(0)) admission.leave(rows.map((row) => this.#tokensOf(row)));
+  }
+
+  #hasEntered(row: ModelRow): boolean {
+    return this.#entered.some(({ rows }) => rows.includes(row));
+  }
+
+  #take(rows: readonly ModelRow[], admission: JointAdmission): Fault | undefined {
+    const { reached } = admission;
+    if (reached) return limitRefusal(rows[reached.index] as ModelRow, reached);
+    // The client has left meanwhile.
+    if (this.#isOver) admission.leave([]);
+    else this.#entered.push({ rows, admission });
+    return undefined;
+  }
+
+  #tokensOf({ globs }: ModelRow): number {
+    let tokens = 0;
+    for (const { model, bill } of this.#calls) {
+      if (!globs.matches(model)) continue;
+      const { usage } = bill;
+      if (usage) tokens += usage.inputTokens + usage.outputTokens;
+    }
+    return tokens;
+  }
+}
+
+const known = new WeakMap<Caller, readonly ModelRow[]>();
+
+/** The limits of a caller's models for one turn; undefined when it has none. */
+export function openModelLimits(caller: Caller, limiter: ModelLimiter): TurnModelLimits | undefined {
+  if (caller.modelLimits === undefined && caller.workspaceModelLimits === undefined) return undefined;
+  let rows = known.get(caller);
+  if (rows === undefined) known.set(caller, (rows = rowsOf(caller)));
+  return new TurnModelLimits(rows, limiter);
+}
+
+const rowsOf = ({ keyHash, workspaceId, modelLimits, workspaceModelLimits }: Caller): readonly ModelRow[] => [
+  ...rowsIn(modelLimits, "key", `{${workspaceId}}:${keyHash}`),
+  ...rowsIn(workspaceModelLimits, "workspace", `{${workspaceId}}`),
+];
+
+/** @param prefix of the counts; the braces keep all counts of a workspace in one slot of a Redis Cluster */
+const rowsIn = (limits: ModelLimits | undefined, owner: ModelRow["owner"], prefix: string): readonly ModelRow[] =>
+  limits?.entries.map((entry, index) => ({
+    id: `${prefix}:${digestOf(entry)}`,
+    limits: {
+      requestsPerMinute: entry.requestsPerMinute,
+      tokensPerMinute: entry.tokensPerMinute,
+      requestsPerDay: entry.requestsPerDay,
+      tokensPerDay: entry.tokensPerDay === undefined ? undefined : Number(entry.tokensPerDay),
+      concurrentRequests: entry.concurrentRequests,
+    },
+    owner,
+    entry: index,
+    models: entry.models,
+    globs: new Globs(entry.models),
+  })) ?? [];
+
+const digestOf = ({ models }: ModelLimit): string =>
+  createHash("sha256").update(modelsName(models)).digest("base64url").slice(0, 22);

@@ -23,12 +23,15 @@ import { guardrails } from "./cli/guardrails.ts";
 import { imports } from "./cli/import.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
+import { profileCommands } from "./cli/profiles.ts";
 import { providers } from "./cli/providers.ts";
 import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
-import { toRemoteCommand } from "./cli/remote/dispatch.ts";
-import { type AdminTerminal, type Commands, type Program, findAuthor, takeWorkspace } from "./cli/terminal.ts";
+import { chooseRemote, leaveRemote, placeCommand } from "./cli/remote/dispatch.ts";
+import { Profiles, profilesPath } from "./cli/remote/profiles.ts";
+import { type SecretInput, readSecretLine } from "./cli/secret-line.ts";
+import { type AdminTerminal, type Commands, type Program, findAuthor, takeOption } from "./cli/terminal.ts";
 import { sessions } from "./cli/sessions.ts";
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
@@ -59,7 +62,8 @@ const nouns: Readonly<Record<string, Commands>> = {
 };
 
 /** Single-word commands. */
-const actions: Commands = { bootstrap, demo, completion: completionCommand(nouns, { bootstrap, demo }) };
+const withOptions: Commands = { bootstrap, demo, ...profileCommands };
+const actions: Commands = { ...withOptions, completion: completionCommand(nouns, withOptions) };
 
 export interface CliOptions {
   /** When absent, only commands without a database can run. */
@@ -71,24 +75,47 @@ export interface CliOptions {
   readonly managementKey?: string | undefined;
   /** Another Sluice installation, reached over HTTP; absent when commands use the database. */
   readonly remote?: RemoteOptions | undefined;
+  /** Installations kept by `login`. */
+  readonly profiles?: ProfileOptions | undefined;
   readonly stdout: Output;
   readonly stderr: Output;
 }
 
+export interface ProfileOptions {
+  /** Path of the file with the profiles. */
+  readonly path: string;
+  /** SLUICE_PROFILE. */
+  readonly profile: string | undefined;
+  /** SLUICE_MANAGEMENT_KEY. */
+  readonly key: string | undefined;
+  /** Source of a key that the environment does not have. */
+  readonly stdin: SecretInput;
+}
+
 /** Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
-  const { managementKey, remote, stdout, stderr } = options;
+  const { managementKey, remote, profiles: kept, stdout, stderr } = options;
   let opened: Promise<Kysely<Database>> | undefined;
   try {
-    const { workspace, rest } = takeWorkspace(argv);
+    const { value: workspace, rest: unplaced } = takeOption("--workspace", argv);
+    const { value: named, rest } = takeOption("--profile", unplaced);
+    const profiles = new Profiles(kept?.path);
+    const profile = named ?? (kept?.profile || undefined);
+    const choose = (): RemoteOptions | undefined => {
+      const chosen = chooseRemote({ named, remote, profile, hasDatabase: Boolean(options.databaseUrl), profiles });
+      return chosen && { ...chosen, workspace };
+    };
     const terminal: AdminTerminal = {
-      database: () => (opened ??= open(options)),
+      database: () => (opened ??= open(options, choose())),
       author: async () => findAuthor(await terminal.database(), workspace),
       program: options.program ?? { name: "admin", further: [] },
       managementKey: managementKey === "" ? undefined : managementKey,
+      profiles,
+      profile,
+      readManagementKey: async () => kept?.key || readSecretLine("management key: ", kept?.stdin, stderr),
       print: (line) => void stdout.write(`${line}\n`),
     };
-    return await dispatch(rest, terminal, remote && { ...remote, workspace });
+    return await dispatch(rest, terminal, choose);
   } catch (error) {
     const { message, code } = explain(error);
     stderr.write(`${message}\n`);
@@ -101,13 +128,11 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   }
 }
 
-async function open({
-  databaseUrl,
-  noDatabase = "DATABASE_URL is not set",
-  remote,
-  stderr,
-}: CliOptions): Promise<Kysely<Database>> {
-  if (remote) throw new CommandError("this works on the database: unset SLUICE_URL");
+async function open(
+  { databaseUrl, noDatabase = "DATABASE_URL is not set", stderr }: CliOptions,
+  remote: RemoteOptions | undefined,
+): Promise<Kysely<Database>> {
+  if (remote) throw new CommandError(`this works on the database: ${leaveRemote}`);
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError(noDatabase);
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
@@ -127,10 +152,9 @@ async function open({
 async function dispatch(
   argv: readonly string[],
   terminal: AdminTerminal,
-  remote: RemoteOptions | undefined,
+  choose: () => RemoteOptions | undefined,
 ): Promise<number> {
-  const placed = (name: string, command: Commands[string]) =>
-    remote ? toRemoteCommand(name, command, remote) : command;
+  const placed = (name: string, command: Commands[string]) => placeCommand(name, command, choose);
   const [noun, verb, ...args] = argv;
   const { name, further } = terminal.program;
   if (noun === undefined) throw new UsageError(help(name).join("\n"));
@@ -154,7 +178,7 @@ function printHelp(lines: readonly string[], { print }: AdminTerminal): 0 {
 }
 
 const help = (name: string): string[] => [
-  `usage: ${name} NOUN VERB ... [--workspace NAME] | ${name} NOUN --help | ${name} NOUN VERB --help | ${name} --version`,
+  `usage: ${name} NOUN VERB ... [--workspace NAME] [--profile NAME] | ${name} NOUN --help | ${name} NOUN VERB --help | ${name} --version`,
   ...Object.entries(nouns).map(([noun, commands]) => `  ${noun.padEnd(12)}${Object.keys(commands).join(", ")}`),
   ...Object.entries(actions).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
 ];
@@ -172,6 +196,14 @@ export function remoteIn({
   return url === undefined || url === "" ? undefined : { url, key };
 }
 
+/** The profiles of the user in this environment. */
+export const profilesIn = (environment: NodeJS.ProcessEnv, stdin: SecretInput): ProfileOptions => ({
+  path: profilesPath(environment),
+  profile: environment["SLUICE_PROFILE"],
+  key: environment["SLUICE_MANAGEMENT_KEY"],
+  stdin,
+});
+
 /** For unexpected errors only the message is shown, never a stack. */
 function explain(error: unknown): { message: string; code: number } {
   if (isUsageError(error)) return { message: error.message, code: 2 };
@@ -186,6 +218,7 @@ function explain(error: unknown): { message: string; code: number } {
 
 await runAsProgram(import.meta.url, (argv) => {
   const { DATABASE_URL: databaseUrl, SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = process.env;
-  const { stdout, stderr } = process;
-  return runCli(argv, { databaseUrl, managementKey, remote: remoteIn(process.env), stdout, stderr });
+  const { stdin, stdout, stderr } = process;
+  const profiles = profilesIn(process.env, stdin);
+  return runCli(argv, { databaseUrl, managementKey, remote: remoteIn(process.env), profiles, stdout, stderr });
 });

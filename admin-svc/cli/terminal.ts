@@ -7,6 +7,7 @@ import type { Kysely } from "kysely";
 import type { Author } from "../store/audit.ts";
 import { type Database, defaultWorkspaceId } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
+import type { Profiles } from "./remote/profiles.ts";
 
 /** The program that runs the commands. */
 export interface Program {
@@ -23,6 +24,12 @@ export interface AdminTerminal extends Terminal {
   readonly program: Program;
   /** Management key chosen by the operator for the first start. */
   readonly managementKey: string | undefined;
+  /** Installations kept by `login`. */
+  readonly profiles: Profiles;
+  /** Name of the chosen profile, of `--profile` or the environment. */
+  readonly profile: string | undefined;
+  /** The key for `login`, from the environment or standard input. @throws CommandError when there is none */
+  readonly readManagementKey: () => Promise<string>;
 }
 
 /** The commands of one noun, by verb. */
@@ -32,17 +39,21 @@ export const textOption = { type: "string" } as const;
 export const flagOption = { type: "boolean" } as const;
 export const jsonOption = { json: flagOption } as const;
 
-const option = "--workspace";
+/** Options of every command, with their meaning. */
+const commonOptions = { "--workspace": "the name or id of a workspace", "--profile": "the name of a profile" } as const;
 
-/** Removes the option from a command line. @throws UsageError */
-export function takeWorkspace(argv: readonly string[]): { workspace: string | undefined; rest: readonly string[] } {
+/** Removes an option of every command from a command line. @throws UsageError for an option without a value */
+export function takeOption(
+  option: keyof typeof commonOptions,
+  argv: readonly string[],
+): { value: string | undefined; rest: readonly string[] } {
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const at = argv.findIndex((word, index) => index < end && (word === option || word.startsWith(`${option}=`)));
-  if (at < 0) return { workspace: undefined, rest: argv };
+  if (at < 0) return { value: undefined, rest: argv };
   const isOptionWithValue = argv[at] !== option;
-  const workspace = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
-  if (workspace === undefined || workspace === "") throw new UsageError(`${option}: the name or id of a workspace`);
-  return { workspace, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
+  const value = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
+  if (value === undefined || value === "") throw new UsageError(`${option}: ${commonOptions[option]}`);
+  return { value, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
 }
 
 /** Finds deleted workspaces as well, because their records can still be read. @throws CommandError when there is no such workspace */

@@ -94,7 +94,7 @@ async function runCheck(argv: readonly string[]): Promise<number> {
 }
 
 async function runAdmin(argv: readonly string[]): Promise<number> {
-  const { remoteIn, runCli } = await import("@sluice/admin-svc/cli.js");
+  const { profilesIn, remoteIn, runCli } = await import("@sluice/admin-svc/cli.js");
   const dataDir = dataPath(process.env["SLUICE_DATA_DIR"]);
   const record = readJson(join(dataDir, "database.json")) as { readonly url: string } | undefined;
   const code = await runCli(argv, {
@@ -103,6 +103,7 @@ async function runAdmin(argv: readonly string[]): Promise<number> {
     program: { name: program.name, further: [...ownCommands, ...checks, "help"] },
     managementKey: process.env["SLUICE_BOOTSTRAP_MANAGEMENT_KEY"],
     remote: remoteIn(process.env),
+    profiles: profilesIn(process.env, process.stdin),
     stdout,
     stderr,
   });

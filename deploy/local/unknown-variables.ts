@@ -14,7 +14,7 @@ const serviceVariables = [
 ];
 
 /** Variables of the command line. They are too short to be a misspelling of another name. */
-const commandLineVariables: ReadonlySet<string> = new Set(["SLUICE_URL", "SLUICE_MANAGEMENT_KEY"]);
+const commandLineVariables: ReadonlySet<string> = new Set(["SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_PROFILE"]);
 
 /** A name with more edits is another word: people have other variables, too. */
 const maxEdits = 3;

@@ -16,6 +16,10 @@ const notHere: readonly (readonly [RegExp, string])[] = [
     /^npm run --silent admin -- providers (?:create|update|test)/,
     "an installation by its address; e2e/providers runs them",
   ],
+  [
+    /^sluice (?:login|profiles|logout|keys list --profile)/,
+    "an installation by its address; e2e/records/remote-command-line runs them",
+  ],
   [/^npm run --silent admin -- exports/, "a receiver of exports"],
 ];
 

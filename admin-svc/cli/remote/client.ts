@@ -27,6 +27,14 @@ const timeoutMs = 90_000;
 /** The largest page of every list. */
 const pageSize = 100;
 
+/** The address without slashes at its end. @param name the setting named in the error. @throws CommandError */
+export function sluiceAddress(url: string, name: string): string {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandError(`${name}: must be an address such as https://sluice.example.com`);
+  }
+  return url.replace(/\/+$/, "");
+}
+
 export class RemoteSluice {
   readonly #base: string;
   readonly #key: string;
@@ -34,11 +42,8 @@ export class RemoteSluice {
 
   /** @param workspaceId workspace to act in; undefined for the workspace of the key. @throws CommandError */
   constructor({ url, key }: RemoteOptions, workspaceId?: string) {
-    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-      throw new CommandError("SLUICE_URL: must be an address such as https://sluice.example.com");
-    }
+    const trimmed = sluiceAddress(url, "SLUICE_URL");
     if (key === undefined || key === "") throw new CommandError("SLUICE_MANAGEMENT_KEY is not set");
-    const trimmed = url.replace(/\/+$/, "");
     this.#base = trimmed.endsWith(basePath) ? trimmed : `${trimmed}${basePath}`;
     this.#key = key;
     this.#workspaceId = workspaceId;

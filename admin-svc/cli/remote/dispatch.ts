@@ -3,31 +3,73 @@ import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "../terminal.ts";
 import { RemoteSluice, type RemoteOptions } from "./client.ts";
 import { remoteCommands } from "./commands.ts";
+import { type Profiles, defaultProfile } from "./profiles.ts";
 import { findRemoteWorkspace } from "./references.ts";
 
 /** Commands without a database or another Sluice installation. */
 const offline: ReadonlySet<string> = new Set([
   "keys mint",
   "completion",
+  "login",
+  "logout",
+  "profiles",
   "import litellm",
   "import portkey",
   "import openrouter",
 ]);
 
-/** @param name noun and verb, or the name of a single command */
-export function toRemoteCommand(
+/** Settings from which a command line chooses its installation. */
+export interface RemoteChoice {
+  /** Value of `--profile`. */
+  readonly named: string | undefined;
+  /** The installation in SLUICE_URL. */
+  readonly remote: RemoteOptions | undefined;
+  /** SLUICE_PROFILE. */
+  readonly profile: string | undefined;
+  readonly hasDatabase: boolean;
+  readonly profiles: Profiles;
+}
+
+/**
+ * The installation of a command: the one of `--profile`, in SLUICE_URL, of SLUICE_PROFILE, or the default profile where there is no database. Undefined for the
+ * database.
+ * @throws CommandError, UsageError
+ */
+export function chooseRemote({
+  named,
+  remote,
+  profile,
+  hasDatabase,
+  profiles,
+}: RemoteChoice): RemoteOptions | undefined {
+  const name = named ?? (remote === undefined ? profile : undefined);
+  if (name === undefined && (remote !== undefined || hasDatabase)) return remote;
+  return name === undefined ? profiles.list().get(defaultProfile) : profiles.get(name);
+}
+
+/** The remedy for a command that needs the database. */
+export const leaveRemote = "unset SLUICE_URL, and leave out the profile";
+
+/**
+ * The command on the database, or at the installation chosen when it runs.
+ * @param name noun and verb, or the name of a single command
+ * @param choose returns undefined for the database
+ */
+export function placeCommand(
   name: string,
   command: Command<AdminTerminal>,
-  options: RemoteOptions,
+  choose: () => RemoteOptions | undefined,
 ): Command<AdminTerminal> {
   if (offline.has(name)) return command;
   const [noun = "", verb = ""] = name.split(" ");
-  const run = remoteCommands[noun]?.[verb];
   return {
     ...command,
-    async run(args, { print }) {
-      if (!run) throw new CommandError(`${name} works on the database alone: unset SLUICE_URL`);
-      (await run(args, await connectRemote(options))).forEach(print);
+    async run(args, terminal) {
+      const options = choose();
+      if (options === undefined) return command.run(args, terminal);
+      const run = remoteCommands[noun]?.[verb];
+      if (!run) throw new CommandError(`${name} works on the database alone: ${leaveRemote}`);
+      (await run(args, await connectRemote(options))).forEach(terminal.print);
     },
   };
 }

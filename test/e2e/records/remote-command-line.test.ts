@@ -1,8 +1,13 @@
 /** The command line: names and beginnings of hashes and ids, completion, and the same commands at another Sluice over HTTP. */
 import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { profilesPath } from "@sluice/admin-svc/cli/remote/profiles.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
@@ -13,6 +18,9 @@ beforeAll(async () => {
   installation = await startInstallation();
 });
 afterAll(() => installation?.stop());
+
+const scratch = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 interface Finished {
   readonly code: number;
@@ -335,4 +343,128 @@ describe("completion", () => {
       stderr: expect.stringContaining("unknown shell: ksh"),
     });
   });
+});
+
+interface ProfileRun {
+  readonly folder: string;
+  /** SLUICE_PROFILE. */
+  readonly profile?: string;
+  /** Text of standard input. */
+  readonly typed?: string;
+  readonly databaseUrl?: string;
+  readonly remote?: { url: string; key: string };
+}
+
+/** Runs a command in an environment with this folder for settings. */
+async function runWithProfiles({ folder, profile, typed, databaseUrl, remote }: ProfileRun, ...args: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(args, {
+    databaseUrl,
+    remote,
+    profiles: {
+      path: profilesPath({ XDG_CONFIG_HOME: folder }),
+      profile,
+      key: undefined,
+      stdin: Readable.from(typed === undefined ? [] : [typed]),
+    },
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+describe("profiles of installations", () => {
+  let folders = 0;
+  const emptyFolder = () => join(scratch, String(++folders));
+  const login = async (folder: string, ...options: string[]) => {
+    const typed = `${installation.managementKey}\n`;
+    const { code, stderr } = await runWithProfiles({ folder, typed }, "login", installation.baseUrl, ...options);
+    expect([code, stderr]).toEqual([0, ""]);
+  };
+
+  test("are kept by login in a file that only its owner reads, and never printed with their key", async () => {
+    const folder = emptyFolder();
+    await login(folder);
+    await login(folder, "--profile", "prod");
+    const path = join(folder, "sluice", "profiles.json");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "sluice")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(folder, "sluice"))).toEqual(["profiles.json"]);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("prod.key", installation.managementKey);
+    const listed = await runWithProfiles({ folder }, "profiles");
+    expect(listed.stdout).toMatch(/^NAME +URL\ndefault +http.*\nprod +http/);
+    expect(listed.stdout).not.toContain(installation.managementKey);
+    expect((await runWithProfiles({ folder }, "profiles", "--json")).stdout).not.toContain(installation.managementKey);
+  });
+
+  test("are chosen by --profile, SLUICE_URL, SLUICE_PROFILE, the database and the default, in this order", async () => {
+    const folder = emptyFolder();
+    await login(folder);
+    await login(folder, "--profile", "prod");
+    const name = "seen through a profile";
+    expect((await remote("keys", "create", "--name", name)).code).toBe(0);
+    const unreachable = { url: "http://127.0.0.1:1", key: "mk-sl-none" };
+    const list = async (given: Omit<ProfileRun, "folder">, ...options: string[]) => {
+      const { stdout, stderr } = await runWithProfiles({ folder, ...given }, "keys", "list", ...options);
+      return stdout.includes(name) ? "listed" : stderr;
+    };
+    expect(await list({})).toBe("listed");
+    expect(await list({ remote: unreachable }, "--profile", "prod")).toBe("listed");
+    expect(await list({ remote: unreachable, profile: "prod" })).toContain("http://127.0.0.1:1 cannot be reached");
+    const noDatabase = "postgres://nobody@127.0.0.1:1/none";
+    expect(await list({ databaseUrl: noDatabase, profile: "prod" })).toBe("listed");
+    expect(await list({ databaseUrl: noDatabase })).not.toBe("listed");
+    expect(await list({ profile: "staging" })).toBe("no such profile: staging; one of default, prod\n");
+  });
+
+  test("are refused to commands that need the database", async () => {
+    const folder = emptyFolder();
+    await login(folder, "--profile", "prod");
+    const { databaseUrl } = installation;
+    const checked = await runWithProfiles({ folder, databaseUrl }, "ledger", "check", "--profile", "prod");
+    expect([checked.code, checked.stderr]).toEqual([1, expect.stringContaining("ledger check works on the database")]);
+  });
+
+  test("are forgotten by logout", async () => {
+    const folder = emptyFolder();
+    await login(folder);
+    expect((await runWithProfiles({ folder }, "logout")).code).toBe(0);
+    expect((await runWithProfiles({ folder }, "logout")).stderr).toBe(
+      "no such profile: default; `login URL` makes one\n",
+    );
+    const { code, stderr } = await runWithProfiles({ folder }, "keys", "list");
+    expect([code, stderr]).toEqual([1, "DATABASE_URL is not set\n"]);
+  });
+
+  test.each([
+    ["of an installation that does not answer", "http://127.0.0.1:1", "mk-sl-none", "cannot be reached"],
+    ["of an address that is none", "sluice.example.com", "mk-sl-none", "URL: must be an address"],
+    ["with a key that is unknown", undefined, "mk-sl-none", "key"],
+    ["without a key", undefined, "", "no key was given"],
+  ])("a login %s is refused, and keeps nothing", async (_, url, key, message) => {
+    const folder = emptyFolder();
+    const typed = `${key}\n`;
+    const refused = await runWithProfiles({ folder, typed }, "login", url ?? installation.baseUrl);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect((await runWithProfiles({ folder }, "profiles", "--json")).stdout).toBe("[]\n");
+  });
+
+  test("a login with a key for models is refused", async () => {
+    const { key } = await json<Row>(remote, "keys", "create", "--name", "no manager");
+    const refused = await runWithProfiles({ folder: emptyFolder(), typed: key }, "login", installation.baseUrl);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is not a management key")]);
+  });
+
+  test.each(["{", "[]", '{"default":1}', '{"default":{"url":"http://x"}}'])(
+    "a file of profiles with %s is named in the error",
+    async (text) => {
+      const folder = emptyFolder();
+      await login(folder);
+      const path = join(folder, "sluice", "profiles.json");
+      writeFileSync(path, text);
+      const { code, stderr } = await runWithProfiles({ folder }, "keys", "list");
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`${path} cannot be read: `)]);
+    },
+  );
 });

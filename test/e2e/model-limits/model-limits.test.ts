@@ -350,4 +350,18 @@ describe("settings", () => {
     await installation.admin("keys", "update", hash, "--no-model-limits");
     expect(await read()).toBeNull();
   });
+
+  test("of a workspace are made and changed on the command line, and those of a key go to its successor", async () => {
+    const entries = [{ models: ["acme/*"], tokens_per_minute: 5 }];
+    const { stdout: made } = await installation.admin(
+      ...["workspaces", "create", "--name", "narrow", "--model-limits", JSON.stringify(entries), "--json"],
+    );
+    const { id, model_limits: stored } = JSON.parse(made) as { readonly id: string; readonly model_limits: unknown };
+    expect(stored).toEqual(entries);
+    const { stdout } = await installation.admin("workspaces", "update", id, "--no-model-limits", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ model_limits: null });
+    const { hash } = await limitedKey(installation, entries);
+    const rotated = (await administer(installation, "POST", `/keys/${hash}/rotate`, {})) as { readonly data: object };
+    expect(rotated.data).toMatchObject({ model_limits: entries });
+  });
 });

@@ -353,9 +353,9 @@ describe("settings", () => {
 
   test("of a workspace are made and changed on the command line, and those of a key go to its successor", async () => {
     const entries = [{ models: ["acme/*"], tokens_per_minute: 5 }];
-    const { stdout: made } = await installation.admin(
-      ...["workspaces", "create", "--name", "narrow", "--model-limits", JSON.stringify(entries), "--json"],
-    );
+    const json = JSON.stringify(entries);
+    const create = ["workspaces", "create", "--name", "narrow", "--model-limits", json, "--json"];
+    const { stdout: made } = await installation.admin(...create);
     const { id, model_limits: stored } = JSON.parse(made) as { readonly id: string; readonly model_limits: unknown };
     expect(stored).toEqual(entries);
     const { stdout } = await installation.admin("workspaces", "update", id, "--no-model-limits", "--json");

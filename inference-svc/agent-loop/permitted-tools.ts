@@ -1,5 +1,6 @@
 /** Refuses requests for tools that a key may not use, whether Sluice or a provider runs them. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { textOf } from "@sluice/proto/lib/json/text.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { isToolSearch, isWebSearch, offeredTools } from "../models/upstream/translate/offered-tools.ts";
 import { type Permissions, notPermitted } from "../turn/permissions.ts";
@@ -19,12 +20,14 @@ export function requirePermittedTools(request: TurnRequest, permissions: Permiss
   for (const { tool } of offeredTools(request)) {
     if (tool.type === "hosted" && !isToolSearch(tool) && !tool.isOfPlugin) requirePermittedTool(tool, permissions);
     else if (tool.type === "function" && tool.anthropicJson !== undefined)
-      requireTyped(tool.anthropicJson, permissions);
+      requireTyped(JSON.parse(tool.anthropicJson) as JsonObject, permissions);
   }
+  const { toolsJson } = request.plugins?.fusion ?? {};
+  if (toolsJson?.length) requireAll(JSON.parse(textOf(toolsJson)), permissions);
 }
 
 /** @throws Fault PERMISSION_DENIED naming the permission and the value */
-export const requirePermittedTool = ({ kind, json }: HostedTool, permissions: Permissions): void =>
+const requirePermittedTool = ({ kind, json }: HostedTool, permissions: Permissions): void =>
   requireTool(kind, JSON.parse(json) as JsonObject, permissions);
 
 /** Whether the permissions allow the tool and everything that its entry names. */
@@ -48,10 +51,14 @@ function requireTool(kind: string, entry: JsonObject, permissions: Permissions):
   if ((name === "web_search" || name === "web_fetch") && isChosen(name, engine)) {
     permissions.require("searchEngines", engine);
   }
-  const { parameters } = entry;
-  const inner: unknown = isObject(parameters) ? parameters["tools"] : undefined;
-  if (!Array.isArray(inner)) return;
-  for (const each of inner) {
+  const { parameters, anthropic_type: type } = entry;
+  if (typeof type === "string" && anthropicName(type) !== name) requireTyped({ type }, permissions);
+  if (isObject(parameters)) requireAll(parameters["tools"], permissions);
+}
+
+function requireAll(tools: unknown, permissions: Permissions): void {
+  if (!Array.isArray(tools)) return;
+  for (const each of tools) {
     if (isObject(each) && typeof each["type"] === "string") requireTool(each["type"], each, permissions);
   }
 }
@@ -62,19 +69,24 @@ function requireName(name: string, permissions: Permissions): void {
 }
 
 /** Types of Anthropic's tools that the client runs, and of searches among tools. */
-const clientTypes = /^(?:custom$|(?:bash|text_editor|computer|memory|tool_search_tool)_)/;
+const clientTypes =
+  /^(?:custom|(?:bash|text_editor|computer|memory)_\d{8}|tool_search_tool_(?:regex|bm25)(?:_\d{8})?)$/;
 
 const anthropicNames: ReadonlyMap<string, string> = new Map([
   ["code_execution", "code_interpreter"],
   ["mcp_toolset", "mcp"],
 ]);
 
-/** Checks a function with a form of Anthropic's own: endpoints that take the form run the tool of its type. */
-function requireTyped(json: string, permissions: Permissions): void {
-  const { type, mcp_server_name: server = "" } = JSON.parse(json) as JsonObject;
-  if (typeof type !== "string" || clientTypes.test(type)) return;
+/** The name in permissions of a type of Anthropic's, which ends in the date of its version. */
+function anthropicName(type: string): string {
   const withoutDate = type.replace(/_\d{8}$/, "");
-  const name = anthropicNames.get(withoutDate) ?? withoutDate;
+  return anthropicNames.get(withoutDate) ?? withoutDate;
+}
+
+/** Checks a tool in a form of Anthropic's own: endpoints that take the form run the tool of its type. */
+function requireTyped({ type, mcp_server_name: server = "" }: JsonObject, permissions: Permissions): void {
+  if (typeof type !== "string" || clientTypes.test(type)) return;
+  const name = anthropicName(type);
   requireName(name, permissions);
   if (name === "web_search") permissions.require("searchEngines", "native");
   if (name === "mcp" && !permissions.allowsWholeServer(String(server))) {

@@ -21,6 +21,7 @@ import type { Catalog } from "../../models/routing/catalog.ts";
 import type { CurrentConfig } from "../../engine/current-config.ts";
 import { directDoor } from "../../engine/admission.ts";
 import { findModels } from "../../models/routing/choose/candidates.ts";
+import { requirePermitted } from "../../engine/permitted.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestParser } from "../../turn/parse/request-parser.ts";
 import { admitDirectly } from "./direct-admission.ts";
@@ -58,6 +59,7 @@ export const countTokensHandler =
       const permissions = permissionsOf(caller, deps.config.file.permissions.default);
       permissions?.require("doors", isGateway ? doorWord(turn.door) : directDoor);
       const parsed = parse(turn, { keyHash, scanned: isGateway }, caller);
+      if (permissions) requirePermitted(parsed, permissions);
       checkModels(deps.config.catalog, parsed, permissions);
       const inputTokens = estimateInputTokens(measureInput(parsed), parsed.models[0] ?? "");
       return create(CountTokensResponseSchema, { inputTokens });

@@ -3,7 +3,7 @@ import { serviceTools } from "@sluice/proto/contract/tools/service-tools.js";
 import type { FusionPresets, PresetName } from "@sluice/proto/config/routers.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
-import { isPermittedTool, requirePermittedTool } from "../../agent-loop/permitted-tools.ts";
+import { isPermittedTool } from "../../agent-loop/permitted-tools.ts";
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { FusionOptions } from "./fusion-options.ts";
@@ -78,7 +78,6 @@ export function settingsOf(
   const models = [...new Set([...panel, model])].filter(parts.hasModel);
   const possible = (wanted ?? standardTools.map((type) => ({ type }))).map(hosted);
   const { permissions } = scope;
-  if (wanted && permissions) for (const tool of possible) requirePermittedTool(tool, permissions);
   const isPermitted = (tool: HostedTool) => permissions === undefined || isPermittedTool(tool, permissions);
   const tools = possible.filter((tool) => isPermitted(tool) && parts.hasTool(tool, models, scope));
   const leftOut = possible.filter((tool) => !tools.includes(tool)).map(({ kind }) => kind);

@@ -157,6 +157,16 @@ const refusals: readonly (readonly [what: string, Permissions, body: object, lis
     "crm",
   ],
   [
+    "another of Anthropic's tools as the version of an allowed one",
+    { server_tools: ["code_interpreter"] },
+    {
+      model: "acme/claude",
+      tools: [{ type: "code_interpreter", container: { type: "auto" }, anthropic_type: "web_search_20250305" }],
+    },
+    "server_tools",
+    "web_search",
+  ],
+  [
     "a tool of a subagent",
     { server_tools: ["subagent"] },
     { tools: [subagent({ tools: [{ type: "service:datetime" }] })] },

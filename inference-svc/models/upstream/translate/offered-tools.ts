@@ -11,7 +11,7 @@ import type {
   ToolReference,
   TurnRequest,
 } from "../../../turn/request.ts";
-import { type JsonObject, objects, text } from "../json.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
 
 export interface OfferedTool {
   /** Path in the request: `tools.1`, `tools.2.tools.0`, `input.4.tools.0`. */
@@ -124,7 +124,18 @@ function parseTool(value: JsonObject): Tool {
       const strict = typeof value.strict === "boolean" ? { strict: value.strict } : {};
       const deferred = value.defer_loading === true ? { deferLoading: true } : {};
       const parametersJson = JSON.stringify(value.parameters ?? null);
-      return { type: "function", name, parametersJson, json, ...description, ...strict, ...later, ...deferred };
+      const typed = isObject(value.anthropic_tool) ? { anthropicJson: JSON.stringify(value.anthropic_tool) } : {};
+      return {
+        type: "function",
+        name,
+        parametersJson,
+        json,
+        ...description,
+        ...strict,
+        ...later,
+        ...deferred,
+        ...typed,
+      };
     }
     case "custom": {
       const format = value.format === undefined ? {} : { formatJson: JSON.stringify(value.format) };

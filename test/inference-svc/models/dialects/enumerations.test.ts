@@ -18,8 +18,8 @@ import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
-import { document } from "../../../support/answers/published.ts";
 import { formats as doorFormats } from "../../../support/random-requests/formats.ts";
+import { leastText, leastValue, followReference } from "../../../support/schema-walk.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -29,41 +29,6 @@ interface Enumeration {
   readonly values: readonly string[];
   /** @param value undefined leaves the field out */
   readonly body: (value: string | undefined) => Fields;
-}
-
-const resolve = (schema: JsonSchema): JsonSchema => {
-  const reference = schema["$ref"];
-  return typeof reference === "string" ? (document.components.schemas[reference.split("/").at(-1)!] ?? {}) : schema;
-};
-
-const leastText = "n1";
-const picture = "data:image/png;base64,iVBORw0KGgo=";
-
-/** A text if there is a choice, because an empty list would say nothing. */
-const leastOf = (choices: readonly JsonSchema[]): JsonSchema =>
-  choices.find(({ type }) => type === "string") ?? choices.find(({ type }) => type !== "null") ?? {};
-
-/** The least value that a schema accepts. */
-function least(given: JsonSchema): unknown {
-  const schema = resolve(given);
-  if ("const" in schema) return schema["const"];
-  if (Array.isArray(schema["enum"])) return (schema["enum"] as unknown[])[0];
-  if (Array.isArray(schema["anyOf"])) return least(leastOf(schema["anyOf"] as JsonSchema[]));
-  if (schema["type"] === "boolean") return false;
-  if (schema["type"] === "integer" || schema["type"] === "number") return Number(schema["minimum"] ?? 1);
-  if (schema["type"] === "array")
-    return Array.from({ length: Number(schema["minItems"] ?? 0) }, () => least(schema["items"] as JsonSchema));
-  if (schema["type"] !== "object") return leastText;
-  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
-  const required = [...((schema["required"] ?? []) as readonly string[])];
-  // A picture needs an address, or the id of a file.
-  if (JSON.stringify(properties["type"] ?? "").includes("input_image"))
-    return { type: "input_image", image_url: picture };
-  const filled: Fields = Object.fromEntries(required.map((name) => [name, least(properties[name] ?? {})]));
-  // A message of nothing would not be sent at all.
-  if (properties["role"] && properties["content"] && !required.includes("content"))
-    return { ...filled, content: leastText };
-  return filled;
 }
 
 type Place = (value: unknown) => unknown;
@@ -80,7 +45,7 @@ function* enumerationsOf(
     if (seen.has(reference)) return;
     seen.add(reference);
   }
-  const schema = resolve(given);
+  const schema = followReference(given);
   const words = (schema["enum"] ?? []) as readonly unknown[];
   if (words.length > 1) yield { path, values: words.filter((each): each is string => typeof each === "string"), place };
   for (const choice of (schema["anyOf"] ?? []) as readonly JsonSchema[])
@@ -92,7 +57,7 @@ function* enumerationsOf(
       (value) => place(value === undefined ? undefined : [value]),
       seen,
     );
-  const whole = least(schema) as Fields;
+  const whole = leastValue(schema) as Fields;
   for (const [name, field] of Object.entries((schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>)) {
     yield* enumerationsOf(
       field,

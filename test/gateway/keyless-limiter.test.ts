@@ -1,11 +1,12 @@
 /** Requests without a valid key: so many a minute of each address are answered at once. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { KeylessLimiter } from "@sluice/gateway/edge/http/keyless-limiter.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
 const shares = { turnOf: () => undefined };
-const from = (remoteAddress: string, destroy = () => {}) => ({ socket: { remoteAddress, destroy } }) as IncomingMessage;
+const from = (remoteAddress: string, destroy = () => {}, headers: IncomingHttpHeaders = {}) =>
+  ({ socket: { remoteAddress, destroy }, headers }) as IncomingMessage;
 const addressOf = ({ socket }: IncomingMessage) => socket.remoteAddress ?? "";
 
 describe("requests without a key", () => {
@@ -26,6 +27,30 @@ describe("requests without a key", () => {
     now += 100;
     expect(keyless.note(from("192.0.2.1"))).toBeUndefined();
     expect(keyless.note(from("192.0.2.1"))).toBeDefined();
+  });
+
+  test.each<[string, IncomingHttpHeaders]>([
+    ["authorization", { authorization: "Bearer sk-sl-abcd0123456789" }],
+    ["x-api-key", { "x-api-key": "sk-sl-abcd9876543210" }],
+  ])("are delayed above 600 a minute with keys of one beginning, from whatever addresses: %s", async (_, headers) => {
+    const keyless = new KeylessLimiter(shares, addressOf, () => 0);
+    const guess = (n: number, given = headers) => keyless.note(from(`192.0.${n >> 8}.${n & 255}`, undefined, given));
+    for (let n = 0; n < 600; n++) expect(guess(n)).toBeUndefined();
+    expect(await guess(600)).toMatchObject({ status: 429 });
+    expect(guess(601, { authorization: "Bearer sk-sl-efgh0123456789" })).toBeUndefined();
+    expect(guess(602, {})).toBeUndefined();
+  });
+
+  test("of many addresses and keys do not fill the memory", () => {
+    let now = 0;
+    const keyless = new KeylessLimiter(shares, addressOf, () => now);
+    for (let n = 0; n < 100_000; n++) {
+      now += 0.5;
+      void keyless.note(
+        from(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, undefined, { authorization: `Bearer ${n}` }),
+      );
+    }
+    expect(keyless.size).toBeLessThan(4_096);
   });
 
   test("of an address wait in limited number; further connections are closed", () => {

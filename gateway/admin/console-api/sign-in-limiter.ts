@@ -1,12 +1,17 @@
 /**
- * Delays wrong sign-ins per address and key prefix. It sees only keys already found wrong: one person's wrong keys must not lock out another's valid key,
+ * Delays wrong sign-ins by address, by key prefix, and by both together. It sees only keys already found wrong: one person's wrong keys must not lock out another's valid key,
  * since behind a proxy that is not named in `trusted_proxies` everybody has one address.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
-const maxFailures = 10;
+/** Failures a minute of one key prefix at an address: a person who mistypes a key. */
+const maxOfPair = 10;
+/** Failures a minute of an address, whatever the keys: people behind one address. */
+const maxOfAddress = 60;
+/** Failures a minute of a key prefix, from whatever addresses. */
+const maxOfPrefix = 60;
 const windowMs = 60_000;
 /** Delay of an answer beyond the limit. */
 const delayMs = 1_000;
@@ -14,7 +19,7 @@ const delayMs = 1_000;
 const maxDelayed = 1_024;
 /** Characters of a key shown in lists: enough to distinguish keys, and not secret. */
 const prefixLength = 10;
-/** Maximum entries (less than a MiB); beyond it, the oldest first failure is forgotten. */
+/** Maximum entries of a kind (less than a MiB); beyond it, the oldest first failure is forgotten. */
 const maxEntries = 4_096;
 
 interface Failures {
@@ -22,19 +27,52 @@ interface Failures {
   readonly until: number;
 }
 
+/** Failures of one kind. */
+class FailureCounts {
+  readonly #limit: number;
+  /** In the order of their first failure. */
+  readonly #entries = new Map<string, Failures>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Counts a failure. @returns RATE_LIMITED beyond the limit */
+  note(name: string, now: number): Fault | undefined {
+    const failures = this.#find(name, now);
+    failures.count++;
+    return failures.count > this.#limit ? tooMany(this.#limit, failures.until - now) : undefined;
+  }
+
+  #find(name: string, now: number): Failures {
+    const known = this.#entries.get(name);
+    if (known && known.until > now) return known;
+    this.#entries.delete(name);
+    const failures = { count: 0, until: now + windowMs };
+    this.#entries.set(name, failures);
+    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value as string);
+    return failures;
+  }
+}
+
 export class SignInLimiter {
   readonly #now: () => number;
-  /** Failures by address and key prefix, in the order of their first failure. */
-  readonly #entries = new Map<string, Failures>();
+  readonly #pairs = new FailureCounts(maxOfPair);
+  readonly #addresses = new FailureCounts(maxOfAddress);
+  readonly #prefixes = new FailureCounts(maxOfPrefix);
   #delayed = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Number of remembered pairs of address and prefix. */
+  /** Number of remembered addresses, prefixes, and pairs of both. */
   get size(): number {
-    return this.#entries.size;
+    return this.#pairs.size + this.#addresses.size + this.#prefixes.size;
   }
 
   /**
@@ -42,10 +80,15 @@ export class SignInLimiter {
    * @returns RATE_LIMITED beyond the limit
    */
   async note(address: string, key: string): Promise<Fault | undefined> {
-    const failures = this.#find(`${networkOf(address)} ${key.slice(0, prefixLength)}`);
-    failures.count++;
-    if (failures.count <= maxFailures) return undefined;
-    const fault = tooMany(failures.until - this.#now());
+    const now = this.#now();
+    const [network, prefix] = [networkOf(address), key.slice(0, prefixLength)];
+    const found = [
+      this.#pairs.note(`${network} ${prefix}`, now),
+      this.#addresses.note(network, now),
+      this.#prefixes.note(prefix, now),
+    ];
+    const fault = found.find((each) => each !== undefined);
+    if (fault === undefined) return undefined;
     if (this.#delayed >= maxDelayed) return fault;
     this.#delayed++;
     try {
@@ -55,20 +98,10 @@ export class SignInLimiter {
     }
     return fault;
   }
-
-  #find(entry: string): Failures {
-    const known = this.#entries.get(entry);
-    if (known && known.until > this.#now()) return known;
-    this.#entries.delete(entry);
-    const failures = { count: 0, until: this.#now() + windowMs };
-    this.#entries.set(entry, failures);
-    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value as string);
-    return failures;
-  }
 }
 
-const tooMany = (retryAfterMs: number): Fault =>
-  new Fault(FaultReason.RATE_LIMITED, `Too many failed sign-ins: ${maxFailures} a minute`, {
+const tooMany = (limit: number, retryAfterMs: number): Fault =>
+  new Fault(FaultReason.RATE_LIMITED, `Too many failed sign-ins: ${limit} a minute`, {
     retryAfterMs,
     origin: FaultOrigin.GATEWAY,
     metadata: { error_type: "rate_limit_exceeded" },

@@ -1,4 +1,4 @@
-/** Failed sign-ins: ten a minute for an address and the beginning of a key, in little memory. */
+/** Failed sign-ins: ten a minute for an address and the beginning of a key, and sixty for either of them, in little memory. */
 import { expect, test } from "@jest/globals";
 import { SignInLimiter } from "@sluice/gateway/admin/console-api/sign-in-limiter.js";
 
@@ -30,10 +30,24 @@ test("wrong keys of one prefix do not limit those of another", async () => {
   expect(await fail(limiter, 1, "192.0.2.1", "mk-sl-other")).toBe(1);
 });
 
-test("many addresses do not fill the memory", async () => {
+test("an address has sixty wrong keys a minute, whatever their prefixes", async () => {
+  const limiter = new SignInLimiter(() => 0);
+  const keys = Array.from({ length: 100 }, (_, n) => fail(limiter, 1, "192.0.2.1", `mk-sl-${n}`));
+  expect((await Promise.all(keys)).filter((within) => within === 1)).toHaveLength(60);
+  expect(await fail(limiter, 1, "192.0.2.2", "mk-sl-new")).toBe(1);
+});
+
+test("a prefix has sixty wrong keys a minute, from whatever addresses", async () => {
+  const limiter = new SignInLimiter(() => 0);
+  const keys = Array.from({ length: 100 }, (_, n) => fail(limiter, 1, `192.0.2.${n}`));
+  expect((await Promise.all(keys)).filter((within) => within === 1)).toHaveLength(60);
+  expect(await fail(limiter, 1, "192.0.2.200", "mk-sl-other")).toBe(1);
+});
+
+test("many addresses and prefixes do not fill the memory", async () => {
   const limiter = new SignInLimiter(() => 0);
   for (let n = 0; n < 20_000; n++) {
-    await limiter.note(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, "mk-sl-abcd");
+    await limiter.note(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, `mk-sl-${n}`);
   }
-  expect(limiter.size).toBe(4_096);
+  expect(limiter.size).toBe(3 * 4_096);
 });

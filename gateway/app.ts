@@ -81,6 +81,7 @@ function createKoa(parts: AppDeps): Koa<Koa.DefaultState, Edge> {
     if (request.url === "/readyz")
       return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready", parts.lifecycle.reason);
     beginExchange(parts, context);
+    context.address = parts.addressOf(request);
     context.faults = faultFormOf(request);
     response.on("close", () => closeExchange(context));
     // Moves the client to a ready gateway for its next connection.

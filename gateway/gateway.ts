@@ -111,6 +111,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get detectors() {
       return config.current.detectors;
     },
+    get logsAddresses() {
+      return config.current.log_client_addresses;
+    },
     get cors() {
       return cors;
     },

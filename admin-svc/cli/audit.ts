@@ -10,12 +10,12 @@ const defaultLimit = 100;
 export const audit: Commands = {
   list: {
     usage:
-      "[--q TEXT] [--actor ACTOR] [--target TARGET] [--action ACTION] [--from TIME] [--to TIME] [--limit N] [--json]",
+      "[--q TEXT] [--actor ACTOR] [--target TARGET] [--action ACTION] [--address ADDRESS] [--from TIME] [--to TIME] [--limit N] [--json]",
     summary: `Lists the changes of administrators in a workspace, latest first; ${defaultLimit} entries by default.`,
     details: [
       "ACTOR is the e-mail address of a person, the hash of a management key, or api, cli or bootstrap. ACTION is noun and verb: keys.revoke.",
       "TARGET is the changed record: the hash of a key, the id of a guardrail, the name of an end user.",
-      "TEXT is part of the action, or of the actor, the record or its name.",
+      "TEXT is part of the action, or of the actor, the address of its client, the record or its name.",
       "TIME is ISO 8601, for example 2027-01-31T00:00:00Z; --to itself is not included.",
       "--json includes the state before and after; for a bulk, the keys by their previous guardrail.",
     ],
@@ -25,6 +25,7 @@ export const audit: Commands = {
         actor: textOption,
         target: textOption,
         action: textOption,
+        address: textOption,
         q: textOption,
         from: textOption,
         to: textOption,
@@ -74,6 +75,7 @@ const described = (row: AuditRow) => ({
   before: row.before,
   after: row.after,
   request_id: row.request_id,
+  address: row.address,
   generation: row.generation === null ? null : Number(row.generation),
   hash: row.hash.toString("hex"),
   erased_at: row.erased_at,
@@ -81,7 +83,7 @@ const described = (row: AuditRow) => ({
 
 const shown = (rows: readonly AuditRow[]): readonly string[] =>
   table(
-    ["NUMBER", "AT", "ACTOR", "ACTION", "GENERATION", "REQUEST", "TARGET"],
+    ["NUMBER", "AT", "ACTOR", "ACTION", "GENERATION", "REQUEST", "ADDRESS", "TARGET"],
     rows.map((row) => [
       row.sequence,
       formatTime(row.at),
@@ -89,6 +91,7 @@ const shown = (rows: readonly AuditRow[]): readonly string[] =>
       row.action,
       row.generation ?? "-",
       row.request_id ?? "-",
+      row.address ?? "-",
       // The target stands last because the name of an end user may have 512 characters.
       row.target ?? "(erased)",
     ]),

@@ -62,11 +62,12 @@ async function meantWorkspace(database: Kysely<Database>, given: string, adminis
   return workspaceId;
 }
 
-const filterOf = ({ actor, target, action, from, to, search }: ListAuditRequest) =>
+const filterOf = ({ actor, target, action, address, from, to, search }: ListAuditRequest) =>
   readAuditFilter({
     actor: actor === "" ? undefined : actor,
     target: target === "" ? undefined : target,
     action: action === "" ? undefined : action,
+    address: address === "" ? undefined : address,
     from: timeText(from),
     to: timeText(to),
     q: search === "" ? undefined : search,
@@ -88,6 +89,7 @@ const entryMessage = (row: AuditRow): AuditEntry =>
     ...(row.target_name !== null && { targetName: row.target_name }),
     ...(row.actor_name !== null && { actorName: row.actor_name }),
     ...(row.request_id !== null && { requestId: row.request_id }),
+    ...(row.address !== null && { address: row.address }),
     ...(row.generation !== null && { generation: BigInt(row.generation) }),
     ...(row.erased_at !== null && { erasedAt: timestampFromDate(row.erased_at) }),
   });

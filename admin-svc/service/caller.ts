@@ -2,7 +2,6 @@
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import { plainAddress } from "@sluice/proto/lib/networks/networks.js";
 import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import {
   callerKeyHash,
@@ -13,7 +12,7 @@ import {
   serviceTokenHeader,
   workspaceHeader,
 } from "@sluice/proto/lib/rpc/caller.js";
-import { peerAddressKey } from "@sluice/proto/lib/rpc/peer.js";
+import { type Calling, callerAddress } from "@sluice/proto/lib/rpc/peer.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
@@ -33,19 +32,17 @@ export type Administrator = Author & {
   readonly isDeleted: boolean;
 };
 
-/** The part of a call that names its caller. */
-type Calling = Pick<HandlerContext, "requestHeader" | "values">;
-
 /** The calling key, of either kind. A process of Sluice has held the key to its networks before. @throws Fault */
 export async function requireKey(
   database: Kysely<Database>,
-  { requestHeader, values }: Calling,
+  calling: Calling,
   serviceToken: ServiceToken,
 ): Promise<KeyRow> {
+  const { requestHeader } = calling;
   const key = await findLiveKey(database, callerKeyHash(requestHeader, serviceToken));
   if (!key) throw invalidKey();
   if (key.allowed_networks && !isServiceToken(requestHeader.get(serviceTokenHeader), serviceToken)) {
-    requireAllowedNetwork(key.allowed_networks, plainAddress(values.get(peerAddressKey) ?? ""));
+    requireAllowedNetwork(key.allowed_networks, callerAddress(calling, serviceToken) ?? "");
   }
   return key;
 }
@@ -58,7 +55,7 @@ export async function requireKey(
 export async function requireReader(database: Kysely<Database>, calling: Calling, serviceToken: ServiceToken) {
   const key = await requireKey(database, calling, serviceToken);
   if (key.kind === "inference") return { workspaceId: key.workspace_id, ownKeyHash: key.hash };
-  const { workspaceId } = await administratorOf(database, calling.requestHeader, serviceToken, key);
+  const { workspaceId } = await administratorOf(database, calling, serviceToken, key);
   return { workspaceId, ownKeyHash: undefined };
 }
 
@@ -72,21 +69,22 @@ async function requireAdministrator(
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  return administratorOf(database, calling.requestHeader, serviceToken, key);
+  return administratorOf(database, calling, serviceToken, key);
 }
 
 /** @throws Fault NOT_FOUND for a workspace that the key may not see */
 async function administratorOf(
   database: Kysely<Database>,
-  headers: Headers,
+  calling: Calling,
   serviceToken: ServiceToken,
   key: KeyRow,
 ): Promise<Administrator> {
+  const { requestHeader: headers } = calling;
   const requestId = requestIdIn(headers) ?? null;
   const person = personIn(headers, serviceToken);
   const { workspace_id: workspaceId, hash: keyHash, account: isAccountKey } = key;
   const own = { workspaceId, keyHash, isAccountKey, isDeleted: false } as const;
-  const given = { program: "api", person, requestId } as const;
+  const given = { program: "api", person, requestId, address: callerAddress(calling, serviceToken) } as const;
   const named = headers.get(workspaceHeader);
   if (named === null || named === workspaceId) return { ...own, ...given, ofAccount: isAccountKey };
   const state = isAccountKey ? await findWorkspaceState(database, named) : undefined;

@@ -22,6 +22,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { randomBase62 } from "@sluice/proto/lib/ids/id.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { requestIdIn, requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
+import { type Calling, callerAddress } from "@sluice/proto/lib/rpc/peer.js";
 import { isKeyHash } from "../rules/key.ts";
 import { consoleKey, findKeyOfPeople } from "../store/console/key.ts";
 import {
@@ -33,6 +34,7 @@ import {
   recordRefusal,
   useSession,
 } from "../store/console/sessions.ts";
+import type { ChangeOrigin } from "../store/audit.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
 import { type Administrator, asAdministrator } from "./caller.ts";
@@ -45,13 +47,16 @@ const secretLength = 43;
 export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
   const { reads, writes, serviceToken } = deps;
   const administer = asAdministrator(deps);
+  const originOf = (context: Calling): ChangeOrigin => ({
+    requestId: requestIdIn(context.requestHeader) ?? null,
+    address: callerAddress(context, serviceToken),
+  });
   return {
     openSession: ({ person }, context) => {
       requireServiceToken(context.requestHeader, serviceToken);
       if (!person) return administer(context, (administrator) => open(deps, administrator));
       return withRetryableOutage(async () => {
-        const requestId = requestIdIn(context.requestHeader) ?? null;
-        return await open(deps, await authorFor(deps, person, requestId), person);
+        return await open(deps, await authorFor(deps, person, originOf(context)), person);
       });
     },
     resolveSession: ({ sessionHash, knowsRoles }, { requestHeader }) => {
@@ -62,20 +67,20 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
         return create(ResolveSessionResponseSchema, isKnown ? toFound(row) : {});
       });
     },
-    resolvePerson: ({ person = create(PersonSchema) }, { requestHeader }) => {
-      requireServiceToken(requestHeader, serviceToken);
+    resolvePerson: ({ person = create(PersonSchema) }, context) => {
+      requireServiceToken(context.requestHeader, serviceToken);
       return withRetryableOutage(async () => {
-        const { keyHash } = await authorFor(deps, person, requestIdIn(requestHeader) ?? null);
+        const { keyHash } = await authorFor(deps, person, originOf(context));
         const row = await findKeyOfPeople(reads, keyHash);
         if (!row) throw disabledKey(keyHash);
         const { email, role, rule } = person;
         return create(ResolvePersonResponseSchema, { session: toSession({ ...row, person: email, role, rule }) });
       });
     },
-    endSession: ({ sessionHash, all }, { requestHeader }) => {
-      requireServiceToken(requestHeader, serviceToken);
+    endSession: ({ sessionHash, all }, context) => {
+      requireServiceToken(context.requestHeader, serviceToken);
       return withRetryableOutage(async () => {
-        if (isKeyHash(sessionHash)) await endSessions(writes, sessionHash, all, requestIdIn(requestHeader) ?? null);
+        if (isKeyHash(sessionHash)) await endSessions(writes, sessionHash, all, originOf(context));
         return create(EndSessionResponseSchema);
       });
     },
@@ -118,13 +123,13 @@ const disabledKey = (hash: string): Fault =>
 async function authorFor(
   { reads, writes }: Deps,
   { email, workspace, account, role }: Person,
-  requestId: string | null,
+  origin: ChangeOrigin,
 ): Promise<Administrator> {
   if (email === "" || !isRole(role))
     throw new Fault(FaultReason.INVALID_REQUEST, "person: needs an e-mail address and a role");
   const found = await findWorkspace(reads, workspace === "" ? defaultWorkspaceId : workspace);
   if (!found) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
-  const author = { workspaceId: found.id, program: "api", person: email, requestId, ofAccount: account } as const;
+  const author = { workspaceId: found.id, program: "api", person: email, ...origin, ofAccount: account } as const;
   const keyHash = await consoleKey(writes, { ...author, keyHash: null });
   return { ...author, keyHash, isAccountKey: account, isDeleted: false };
 }

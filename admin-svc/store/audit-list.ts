@@ -19,10 +19,11 @@ export interface AuditFilter {
   readonly actor?: string | undefined;
   readonly target?: string | undefined;
   readonly action?: string | undefined;
+  readonly address?: string | undefined;
   readonly from?: Date | undefined;
   /** End of the list; an entry at this time is left out. */
   readonly to?: Date | undefined;
-  /** Part of the action, of actor or target, or of the name of either, in any case. */
+  /** Part of the action, of the address, of actor or target, or of the name of either, in any case. */
   readonly text?: string | undefined;
   /** `nextCursor` of the preceding page. */
   readonly cursor?: string | undefined;
@@ -60,7 +61,7 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
   const { limit, maxBytes = null } = filter;
   const { rows } = await sql<AuditRow & { readonly fits: boolean; readonly found: number }>`
     with listed as (
-      select workspace_id, sequence, at, ${atUs} as at_us, actor, action, target, before, after, request_id, generation, hash, erased_at
+      select workspace_id, sequence, at, ${atUs} as at_us, actor, action, target, before, after, request_id, address, generation, hash, erased_at
       from audit_log
       where ${conditions(filter)}
       order by at desc, workspace_id desc, sequence desc
@@ -72,7 +73,7 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
       from listed window place as (order by at desc, workspace_id desc, sequence desc)
     )
     select
-      listed.workspace_id, sequence, at, at_us, actor, action, target, before, after, request_id, generation, listed.hash, erased_at,
+      listed.workspace_id, sequence, at, at_us, actor, action, target, before, after, request_id, address, generation, listed.hash, erased_at,
       coalesce(target_key.name, guardrail.name, workspace.name, written_name) as target_name, actor_key.name as actor_name,
       number <= ${limit} as fits, found::integer
     from (select *, ${targetId} as target_id, ${writtenName} as written_name from measured) as listed
@@ -93,18 +94,29 @@ function hasText(text: string): RawBuilder<unknown> {
   const named = (table: string, id: string) =>
     sql`select ${sql.ref(id)} from ${sql.table(table)} where ${has(sql`name`)}`;
   return sql`(
-    ${has(sql`action`)} or ${has(sql`actor`)} or ${has(sql`target`)} or ${has(writtenName)}
+    ${has(sql`action`)} or ${has(sql`actor`)} or ${has(sql`target`)} or ${has(sql`address`)} or ${has(writtenName)}
     or actor in (${named("api_keys", "hash")}) or target in (${named("api_keys", "hash")})
     or ${targetId} in (${named("guardrails", "id")}) or ${targetId} in (${named("workspaces", "id")})
   )`;
 }
 
-function conditions({ workspaceId, actor, target, action, from, to, text, cursor }: AuditFilter): RawBuilder<unknown> {
+function conditions({
+  workspaceId,
+  actor,
+  target,
+  action,
+  address,
+  from,
+  to,
+  text,
+  cursor,
+}: AuditFilter): RawBuilder<unknown> {
   const given = [
     workspaceId !== undefined && sql`workspace_id = ${workspaceId}`,
     actor !== undefined && sql`actor = ${actor}`,
     target !== undefined && sql`target = ${target}`,
     action !== undefined && sql`action = ${action}`,
+    address !== undefined && sql`address = ${address}`,
     from && sql`at >= ${from}`,
     to && sql`at < ${to}`,
     text !== undefined && hasText(text),

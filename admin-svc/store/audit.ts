@@ -2,8 +2,16 @@
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 
+/** The request that makes a change. */
+export interface ChangeOrigin {
+  /** Null on the command line. */
+  readonly requestId: string | null;
+  /** Address of the client; undefined where there is none, as on the command line. */
+  readonly address?: string | undefined;
+}
+
 /** The administrator or program behind a change, and its workspace. */
-export interface Author {
+export interface Author extends ChangeOrigin {
   readonly workspaceId: string;
   /** Hash of the management key; null without one. */
   readonly keyHash: string | null;
@@ -11,7 +19,6 @@ export interface Author {
   readonly program: "api" | "cli" | "bootstrap";
   /** E-mail address of the person using the key in the console. */
   readonly person?: string | undefined;
-  readonly requestId: string | null;
   /** True when the author may change account-wide records. */
   readonly ofAccount?: boolean;
 }
@@ -43,9 +50,11 @@ export function changedFields<Row extends object>(before: Row, after: Row): { be
 /** Digest of the erasable content. The stored text is hashed as it is, because parsing it would be slow: a bulk has thirty kilobytes. */
 export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_build_array(salt, target, before, after)::text, 'UTF8'))`;
 
-/** Input of the chain's hash: every other field of the entry. */
-export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
-  (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
+/** Input of the chain's hash: every other field of the entry. Entries without an address have the input of builds that knew none. */
+export const chainLink: RawBuilder<Buffer> = sql`convert_to((case when address is null
+  then json_build_array((extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))
+  else json_build_array((extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'), address)
+  end)::text, 'UTF8')`;
 
 /** Action of an entry that lists the entries whose content was erased with the name of an end user. */
 export const erasureAction = "end-users.erase";
@@ -74,13 +83,14 @@ export function auditEntryExpressions(
   const column = (value: (signed: SignedEntry) => string | null) => sql`${entries.map(value)}::text[]`;
   return sql`
     audit_content as (
-      select number, clock_timestamp() as at, actor, action, target, before::json as before, after::json as after, request_id,
+      select number, clock_timestamp() as at, actor, action, target, before::json as before, after::json as after, request_id, address,
         case when is_of_policy then ${generation} end as generation, gen_random_uuid() as salt
       from unnest(
         ${column(({ author }) => actorOf(author))}, ${column(({ entry }) => entry.action)}, ${column(({ entry }) => entry.target)},
         ${column(({ entry }) => json(entry.before))}, ${column(({ entry }) => json(entry.after))},
-        ${column(({ author }) => author.requestId)}, ${entries.map(({ isOfPolicy }) => isOfPolicy)}::boolean[]
-      ) with ordinality as listed (actor, action, target, before, after, request_id, is_of_policy, number)
+        ${column(({ author }) => author.requestId)}, ${column(({ author }) => author.address ?? null)},
+        ${entries.map(({ isOfPolicy }) => isOfPolicy)}::boolean[]
+      ) with ordinality as listed (actor, action, target, before, after, request_id, address, is_of_policy, number)
     ),
     audit_digest as (select *, ${contentDigest} as digest from audit_content),
     audit_link as (select *, ${chainLink} as link from audit_digest),
@@ -100,9 +110,9 @@ export function auditEntryExpressions(
       from audit_chain where id = ${workspaceId} and number = ${entries.length}
     ),
     audited as (
-      insert into audit_log (workspace_id, sequence, at, actor, action, target, before, after, request_id, generation,
+      insert into audit_log (workspace_id, sequence, at, actor, action, target, before, after, request_id, address, generation,
         salt, digest, hash)
-      select ${workspaceId}::uuid, sequence, at, actor, action, target, before, after, request_id, generation, salt, digest, hash
+      select ${workspaceId}::uuid, sequence, at, actor, action, target, before, after, request_id, address, generation, salt, digest, hash
       from audit_link join audit_chain using (number)
     )`;
 }

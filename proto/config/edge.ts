@@ -1,4 +1,4 @@
-/** `host`, `compat`, `responses`, `cors` and `trusted_proxies`: the address of the gateway, and its settings for clients. */
+/** `host`, `compat`, `responses`, `cors`, `trusted_proxies` and `log_client_addresses`: the address of the gateway, and its settings for clients. */
 import { z } from "zod";
 import { host as address } from "../lib/process/environment.ts";
 import { network } from "./network.ts";
@@ -47,6 +47,13 @@ export const trustedProxies = z
   .default([])
   .describe(
     "Addresses and networks of the proxies in front of the gateway. The address of a client, for limits and `allowed_networks` of keys, is then the last entry of X-Forwarded-For that is none of them; without proxies here the header is ignored.",
+  );
+
+export const logClientAddresses = z
+  .boolean()
+  .default(false)
+  .describe(
+    "Whether the line of each request in the gateway's log has the address of its client. Addresses are personal data.",
   );
 
 export const cors = z.strictObject({

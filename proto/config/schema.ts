@@ -4,7 +4,7 @@ import { alignment } from "./alignment.ts";
 import { consoleSection } from "./console/section.ts";
 import { edgeCapture } from "./sinks/capture.ts";
 import { detector, namedDetector } from "./detectors.ts";
-import { compat, cors, gatewayHost, responses, trustedProxies } from "./edge.ts";
+import { compat, cors, gatewayHost, logClientAddresses, responses, trustedProxies } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
 import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
@@ -48,6 +48,7 @@ export const configSchema = z.strictObject({
   responses: responses.prefault({}),
   cors: cors.prefault({}),
   trusted_proxies: trustedProxies,
+  log_client_addresses: logClientAddresses,
   ...sinkSections,
 });
 
@@ -60,6 +61,7 @@ export const edgeSchema = z.object({
   responses: responses.prefault({}),
   cors: cors.prefault({}),
   trusted_proxies: trustedProxies,
+  log_client_addresses: logClientAddresses,
   capture: edgeCapture,
   detectors: z.array(namedDetector).default([]),
 });

@@ -1,6 +1,6 @@
 /** Sessions of the console. Only the hashes of their secrets are stored. */
 import { type Kysely, type Selectable, sql } from "kysely";
-import { type Author, recordAudit } from "../audit.ts";
+import { type Author, type ChangeOrigin, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import type { ConsoleSessionsTable } from "../tables/console.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
@@ -78,7 +78,7 @@ export async function endSessions(
   database: Kysely<Database>,
   hash: string,
   all: boolean,
-  requestId: string | null,
+  origin: ChangeOrigin,
 ): Promise<void> {
   await runInTransaction(database, async (transaction) => {
     const session = await transaction
@@ -92,7 +92,7 @@ export async function endSessions(
       const others = transaction.deleteFrom("console_sessions").where("key_hash", "=", keyHash);
       await others.where("person", "is not distinct from", person).execute();
     }
-    const author: Author = { workspaceId, keyHash, program: "api", person: person ?? undefined, requestId };
+    const author: Author = { workspaceId, keyHash, program: "api", person: person ?? undefined, ...origin };
     await recordAudit(transaction, author, { action: all ? "sessions.end-all" : "sessions.end", target: hash });
   });
 }

@@ -47,6 +47,8 @@ export interface AuditLogTable {
   before: JSONColumnType<object> | null;
   after: JSONColumnType<object> | null;
   request_id: string | null;
+  /** Plain address of the client; null where there was none, and in entries of earlier builds. */
+  address: string | null;
   /** Policy generation of the change; null when it did not affect the policy. */
   generation: BigInteger | null;
   salt: string | null;

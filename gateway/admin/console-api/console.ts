@@ -256,19 +256,19 @@ export class Console {
     }
     const keyHash = hashKey(key);
     await this.#requireAllowedNetwork(keyHash, context);
-    const { requestId, trace } = context;
-    return this.#sessions.open({ keyHash, requestId, trace });
+    const { requestId, trace, address } = context;
+    return this.#sessions.open({ keyHash, requestId, trace, address });
   }
 
   /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
   async #openByLink(link: string, context: EdgeContext): Promise<OpenSessionResponse> {
-    const { req, requestId, trace } = context;
+    const { req, requestId, trace, address } = context;
     // A proxy on this machine has a loopback address, also for clients of other machines.
     const isForwarded = req.headers["x-forwarded-for"] !== undefined || req.headers.forwarded !== undefined;
     const keyHash = isForwarded ? undefined : this.#parts.startLink?.take(link, this.#parts.addressOf(req));
     if (keyHash === undefined) throw uselessLink();
     await this.#requireAllowedNetwork(keyHash, context);
-    return this.#sessions.open({ keyHash, requestId, trace });
+    return this.#sessions.open({ keyHash, requestId, trace, address });
   }
 
   /** @throws Fault INVALID_REQUEST */

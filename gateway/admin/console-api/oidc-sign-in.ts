@@ -59,8 +59,8 @@ async function openSession(oidc: Oidc, sessions: Sessions, context: EdgeContext)
   }
   const { url = "" } = context.req;
   const person = await oidc.finish(url.slice(url.indexOf("?") + 1), { state, nonce, verifier });
-  const { requestId, trace } = context;
-  return (await sessions.open({ requestId, trace }, person)).secret;
+  const { requestId, trace, address } = context;
+  return (await sessions.open({ requestId, trace, address }, person)).secret;
 }
 
 /** A code known to the sign-in page: anybody could forge a text in the address. */

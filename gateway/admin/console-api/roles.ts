@@ -14,10 +14,11 @@ export function roleOf({ role }: Pick<Session, "role">): Role {
 /** The key and the person of a session, in calls to the services. */
 export const sessionMetadata = (
   { keyHash, person }: Session,
-  { requestId, trace }: CallOrigin,
+  { requestId, address, trace }: CallOrigin,
 ): CallOrigin & { readonly keyHash: string } => ({
   keyHash,
   person: person === "" ? undefined : person,
+  address,
   trace,
   ...(requestId !== undefined && { requestId }),
 });

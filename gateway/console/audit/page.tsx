@@ -57,7 +57,7 @@ export function AuditPage() {
       actions={<Check />}
     >
       <div class="toolbar">
-        <CommitField label="Search" placeholder="name, id, action or person" {...bind("q")} />
+        <CommitField label="Search" placeholder="name, id, action, person or address" {...bind("q")} />
         <CommitField label="From (UTC)" type="datetime-local" {...bind("from")} />
         <CommitField label="To (UTC)" type="datetime-local" {...bind("to")} />
       </div>
@@ -104,6 +104,7 @@ function AuditTable({ entries }: { entries: readonly Entry[] }) {
               <Difference before={entry.before} after={entry.after} />
               <p class="hint mono">
                 entry {entry.sequence}, {entry.request_id ?? "no request"}
+                {entry.address !== null && `, from ${entry.address}`}
               </p>
             </details>
           </th>

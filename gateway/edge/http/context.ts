@@ -20,6 +20,8 @@ export interface RequestCaller {
   readonly requestId: string;
   /** E-mail address of the person in the console. */
   readonly person?: string | undefined;
+  /** Address of the client; undefined for turns. */
+  readonly address?: string | undefined;
   /** Id of the workspace named by a management key; its own when undefined. */
   readonly workspace?: string | undefined;
   readonly trace: TraceHeaders;
@@ -33,6 +35,8 @@ export interface Edge extends Writable<RequestCaller> {
   /** performance.now() at the request line. */
   startedAt: number;
   clientRequestId: string | undefined;
+  /** Address of the client for the log; undefined when it is not logged. */
+  loggedAddress: string | undefined;
   observation: Observation;
   caller: Caller;
   path: string;

@@ -27,16 +27,22 @@ export interface ExchangeDeps {
   readonly observer: Observer;
   /** Address of the client of a request. */
   readonly addressOf: (request: IncomingMessage) => string;
+  /** Whether the line of a request in the log has the address of its client. */
+  readonly logsAddresses: boolean;
 }
 
 /** Begins to observe a request; `closeExchange` must follow when its response closes. */
-export function beginExchange({ observer }: Pick<ExchangeDeps, "observer">, exchange: Exchange): void {
+export function beginExchange(
+  { observer, addressOf, logsAddresses }: Pick<ExchangeDeps, "observer" | "addressOf" | "logsAddresses">,
+  exchange: Exchange,
+): void {
   exchange.startedAt = performance.now();
   exchange.observation = observer.begin(exchange.req);
   exchange.trace = exchange.observation.trace;
   exchange.requestId = newId("req_");
   exchange.clientRequestId = readClientRequestId(exchange.req);
   exchange.route = "unknown";
+  exchange.loggedAddress = logsAddresses ? addressOf(exchange.req) : undefined;
   exchange.fault = undefined;
 }
 
@@ -57,6 +63,7 @@ export function closeExchange(exchange: Exchange): void {
     ms: performance.now() - exchange.startedAt,
     errorType: fault?.errorType,
     cause: fault?.cause,
+    address: exchange.loggedAddress,
   });
   recordAnswer(request, response, fault);
   // No memory was reserved for a request with a refused key, or from a network that its key does not allow.

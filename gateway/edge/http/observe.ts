@@ -21,6 +21,8 @@ export interface RequestNote {
   readonly errorType: string | undefined;
   /** The original error of the failure, only for the log. */
   readonly cause: unknown;
+  /** Address of the client; undefined when it is not logged. */
+  readonly address: string | undefined;
 }
 
 /** Records the outcome of a request. */
@@ -69,7 +71,7 @@ export class RequestObserver implements Observer, Observation {
     const members =
       `,"request_id":"${note.requestId}"${logMember("client_request_id", note.clientRequestId)}${logMember("trace_id", note.traceId)}` +
       `,"method":"${note.method}","route":"${note.route}","status":${note.status}` +
-      `,"ms":${Math.round(note.ms * 10) / 10}${logMember("error_type", note.errorType)}`;
+      `,"ms":${Math.round(note.ms * 10) / 10}${logMember("error_type", note.errorType)}${logMember("address", note.address)}`;
     if (note.status === 500) this.#lines.error(members, note.cause);
     else this.#lines.info(members);
   }

@@ -32,6 +32,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
   startedAt = 0;
   requestId = "";
   clientRequestId: string | undefined = undefined;
+  loggedAddress: string | undefined = undefined;
   observation!: Observation;
   trace: TraceHeaders = untraced;
   keyHash = "";

@@ -21,6 +21,7 @@ import { destinationOf, namedInFile } from "@sluice/proto/config/stored-provider
 import { leftOutReason } from "@sluice/proto/config/left-out.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { personIn, requestIdIn, workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
+import { type Calling, callerAddress } from "@sluice/proto/lib/rpc/peer.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -55,19 +56,19 @@ const notYetInForce = "stored, and not yet in force in this process, which canno
 const idForm = /^[A-Za-z0-9][\w.-]{0,99}$/;
 
 export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Handlers => ({
-  async listConfiguredProviders(_, { requestHeader }) {
-    await requireAccount(deps, requestHeader);
+  async listConfiguredProviders(_, context) {
+    await requireAccount(deps, context);
     return create(ListConfiguredProvidersResponseSchema, { providers: listConfigured(deps) });
   },
-  async createProvider({ settingsJson }, { requestHeader }) {
-    const headers = await requireAccount(deps, requestHeader);
+  async createProvider({ settingsJson }, context) {
+    const headers = await requireAccount(deps, context);
     const { id, ...settings } = parse(settingsJson);
     if (typeof id !== "string" || !idForm.test(id)) throw invalid("id", "1 to 100 letters, digits and . _ -");
     const row = await store(deps, headers, { id, settings, revision: 0n });
     return create(CreateProviderResponseSchema, { provider: ofDatabase(deps, row) });
   },
-  async updateProvider({ id, settingsJson }, { requestHeader }) {
-    const headers = await requireAccount(deps, requestHeader);
+  async updateProvider({ id, settingsJson }, context) {
+    const headers = await requireAccount(deps, context);
     const found = requireStored(deps, id);
     const change = parse(settingsJson);
     if (Object.keys(change).length === 0) throw invalid("body", "at least one setting");
@@ -81,8 +82,8 @@ export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Hand
     const row = await store(deps, headers, { id, settings, revision: found.row.revision, sealedKeys });
     return create(UpdateProviderResponseSchema, { provider: ofDatabase(deps, row) });
   },
-  async deleteProvider({ id }, { requestHeader }) {
-    const headers = await requireAccount(deps, requestHeader);
+  async deleteProvider({ id }, context) {
+    const headers = await requireAccount(deps, context);
     const method = ProviderService.method.removeStoredProvider;
     await call(deps.admin, method, create(method.input, { id }), headers, timeoutMs);
     return create(DeleteProviderResponseSchema);
@@ -90,7 +91,8 @@ export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Hand
 });
 
 /** @returns the metadata of a call of admin-svc on behalf of the same key and person. @throws Fault */
-async function requireAccount(deps: ConfiguredProvidersDeps, headers: Headers) {
+async function requireAccount(deps: ConfiguredProvidersDeps, calling: Calling) {
+  const { requestHeader: headers } = calling;
   const { account, keyHash } = await requireManager(deps, headers);
   if (!account) {
     throw new Fault(
@@ -103,6 +105,7 @@ async function requireAccount(deps: ConfiguredProvidersDeps, headers: Headers) {
   return serviceMetadata(deps.token, {
     keyHash,
     person: personIn(headers, deps.token),
+    address: callerAddress(calling, deps.token),
     workspace,
     ...(requestId !== undefined && { requestId }),
   });

@@ -14,6 +14,7 @@ export const auditEntryExample = {
   before: { disabled: false },
   after: { disabled: true },
   request_id: "req_5dRt1QwErTyUiOpAsDfGhJ",
+  address: "203.0.113.7",
   generation: 41,
   hash: "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
   erased_at: null,

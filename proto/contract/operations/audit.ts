@@ -31,10 +31,11 @@ const listAudit = forwarded(
     },
   }),
   method.listAudit,
-  ({ query: { actor, target, action, from, to, q: search, cursor, limit, workspace_id: workspaceId } }) => ({
+  ({ query: { actor, target, action, address, from, to, q: search, cursor, limit, workspace_id: workspaceId } }) => ({
     actor,
     target,
     action,
+    address,
     from: toTimestamp(from),
     to: toTimestamp(to),
     search,

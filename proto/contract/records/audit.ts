@@ -24,11 +24,15 @@ export const auditFilter = {
     "Lists changes of this record alone: the hash of a key, the id of a guardrail or of a workspace, the name of an end user.",
   ),
   action: described(word, "Lists changes of this kind alone, such as `keys.revoke`."),
+  address: described(
+    string({ min: 1, max: 64, identifier: true }),
+    "Lists changes from this address of a client alone, in IPv4 or IPv6.",
+  ),
   from: described(requestTime, "Lists changes from this time on."),
   to: described(requestTime, "Lists changes before this time."),
   q: described(
     string({ min: 1, max: 200, identifier: true }),
-    "Lists changes with this text in their action, in the actor or its name, or in the changed record or its name, in any case.",
+    "Lists changes with this text in their action, in the actor or its name, in the address, or in the changed record or its name, in any case.",
   ),
 };
 
@@ -62,6 +66,10 @@ const entryFields = {
   before: described(anyValue, "What was there before, of a change the fields that differ; null for a new record."),
   after: described(anyValue, "What was there afterwards; null for a record that was removed."),
   request_id: described(nullable(string()), "The request; null for a change on the command line."),
+  address: described(
+    nullable(string()),
+    "Address of the client that made it, in IPv4 or IPv6; null for a change on the command line, and before this field existed.",
+  ),
   generation: described(nullable(integer({ min: 0 })), "The policy generation; null where no policy changed."),
   hash: described(string({ min: 1 }), "Hash of the entry in hexadecimal. It covers that of the entry before."),
   erased_at: described(nullable(time), "When target, before and after were erased; null: they were not."),
@@ -123,6 +131,7 @@ export const toAuditEntryJson = (entry: AuditEntry): JsonObject => ({
   before: parsed(entry.beforeJson),
   after: parsed(entry.afterJson),
   request_id: entry.requestId ?? null,
+  address: entry.address ?? null,
   generation: entry.generation === undefined ? null : Number(entry.generation),
   hash: entry.hash,
   erased_at: entry.erasedAt ? instant(entry.erasedAt) : null,

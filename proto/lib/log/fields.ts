@@ -8,6 +8,8 @@ export interface LogFields {
   /** The client's own request id, when it is well-formed. */
   readonly client_request_id?: string | undefined;
   readonly trace_id?: string | undefined;
+  /** Address of the client, only where `log_client_addresses` is on. */
+  readonly address?: string | undefined;
   /** SHA-256 of the key, also used to address it. */
   readonly key_hash?: string;
   /** The model name from the client, cut to a maximum length. */

@@ -9,6 +9,8 @@ export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
 /** Carries the e-mail address of the person of a console session. It counts only together with the service token. */
 export const personHeader = "x-sluice-person";
+/** Carries the address of the client of a request. It counts only together with the service token. */
+export const clientAddressHeader = "x-sluice-client-address";
 /** Id of the workspace in which a management key of the account acts, instead of its own. */
 export const workspaceHeader = "x-sluice-workspace";
 export const generationIdHeader = "x-generation-id";

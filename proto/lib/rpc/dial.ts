@@ -4,7 +4,14 @@ import { Client, type ClientUnaryCall, Metadata, type ServiceError, credentials 
 import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
-import { keyHashHeader, personHeader, requestIdHeader, serviceTokenHeader, workspaceHeader } from "./caller.ts";
+import {
+  clientAddressHeader,
+  keyHashHeader,
+  personHeader,
+  requestIdHeader,
+  serviceTokenHeader,
+  workspaceHeader,
+} from "./caller.ts";
 import { type ServiceToken, tokenToSend } from "./service-token.ts";
 import { maxMessageBytes } from "./serve.ts";
 
@@ -62,6 +69,8 @@ export interface CallOrigin {
   readonly requestId?: string;
   /** E-mail address of the person using the key in the console. */
   readonly person?: string | undefined;
+  /** Address of the client; undefined where there is none. */
+  readonly address?: string | undefined;
   readonly trace?: TraceHeaders | undefined;
   /** Workspace in which a management key of the account acts; its own when undefined. */
   readonly workspace?: string | undefined;
@@ -69,12 +78,13 @@ export interface CallOrigin {
 
 /** Metadata of a call between processes of Sluice. */
 export function serviceMetadata(token: ServiceToken, origin: CallOrigin = {}): Metadata {
-  const { keyHash, requestId, person, trace, workspace } = origin;
+  const { keyHash, requestId, person, address, trace, workspace } = origin;
   const metadata = new Metadata();
   metadata.set(serviceTokenHeader, tokenToSend(token));
   if (keyHash !== undefined) metadata.set(keyHashHeader, keyHash);
   if (requestId !== undefined) metadata.set(requestIdHeader, requestId);
   if (person !== undefined) metadata.set(personHeader, person);
+  if (address !== undefined) metadata.set(clientAddressHeader, address);
   if (workspace !== undefined) metadata.set(workspaceHeader, workspace);
   if (trace && trace.traceparent !== "") {
     metadata.set("traceparent", trace.traceparent);

@@ -13,11 +13,12 @@ import { addWorkspace, testAuthor } from "../installation.ts";
 
 let created: TestDatabase;
 let database: Kysely<Database>;
-/** Entries 1 and 3 are erased, 2 and 4 are not, and 5 is the erasure. */
+/** Entries 1 and 3 are erased, 2 and 4 are not, and 5 is the erasure. Entry 2 has an address. */
 beforeAll(async () => {
   created = await createMigratedDatabase();
   database = openDatabase(created.url, migrationConnectionLimits, () => {});
-  for (const user of ["alice", "bob"]) await createEndUser(database, testAuthor(), user);
+  await createEndUser(database, testAuthor(), "alice");
+  await createEndUser(database, { ...testAuthor(), address: "192.0.2.1" }, "bob");
   await sql`delete from end_users where "user" = 'alice'`.execute(database);
   await createEndUser(database, testAuthor(), "alice");
   await createEndUser(database, testAuthor(), "carol");
@@ -63,12 +64,21 @@ const others: Readonly<Record<string, RawBuilder<unknown>>> = {
   before: sql`'{"name": "forged"}'`,
   after: sql`'{"name": "forged"}'`,
   request_id: sql`'req_forged'`,
+  address: sql`case when address is null then '192.0.2.2' end`,
   generation: sql`coalesce(generation, 0) + 1`,
   salt: sql`gen_random_uuid()`,
   digest: sql`sha256('forged')`,
   hash: sql`sha256('forged')`,
   erased_at: sql`coalesce(erased_at, now()) - interval '1 day'`,
 };
+
+test("an entry without an address has the hash that builds without addresses gave it", async () => {
+  const { rows } = await sql<{ sequence: string; is_same: boolean }>`
+    select sequence, hash = sha256(lag(hash, 1, ''::bytea) over (order by sequence) || convert_to(json_build_array(
+      (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')) as is_same
+    from audit_log where workspace_id = ${defaultWorkspaceId} order by sequence`.execute(database);
+  expect(rows.map(({ is_same: isSame }) => isSame)).toEqual([true, false, true, true, true]);
+});
 
 test("the table of changes has every column", async () => {
   const { rows } = await sql<{ name: string }>`

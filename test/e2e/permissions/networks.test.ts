@@ -264,6 +264,12 @@ describe("the networks of a key", () => {
   });
 });
 
+test("the log has no address of a client, unless that is switched on", async () => {
+  const lines = await installation.allLogged();
+  expect(lines).toContain('"msg":"request"');
+  expect(lines).not.toMatch(/"address":|127\.0\.1\.7|2001:db8/);
+});
+
 describe("a management key for a network", () => {
   const page = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
   const console = (address: string, path: string, asked: AddressedRequest = {}) =>

@@ -67,6 +67,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   readonly #frame: CreateFrame;
   readonly #receiver: FrameReceiver;
   readonly #observation: Observation;
+  readonly #loggedAddress: string | undefined;
   #read: SocketResponse | undefined = undefined;
   #isOver = false;
 
@@ -76,6 +77,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
     this.#frame = frame;
     this.#receiver = receiver;
     this.#observation = parts.observer.begin(request);
+    this.#loggedAddress = parts.logsAddresses ? parts.addressOf(request) : undefined;
     this.trace = this.#observation.trace;
     this.keyHash = keyHash;
     this.bodyRoom = parts.budget.open(keyHash);
@@ -155,6 +157,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
       ms: performance.now() - this.startedAt,
       errorType: fault?.errorType,
       cause: fault?.cause,
+      address: this.#loggedAddress,
     });
     // A frame without generation is not a turn.
     if (fault && this.#frame.generates) this.#connected.parts.refusals.note(this, this.door.name, fault, this.#read);

@@ -12,6 +12,7 @@ const tables = [
   "usage_changes",
   "activity_changes",
   "usage_sums",
+  "user_hours",
   "activity_days",
   "workspace_days",
   "budget_reservations",

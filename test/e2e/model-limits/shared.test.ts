@@ -84,7 +84,7 @@ describeWithRedis("two installations with one Redis", () => {
     expect(more.filter((status) => status === 200)).toHaveLength(5);
   });
 
-  test("free every place of a limit of requests at a time", async () => {
+  test("free every place that a limit of requests at a time has lent", async () => {
     await limitWorkspaces([{ models: ["sluice/*"], concurrent_requests: 4 }]);
     const statuses = await storm("sluice/echo", 120);
     expect(new Set([...statuses, 200, 429])).toEqual(new Set([200, 429]));

@@ -1,5 +1,6 @@
 /** The table of docs/reference/operations.md, made from the operations of the contract. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
+import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { operations } from "@sluice/gateway/contract/operations/operations.js";
 
 /** Pages that say more about an operation than its summary. */
@@ -29,14 +30,21 @@ const keyNames: Readonly<Record<Operation["key"], string>> = {
   any: "either",
 };
 
-const rowOf = ([id, { method, path, key, summary, description }]: [string, Operation]): string => {
+/** The least role of a person in the console; a person uses no operation of applications but the one of the playground. */
+const roleOf = (id: string, operation: Operation): string =>
+  operation.key === "inference" && operation.tag !== "Catalogue" && id !== "dryRunResponse"
+    ? ""
+    : neededRole(operation);
+
+const rowOf = ([id, operation]: [string, Operation]): string => {
+  const { method, path, key, summary, description } = operation;
   const page = pages[id as keyof typeof operations];
   const needsAccount = description.includes("Needs a management key of the account") ? " of the account" : "";
   const text = page === undefined ? summary : `[${summary}](${page})`;
-  return `| \`${method.toUpperCase()} ${basePath}${path}\` | ${keyNames[key]}${needsAccount} | ${text} |`;
+  return `| \`${method.toUpperCase()} ${basePath}${path}\` | ${keyNames[key]}${needsAccount} | ${roleOf(id, operation)} | ${text} |`;
 };
 
 export function operationTable(): string {
   const rows = (Object.entries(operations) as unknown as [string, Operation][]).map(rowOf);
-  return ["| operation | key | effect |", "|---|---|---|", ...rows].join("\n");
+  return ["| operation | key | role | effect |", "|---|---|---|---|", ...rows].join("\n");
 }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { injectionSlug } from "@sluice/proto/contract/records/content-filters.js";
 import { guardrailChange } from "@sluice/proto/contract/records/guardrails.js";
 import { keyChange } from "@sluice/proto/contract/records/keys.js";
+import { modelsName } from "@sluice/proto/contract/records/model-limits.js";
 import { workspaceChange } from "@sluice/proto/contract/records/workspaces.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { type JsonSchema, type Shape, checkShape } from "@sluice/proto/lib/validation/shape.js";
@@ -50,7 +51,16 @@ const editable: readonly Editable[] = [
 ];
 
 const recordsOf = (name: string) =>
-  (arbitraryOf(modules.records[name] as JsonSchema) as fc.Arbitrary<Values>).map(withOwnScopes);
+  (arbitraryOf(modules.records[name] as JsonSchema) as fc.Arbitrary<Values>).map(withOwnScopes).map(withLimits);
+
+/** Removes entries of model limits without a limit, and those with the models of another: the service refuses them, and no schema can express that. */
+function withLimits(values: Values): Values {
+  const entries = values["model_limits"] as readonly Values[] | null | undefined;
+  if (!entries) return values;
+  const limited = entries.filter(({ models: _, ...limits }) => Object.values(limits).some((limit) => limit !== null));
+  const distinct = new Map(limited.map((entry) => [modelsName(entry["models"] as readonly string[]), entry]));
+  return { ...values, model_limits: distinct.size === 0 ? null : [...distinct.values()] };
+}
 
 /** Removes the scopes of all detectors except prompt injection: the service refuses them, and no schema can express that. */
 function withOwnScopes(values: Values): Values {

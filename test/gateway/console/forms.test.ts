@@ -57,7 +57,9 @@ const recordsOf = (name: string) =>
 function withLimits(values: Values): Values {
   const entries = values["model_limits"] as readonly Values[] | null | undefined;
   if (!entries) return values;
-  const limited = entries.filter(({ models: _, ...limits }) => Object.values(limits).some((limit) => limit !== null));
+  const hasLimit = (entry: Values): boolean =>
+    Object.entries(entry).some(([name, limit]) => name !== "models" && limit !== null);
+  const limited = entries.filter(hasLimit);
   const distinct = new Map(limited.map((entry) => [modelsName(entry["models"] as readonly string[]), entry]));
   return { ...values, model_limits: distinct.size === 0 ? null : [...distinct.values()] };
 }

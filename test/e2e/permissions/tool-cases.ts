@@ -97,7 +97,7 @@ function withPanels(value: unknown): unknown {
 }
 
 /** Neighbours of an item in the input. */
-const withNeighbours = (given: Fields): Fields => {
+export const withNeighbours = (given: Fields): Fields => {
   const body = withPanels(given) as Fields;
   const { input, plugins } = body;
   if (plugins !== undefined) return { ...body, model: "service/fusion" };

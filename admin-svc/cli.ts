@@ -28,8 +28,8 @@ import { providers } from "./cli/providers.ts";
 import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
 import type { RemoteOptions } from "./cli/remote/client.ts";
-import { chooseRemote, leaveRemote, placeCommand } from "./cli/remote/dispatch.ts";
-import { Profiles, profilesPath } from "./cli/remote/profiles.ts";
+import { type ChosenRemote, chooseRemote, placeCommand } from "./cli/remote/dispatch.ts";
+import { Profiles, profilesFolder } from "./cli/remote/profiles.ts";
 import { type SecretInput, readSecretLine } from "./cli/secret-line.ts";
 import { type AdminTerminal, type Commands, type Program, findAuthor, takeOption } from "./cli/terminal.ts";
 import { sessions } from "./cli/sessions.ts";
@@ -82,13 +82,13 @@ export interface CliOptions {
 }
 
 export interface ProfileOptions {
-  /** Path of the file with the profiles. */
-  readonly path: string;
+  /** Folder of the profiles; undefined for a user without a folder. */
+  readonly folder: string | undefined;
   /** SLUICE_PROFILE. */
   readonly profile: string | undefined;
-  /** SLUICE_MANAGEMENT_KEY. */
+  /** SLUICE_MANAGEMENT_KEY: the key of `login` when nothing is typed. */
   readonly key: string | undefined;
-  /** Source of a key that the environment does not have. */
+  /** Source of the key of `login`. */
   readonly stdin: SecretInput;
 }
 
@@ -99,10 +99,9 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   try {
     const { value: workspace, rest: unplaced } = takeOption("--workspace", argv);
     const { value: named, rest } = takeOption("--profile", unplaced);
-    const profiles = new Profiles(kept?.path);
-    const profile = named ?? (kept?.profile || undefined);
-    const choose = (): RemoteOptions | undefined => {
-      const chosen = chooseRemote({ named, remote, profile, hasDatabase: Boolean(options.databaseUrl), profiles });
+    const profiles = new Profiles(kept?.folder);
+    const choose = (): ChosenRemote | undefined => {
+      const chosen = chooseRemote({ named, remote, profile: kept?.profile || undefined, profiles });
       return chosen && { ...chosen, workspace };
     };
     const terminal: AdminTerminal = {
@@ -111,8 +110,8 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
       program: options.program ?? { name: "admin", further: [] },
       managementKey: managementKey === "" ? undefined : managementKey,
       profiles,
-      profile,
-      readManagementKey: async () => kept?.key || readSecretLine("management key: ", kept?.stdin, stderr),
+      profile: named,
+      readManagementKey: () => readManagementKey(kept, stderr),
       print: (line) => void stdout.write(`${line}\n`),
     };
     return await dispatch(rest, terminal, choose);
@@ -130,9 +129,9 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
 
 async function open(
   { databaseUrl, noDatabase = "DATABASE_URL is not set", stderr }: CliOptions,
-  remote: RemoteOptions | undefined,
+  remote: ChosenRemote | undefined,
 ): Promise<Kysely<Database>> {
-  if (remote) throw new CommandError(`this works on the database: ${leaveRemote}`);
+  if (remote) throw new CommandError(`this works on the database: ${remote.remedy}`);
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError(noDatabase);
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
@@ -152,7 +151,7 @@ async function open(
 async function dispatch(
   argv: readonly string[],
   terminal: AdminTerminal,
-  choose: () => RemoteOptions | undefined,
+  choose: () => ChosenRemote | undefined,
 ): Promise<number> {
   const placed = (name: string, command: Commands[string]) => placeCommand(name, command, choose);
   const [noun, verb, ...args] = argv;
@@ -196,9 +195,16 @@ export function remoteIn({
   return url === undefined || url === "" ? undefined : { url, key };
 }
 
+/** What is typed comes first: a key of the environment could be meant for another installation. @throws CommandError when there is none */
+async function readManagementKey(kept: ProfileOptions | undefined, stderr: Output): Promise<string> {
+  const key = (await readSecretLine("management key: ", kept?.stdin, stderr)) || kept?.key;
+  if (!key) throw new CommandError("no key was given: type it, or set SLUICE_MANAGEMENT_KEY");
+  return key;
+}
+
 /** The profiles of the user in this environment. */
 export const profilesIn = (environment: NodeJS.ProcessEnv, stdin: SecretInput): ProfileOptions => ({
-  path: profilesPath(environment),
+  folder: profilesFolder(environment),
   profile: environment["SLUICE_PROFILE"],
   key: environment["SLUICE_MANAGEMENT_KEY"],
   stdin,

@@ -26,9 +26,9 @@ export interface AdminTerminal extends Terminal {
   readonly managementKey: string | undefined;
   /** Installations kept by `login`. */
   readonly profiles: Profiles;
-  /** Name of the chosen profile, of `--profile` or the environment. */
+  /** Value of `--profile`. */
   readonly profile: string | undefined;
-  /** The key for `login`, from the environment or standard input. @throws CommandError when there is none */
+  /** The key for `login`, from standard input or the environment. @throws CommandError when there is none */
   readonly readManagementKey: () => Promise<string>;
 }
 
@@ -52,7 +52,9 @@ export function takeOption(
   if (at < 0) return { value: undefined, rest: argv };
   const isOptionWithValue = argv[at] !== option;
   const value = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
-  if (value === undefined || value === "") throw new UsageError(`${option}: ${commonOptions[option]}`);
+  // A word that begins with a hyphen is the next option; a value that does needs the form with an equals sign.
+  if (value === undefined || value === "" || (!isOptionWithValue && value.startsWith("-")))
+    throw new UsageError(`${option}: ${commonOptions[option]}`);
   return { value, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
 }
 

@@ -27,12 +27,13 @@ const timeoutMs = 90_000;
 /** The largest page of every list. */
 const pageSize = 100;
 
-/** The address without slashes at its end. @param name the setting named in the error. @throws CommandError */
-export function sluiceAddress(url: string, name: string): string {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CommandError(`${name}: must be an address such as https://sluice.example.com`);
-  }
-  return url.replace(/\/+$/, "");
+/** The address without slashes at its end. @param name the setting named in the error. @throws CommandError, without the address, which may have a password */
+export function sluiceAddress(address: string, name: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isPlain =
+    url && /^https?:$/.test(url.protocol) && url.host + url.pathname === url.href.slice(url.protocol.length + 2);
+  if (!isPlain) throw new CommandError(`${name}: must be an address such as https://sluice.example.com`);
+  return address.replace(/\/+$/, "");
 }
 
 export class RemoteSluice {

@@ -3,7 +3,7 @@ import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "../terminal.ts";
 import { RemoteSluice, type RemoteOptions } from "./client.ts";
 import { remoteCommands } from "./commands.ts";
-import { type Profiles, defaultProfile } from "./profiles.ts";
+import type { Profiles } from "./profiles.ts";
 import { findRemoteWorkspace } from "./references.ts";
 
 /** Commands without a database or another Sluice installation. */
@@ -18,6 +18,12 @@ const offline: ReadonlySet<string> = new Set([
   "import openrouter",
 ]);
 
+/** An installation, and how it was chosen. */
+export interface ChosenRemote extends RemoteOptions {
+  /** How to choose the database instead. */
+  readonly remedy: string;
+}
+
 /** Settings from which a command line chooses its installation. */
 export interface RemoteChoice {
   /** Value of `--profile`. */
@@ -26,29 +32,18 @@ export interface RemoteChoice {
   readonly remote: RemoteOptions | undefined;
   /** SLUICE_PROFILE. */
   readonly profile: string | undefined;
-  readonly hasDatabase: boolean;
   readonly profiles: Profiles;
 }
 
 /**
- * The installation of a command: the one of `--profile`, in SLUICE_URL, of SLUICE_PROFILE, or the default profile where there is no database. Undefined for the
- * database.
- * @throws CommandError, UsageError
+ * The installation of a command: the one of `--profile`, in SLUICE_URL, or of SLUICE_PROFILE. Undefined for the database.
+ * @throws CommandError when there is no such profile
  */
-export function chooseRemote({
-  named,
-  remote,
-  profile,
-  hasDatabase,
-  profiles,
-}: RemoteChoice): RemoteOptions | undefined {
-  const name = named ?? (remote === undefined ? profile : undefined);
-  if (name === undefined && (remote !== undefined || hasDatabase)) return remote;
-  return name === undefined ? profiles.list().get(defaultProfile) : profiles.get(name);
+export function chooseRemote({ named, remote, profile, profiles }: RemoteChoice): ChosenRemote | undefined {
+  if (named !== undefined) return { ...profiles.get(named), remedy: "leave out --profile" };
+  if (remote !== undefined) return { ...remote, remedy: "unset SLUICE_URL" };
+  return profile === undefined ? undefined : { ...profiles.get(profile), remedy: "unset SLUICE_PROFILE" };
 }
-
-/** The remedy for a command that needs the database. */
-export const leaveRemote = "unset SLUICE_URL, and leave out the profile";
 
 /**
  * The command on the database, or at the installation chosen when it runs.
@@ -58,7 +53,7 @@ export const leaveRemote = "unset SLUICE_URL, and leave out the profile";
 export function placeCommand(
   name: string,
   command: Command<AdminTerminal>,
-  choose: () => RemoteOptions | undefined,
+  choose: () => ChosenRemote | undefined,
 ): Command<AdminTerminal> {
   if (offline.has(name)) return command;
   const [noun = "", verb = ""] = name.split(" ");
@@ -68,7 +63,7 @@ export function placeCommand(
       const options = choose();
       if (options === undefined) return command.run(args, terminal);
       const run = remoteCommands[noun]?.[verb];
-      if (!run) throw new CommandError(`${name} works on the database alone: ${leaveRemote}`);
+      if (!run) throw new CommandError(`${name} works on the database alone: ${options.remedy}`);
       (await run(args, await connectRemote(options))).forEach(terminal.print);
     },
   };

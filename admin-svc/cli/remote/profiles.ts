@@ -1,8 +1,8 @@
-/** Profiles of the command line: Sluice installations with a management key each, by name, in a file for its owner alone. */
+/** Profiles of the command line: Sluice installations with a management key each, in a folder for its owner alone, a file for each name. */
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
@@ -13,90 +13,120 @@ export interface Profile {
   readonly key: string;
 }
 
-/** The profile of `login` without a name, used where a command line has neither a database nor SLUICE_URL. */
+/** The profile of `login` without a name. */
 export const defaultProfile = "default";
 
 const nameForm = /^[\w.-]{1,64}$/;
+const extension = ".json";
 
-/** @throws UsageError */
-export function checkProfileName(name: string): void {
-  if (!nameForm.test(name) || name === "__proto__")
-    throw new UsageError("--profile: 1 to 64 letters, digits, dots, hyphens or underscores");
+/** `sluice/profiles` in the folder for settings of the user: XDG_CONFIG_HOME, or ~/.config. Undefined for a user without a home. */
+export function profilesFolder({ XDG_CONFIG_HOME: folder = "" }: NodeJS.ProcessEnv): string | undefined {
+  if (isAbsolute(folder)) return join(folder, "sluice", "profiles");
+  const home = homeFolder();
+  return home === undefined ? undefined : join(home, ".config", "sluice", "profiles");
 }
 
-/** `sluice/profiles.json` in the folder for settings of the user: XDG_CONFIG_HOME, or ~/.config. */
-export const profilesPath = ({ XDG_CONFIG_HOME: folder }: NodeJS.ProcessEnv): string =>
-  join(folder || join(homedir(), ".config"), "sluice", "profiles.json");
+function homeFolder(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 export class Profiles {
-  readonly #path: string | undefined;
+  readonly #folder: string | undefined;
 
-  /** @param path of the file, which need not exist; undefined for a program without profiles */
-  constructor(path: string | undefined) {
-    this.#path = path;
+  /** @param folder need not exist; undefined for a user without a folder */
+  constructor(folder: string | undefined) {
+    this.#folder = folder;
   }
 
-  /** @throws CommandError in a program without profiles */
-  get path(): string {
-    if (this.#path === undefined) throw new CommandError("this program keeps no profiles");
-    return this.#path;
-  }
-
-  /** @throws CommandError when the file cannot be read */
+  /** Profiles by their names, in the order of the names. @throws CommandError when a file cannot be read */
   list(): ReadonlyMap<string, Profile> {
-    const text = this.#path === undefined ? undefined : this.#text();
-    if (text === undefined) return new Map();
-    const entries = Object.entries(parse(text) ?? this.#refuse("it is not an object of JSON"));
-    return new Map(entries.map(([name, profile]) => [name, isProfile(profile) ? profile : this.#refuse(name)]));
+    return new Map(this.#names().map((name) => [name, this.#read(name) ?? this.#refuse(name, "it is gone")]));
   }
 
-  /** @throws CommandError when there is none of this name */
+  /** @throws UsageError, CommandError when there is none of this name */
   get(name: string): Profile {
-    const all = this.list();
-    const profile = all.get(name);
+    const profile = this.find(name);
     if (profile) return profile;
-    const known = all.size === 0 ? "`login URL` makes one" : `one of ${[...all.keys()].join(", ")}`;
+    const names = this.#names();
+    const known = names.length === 0 ? "`login URL` makes one" : `one of ${names.join(", ")}`;
     throw new CommandError(`no such profile: ${name}; ${known}`);
   }
 
-  set(name: string, profile: Profile): void {
-    this.#write(new Map([...this.list(), [name, profile]]));
+  /** @throws UsageError, CommandError when its file cannot be read */
+  find(name: string): Profile | undefined {
+    if (!nameForm.test(name)) throw new UsageError("--profile: 1 to 64 letters, digits, dots, hyphens or underscores");
+    return this.#read(name);
+  }
+
+  /** Replaces the file in one step, so that a reader never meets half of it. @returns the path of the file */
+  set(name: string, profile: Profile): string {
+    const path = this.#path(name);
+    mkdirSync(this.#own, { recursive: true, mode: 0o700 });
+    const draft = join(this.#own, `.${randomUUID()}`);
+    try {
+      writeFileSync(draft, `${JSON.stringify(profile)}\n`, { mode: 0o600 });
+      renameSync(draft, path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    return path;
   }
 
   /** @throws CommandError when there is none of this name */
   delete(name: string): void {
     this.get(name);
-    this.#write(new Map([...this.list()].filter(([each]) => each !== name)));
+    rmSync(this.#path(name), { force: true });
   }
 
-  #text(): string | undefined {
+  get #own(): string {
+    if (this.#folder === undefined) throw new CommandError("profiles need a home folder, or XDG_CONFIG_HOME");
+    return this.#folder;
+  }
+
+  #path(name: string): string {
+    return join(this.#own, `${name}${extension}`);
+  }
+
+  #names(): readonly string[] {
+    if (this.#folder === undefined) return [];
     try {
-      return readFileSync(this.path, "utf8");
+      const files = readdirSync(this.#folder).filter((file) => file.endsWith(extension));
+      return files.map((file) => file.slice(0, -extension.length)).sort();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      return code === "ENOENT" || code === "ENOTDIR" ? undefined : this.#refuse(String(code));
+      if (isAbsent(error)) return [];
+      throw error;
     }
   }
 
-  /** Replaces the file in one step, so that a reader never meets half of it. */
-  #write(profiles: ReadonlyMap<string, Profile>): void {
-    const folder = dirname(this.path);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const draft = join(folder, `.profiles-${randomUUID()}`);
-    writeFileSync(draft, `${JSON.stringify(Object.fromEntries(profiles), null, 2)}\n`, { mode: 0o600 });
-    chmodSync(draft, 0o600);
-    renameSync(draft, this.path);
+  #read(name: string): Profile | undefined {
+    let text: string;
+    try {
+      text = readFileSync(this.#path(name), "utf8");
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      return this.#refuse(name, String((error as NodeJS.ErrnoException).code));
+    }
+    const profile = parse(text);
+    return isProfile(profile) ? profile : this.#refuse(name, "it is not a profile");
   }
 
-  #refuse(reason: string): never {
-    throw new CommandError(`${this.path} cannot be read: ${reason}`);
+  #refuse(name: string, reason: string): never {
+    throw new CommandError(`${this.#path(name)} cannot be read: ${reason}`);
   }
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+const isAbsent = (error: unknown): boolean =>
+  ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code));
+
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -7,10 +7,11 @@ import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { profilesPath } from "@sluice/admin-svc/cli/remote/profiles.js";
+import { Profiles, profilesFolder } from "@sluice/admin-svc/cli/remote/profiles.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Installation, makeManager, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
+import { startUpstream } from "../../support/providers/upstream.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
 let installation: Installation;
@@ -346,28 +347,27 @@ describe("completion", () => {
 });
 
 interface ProfileRun {
+  /** Folder for the settings of the user. */
   readonly folder: string;
   /** SLUICE_PROFILE. */
   readonly profile?: string;
+  /** SLUICE_MANAGEMENT_KEY. */
+  readonly key?: string;
   /** Text of standard input. */
   readonly typed?: string;
+  /** Whether standard input is a terminal. */
+  readonly isTTY?: boolean;
   readonly databaseUrl?: string;
   readonly remote?: { url: string; key: string };
 }
 
-/** Runs a command in an environment with this folder for settings. */
-async function runWithProfiles({ folder, profile, typed, databaseUrl, remote }: ProfileRun, ...args: string[]) {
+async function runWithProfiles({ folder, profile, key, typed, isTTY, ...where }: ProfileRun, ...args: string[]) {
   let stdout = "";
   let stderr = "";
+  const stdin = Object.assign(Readable.from(typed === undefined ? [] : [typed]), { isTTY });
   const code = await runCli(args, {
-    databaseUrl,
-    remote,
-    profiles: {
-      path: profilesPath({ XDG_CONFIG_HOME: folder }),
-      profile,
-      key: undefined,
-      stdin: Readable.from(typed === undefined ? [] : [typed]),
-    },
+    ...where,
+    profiles: { folder: profilesFolder({ XDG_CONFIG_HOME: folder }), profile, key, stdin },
     stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
   });
@@ -382,23 +382,34 @@ describe("profiles of installations", () => {
     const { code, stderr } = await runWithProfiles({ folder, typed }, "login", installation.baseUrl, ...options);
     expect([code, stderr]).toEqual([0, ""]);
   };
+  const namesIn = async (folder: string) => {
+    const { stdout } = await runWithProfiles({ folder }, "profiles", "--json");
+    return (JSON.parse(stdout) as Row[]).map(({ name }) => name);
+  };
 
-  test("are kept by login in a file that only its owner reads, and never printed with their key", async () => {
+  test("are kept by login in files that only their owner reads, and never printed with their key", async () => {
     const folder = emptyFolder();
     await login(folder);
     await login(folder, "--profile", "prod");
-    const path = join(folder, "sluice", "profiles.json");
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, "sluice")).mode & 0o777).toBe(0o700);
-    expect(readdirSync(join(folder, "sluice"))).toEqual(["profiles.json"]);
-    expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("prod.key", installation.managementKey);
+    const own = join(folder, "sluice", "profiles");
+    expect(statSync(own).mode & 0o777).toBe(0o700);
+    expect(readdirSync(own).sort()).toEqual(["default.json", "prod.json"]);
+    expect(statSync(join(own, "prod.json")).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(join(own, "prod.json"), "utf8"))).toHaveProperty("key", installation.managementKey);
     const listed = await runWithProfiles({ folder }, "profiles");
     expect(listed.stdout).toMatch(/^NAME +URL\ndefault +http.*\nprod +http/);
     expect(listed.stdout).not.toContain(installation.managementKey);
     expect((await runWithProfiles({ folder }, "profiles", "--json")).stdout).not.toContain(installation.managementKey);
   });
 
-  test("are chosen by --profile, SLUICE_URL, SLUICE_PROFILE, the database and the default, in this order", async () => {
+  test("are all kept when several logins run at once", async () => {
+    const folder = emptyFolder();
+    const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+    await Promise.all(names.map((name) => login(folder, "--profile", name)));
+    expect(await namesIn(folder)).toEqual(names);
+  });
+
+  test("are chosen by --profile, then SLUICE_URL, then SLUICE_PROFILE, and never unasked", async () => {
     const folder = emptyFolder();
     await login(folder);
     await login(folder, "--profile", "prod");
@@ -409,37 +420,69 @@ describe("profiles of installations", () => {
       const { stdout, stderr } = await runWithProfiles({ folder, ...given }, "keys", "list", ...options);
       return stdout.includes(name) ? "listed" : stderr;
     };
-    expect(await list({})).toBe("listed");
     expect(await list({ remote: unreachable }, "--profile", "prod")).toBe("listed");
+    expect(await list({ profile: "staging" }, "--profile=prod")).toBe("listed");
     expect(await list({ remote: unreachable, profile: "prod" })).toContain("http://127.0.0.1:1 cannot be reached");
     const noDatabase = "postgres://nobody@127.0.0.1:1/none";
     expect(await list({ databaseUrl: noDatabase, profile: "prod" })).toBe("listed");
     expect(await list({ databaseUrl: noDatabase })).not.toBe("listed");
+    expect(await list({})).toBe("DATABASE_URL is not set\n");
     expect(await list({ profile: "staging" })).toBe("no such profile: staging; one of default, prod\n");
+    expect(await list({}, "--profile", "--json")).toBe("--profile: the name of a profile\n");
+    expect(await list({}, "--profile", "../prod")).toContain("--profile: 1 to 64 letters");
   });
 
-  test("are refused to commands that need the database", async () => {
+  test.each([
+    [{}, ["--profile", "prod"], "leave out --profile"],
+    [{ profile: "prod" }, [], "unset SLUICE_PROFILE"],
+  ])("with %j %j are refused to commands that need the database", async (given, options, remedy) => {
     const folder = emptyFolder();
     await login(folder, "--profile", "prod");
     const { databaseUrl } = installation;
-    const checked = await runWithProfiles({ folder, databaseUrl }, "ledger", "check", "--profile", "prod");
-    expect([checked.code, checked.stderr]).toEqual([1, expect.stringContaining("ledger check works on the database")]);
+    const checked = await runWithProfiles({ folder, databaseUrl, ...given }, "ledger", "check", ...options);
+    expect([checked.code, checked.stderr]).toEqual([1, `ledger check works on the database alone: ${remedy}\n`]);
   });
 
-  test("are forgotten by logout", async () => {
+  test("are forgotten by logout, whatever SLUICE_PROFILE is", async () => {
     const folder = emptyFolder();
     await login(folder);
-    expect((await runWithProfiles({ folder }, "logout")).code).toBe(0);
-    expect((await runWithProfiles({ folder }, "logout")).stderr).toBe(
-      "no such profile: default; `login URL` makes one\n",
-    );
-    const { code, stderr } = await runWithProfiles({ folder }, "keys", "list");
-    expect([code, stderr]).toEqual([1, "DATABASE_URL is not set\n"]);
+    await login(folder, "--profile", "prod");
+    expect((await runWithProfiles({ folder, profile: "prod" }, "logout")).code).toBe(0);
+    expect(await namesIn(folder)).toEqual(["prod"]);
+    expect((await runWithProfiles({ folder }, "logout")).stderr).toBe("no such profile: default; one of prod\n");
+  });
+
+  test("are not replaced by a login at another address", async () => {
+    const folder = emptyFolder();
+    await login(folder, "--profile", "prod");
+    const address = installation.baseUrl.replace("127.0.0.1", "localhost");
+    const other = await runWithProfiles({ folder, typed: "mk-sl-x" }, "login", address, "--profile", "prod");
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("profile prod is http")]);
+    await login(folder, "--profile", "prod");
+  });
+
+  test("take the typed key before the one of the environment, and that where nothing is typed", async () => {
+    const folder = emptyFolder();
+    const { managementKey, baseUrl } = installation;
+    const wrong = await runWithProfiles({ folder, typed: "mk-sl-wrong\n", key: managementKey }, "login", baseUrl);
+    expect(wrong.code).toBe(1);
+    expect((await runWithProfiles({ folder, typed: "\n", key: managementKey }, "login", baseUrl)).code).toBe(0);
+    expect((await runWithProfiles({ folder, key: managementKey }, "login", baseUrl)).code).toBe(0);
+  });
+
+  test("ask for the key at a terminal, without showing it", async () => {
+    const { managementKey, baseUrl } = installation;
+    const folder = emptyFolder();
+    const asked = await runWithProfiles({ folder, typed: `${managementKey}\r`, isTTY: true }, "login", baseUrl);
+    expect([asked.code, asked.stderr]).toEqual([0, "management key: \n"]);
+    expect(asked.stdout).not.toContain(managementKey);
   });
 
   test.each([
     ["of an installation that does not answer", "http://127.0.0.1:1", "mk-sl-none", "cannot be reached"],
     ["of an address that is none", "sluice.example.com", "mk-sl-none", "URL: must be an address"],
+    ["of an address with a password", "http://ann:secret-word@127.0.0.1:1", "mk-sl-none", "URL: must be an address"],
+    ["of an address with a query", "http://127.0.0.1:1/?a=b", "mk-sl-none", "URL: must be an address"],
     ["with a key that is unknown", undefined, "mk-sl-none", "key"],
     ["without a key", undefined, "", "no key was given"],
   ])("a login %s is refused, and keeps nothing", async (_, url, key, message) => {
@@ -447,7 +490,8 @@ describe("profiles of installations", () => {
     const typed = `${key}\n`;
     const refused = await runWithProfiles({ folder, typed }, "login", url ?? installation.baseUrl);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
-    expect((await runWithProfiles({ folder }, "profiles", "--json")).stdout).toBe("[]\n");
+    expect(refused.stderr).not.toContain("secret-word");
+    expect(await namesIn(folder)).toEqual([]);
   });
 
   test("a login with a key for models is refused", async () => {
@@ -456,15 +500,31 @@ describe("profiles of installations", () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is not a management key")]);
   });
 
-  test.each(["{", "[]", '{"default":1}', '{"default":{"url":"http://x"}}'])(
-    "a file of profiles with %s is named in the error",
+  test("a login at a server that is no Sluice is refused", async () => {
+    const upstream = await startUpstream([{ chunks: [{ json: {} }] }]);
+    try {
+      const refused = await runWithProfiles({ folder: emptyFolder(), typed: "mk-sl-x" }, "login", upstream.url);
+      expect([refused.code, refused.stderr]).toEqual([1, `${upstream.url}: no answer of Sluice\n`]);
+    } finally {
+      await upstream.stop();
+    }
+  });
+
+  test.each(["{", "[]", '{"url":1,"key":"mk"}', '{"url":"http://x"}'])(
+    "a file of a profile with %s is named in the error",
     async (text) => {
       const folder = emptyFolder();
       await login(folder);
-      const path = join(folder, "sluice", "profiles.json");
+      const path = join(folder, "sluice", "profiles", "default.json");
       writeFileSync(path, text);
-      const { code, stderr } = await runWithProfiles({ folder }, "keys", "list");
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`${path} cannot be read: `)]);
+      const { code, stderr } = await runWithProfiles({ folder }, "keys", "list", "--profile", "default");
+      expect([code, stderr]).toEqual([1, `${path} cannot be read: it is not a profile\n`]);
     },
   );
+
+  test("are kept nowhere for a user without a folder", () => {
+    expect(profilesFolder({ XDG_CONFIG_HOME: "relative" })).not.toContain("relative");
+    expect(() => new Profiles(undefined).set("x", { url: "http://x", key: "mk" })).toThrow("need a home folder");
+    expect(new Profiles(undefined).list()).toEqual(new Map());
+  });
 });

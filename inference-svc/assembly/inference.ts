@@ -295,7 +295,7 @@ function serve(options: InferenceOptions, { handlers, access, budget, config }: 
     routes: handlers.routes,
     admission: {
       budget,
-      senderOf: senderResolver({ access, token, trustedProxies: () => config.file.trusted_proxies }),
+      senderOf: senderResolver({ access, token }),
     },
     internalCalls: handlers.internalCalls,
     token,

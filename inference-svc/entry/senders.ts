@@ -1,7 +1,6 @@
 /** Authenticates senders of messages by their headers, before reading the message. */
 import type { IncomingHttpHeaders } from "node:http";
-import { clientAddress } from "@sluice/proto/lib/networks/client-address.js";
-import { networksOf } from "@sluice/proto/lib/networks/networks.js";
+import { plainAddress } from "@sluice/proto/lib/networks/networks.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { type Sender, trustedSender } from "@sluice/proto/lib/rpc/admission.js";
@@ -11,13 +10,11 @@ import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 export interface SendersDeps {
   readonly access: Access;
   readonly token: ServiceToken;
-  /** Proxies in front of this service, which name its clients in a header. */
-  readonly trustedProxies: () => readonly string[];
 }
 
 /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
 export const senderResolver =
-  ({ access, token, trustedProxies }: SendersDeps) =>
+  ({ access, token }: SendersDeps) =>
   async (
     _path: string,
     headers: IncomingHttpHeaders,
@@ -27,9 +24,7 @@ export const senderResolver =
     const { keyHash } = parseBearer(headers.authorization);
     const { caller } = await access.resolve(keyHash);
     if (!caller) throw invalidKey();
-    if (caller.allowedNetworks.length > 0) {
-      const address = clientAddress(peer, headers["x-forwarded-for"], networksOf(trustedProxies()));
-      requireAllowedNetwork(caller.allowedNetworks, address);
-    }
+    // Proxies named for the gateway have no say here: everybody in their networks could write the header.
+    if (caller.allowedNetworks.length > 0) requireAllowedNetwork(caller.allowedNetworks, plainAddress(peer ?? ""));
     return { key: keyHash };
   };

@@ -1,6 +1,6 @@
 /** The address of a client, also behind proxies of the operator, which write it to a header. */
 import { isIP } from "node:net";
-import { type Networks, plainAddress } from "./networks.ts";
+import { type Networks, plainAddress } from "@sluice/proto/lib/networks/networks.js";
 
 /** Proxies add to the header at its end, so more entries than these are a client's. */
 const maxForwarded = 32;

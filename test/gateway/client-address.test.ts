@@ -1,6 +1,6 @@
 /** The address of a client behind proxies, from a header that anybody can send. */
 import { describe, expect, test } from "@jest/globals";
-import { clientAddress } from "@sluice/proto/lib/networks/client-address.js";
+import { clientAddress } from "@sluice/gateway/edge/http/client-address.js";
 import { Networks } from "@sluice/proto/lib/networks/networks.js";
 
 const proxies = new Networks(["10.0.0.0/8", "2001:db8:ff::/48", "192.0.2.9", "::ffff:198.18.0.0/112"]);

@@ -1,6 +1,9 @@
 /** An address or a network in the configuration file. */
 import { z } from "zod";
+import { isEverywhere, isNetwork, networkPattern } from "../lib/networks/networks.ts";
 
 export const network = z
-  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "an address, or a network such as 10.0.0.0/8")
-  .refine((text) => !text.endsWith("/0"), "everybody could be anybody: name the proxy");
+  .string()
+  .refine(isNetwork, { error: "an address, or a network such as 10.0.0.0/8", abort: true })
+  .refine((text) => !isEverywhere(text), "everybody could be anybody: name the proxy")
+  .meta({ pattern: networkPattern });

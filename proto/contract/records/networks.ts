@@ -1,5 +1,5 @@
 /** Lists of addresses and networks in requests. */
-import { isNetwork } from "../../lib/networks/networks.ts";
+import { isNetwork, networkPattern } from "../../lib/networks/networks.ts";
 import { type Shape, array, string } from "../../lib/validation/shape.ts";
 
 /** More than enough for an IPv6 network in its longest spelling. */
@@ -13,7 +13,7 @@ const network: Shape<string> = {
     if (problems.count > before || isNetwork(value as string)) return;
     problems.add(path, `${value as string} is neither an address nor a network such as 10.0.0.0/8`);
   },
-  schema: (components) => ({ ...text.schema(components), pattern: String.raw`^[0-9A-Fa-f:.]+(?:/\d{1,3})?$` }),
+  schema: (components) => ({ ...text.schema(components), pattern: networkPattern }),
 };
 
 /** An empty list is refused: it could mean everything or nothing. */

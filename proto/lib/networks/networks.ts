@@ -40,8 +40,14 @@ function parseNetwork(text: string): Network | undefined {
   return prefix < mappedBits ? undefined : { address, family, prefix: prefix - mappedBits };
 }
 
+/** Pattern of every text accepted by `isNetwork`, for schemas: it is wider. */
+export const networkPattern = String.raw`^[0-9A-Fa-f:.]+(?:/\d{1,3})?$`;
+
 /** Whether a text is an address, or a network such as `10.0.0.0/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== undefined;
+
+/** Whether a text is a network of all addresses of a version. */
+export const isEverywhere = (text: string): boolean => parseNetwork(text)?.prefix === 0;
 
 /** Lists that were asked for before, for as long as they are in use. */
 const known = new WeakMap<readonly string[], Networks>();
@@ -53,9 +59,10 @@ export function networksOf(list: readonly string[]): Networks {
   return networks;
 }
 
-/** Addresses and networks of both versions. */
+/** Addresses and networks of both versions. An IPv4 address is in IPv4 networks only, which may be spelled within IPv6 (`::ffff:192.0.2.0/120`). */
 export class Networks {
-  readonly #list = new BlockList();
+  /** A list of its own for each version: a list of both would find every IPv4 address in IPv6 networks that contain `::ffff:0:0`, such as `::/0`. */
+  readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   readonly #isEmpty: boolean;
 
   /** @param networks each accepted by `isNetwork`; others are left out */
@@ -65,14 +72,15 @@ export class Networks {
       const network = parseNetwork(text);
       if (!network) continue;
       const { address, family, prefix } = network;
-      if (prefix === undefined) this.#list.addAddress(address, family);
-      else this.#list.addSubnet(address, prefix, family);
+      if (prefix === undefined) this.#lists[family].addAddress(address, family);
+      else this.#lists[family].addSubnet(address, prefix, family);
     }
   }
 
   /** Whether a plain address is one of these. A text that is no address is none of them. */
   has(address: string): boolean {
     if (this.#isEmpty) return false;
-    return this.#list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+    const family = isIPv4(address) ? "ipv4" : "ipv6";
+    return this.#lists[family].check(address, family);
   }
 }

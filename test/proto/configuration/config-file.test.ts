@@ -76,6 +76,19 @@ models:
     );
   });
 
+  test.each([
+    ["office", "an address, or a network such as 10.0.0.0/8"],
+    ["10.0.0.0/33", "an address, or a network such as 10.0.0.0/8"],
+    ["::ffff:10.0.0.0/90", "an address, or a network such as 10.0.0.0/8"],
+    ["0.0.0.0/0", "everybody could be anybody: name the proxy"],
+    ["::/0", "everybody could be anybody: name the proxy"],
+    ["::ffff:0.0.0.0/96", "everybody could be anybody: name the proxy"],
+  ])("refuses %s as the network of a proxy, and names the entry", (network, message) => {
+    expect(() => load(`${twoProviders}trusted_proxies: [10.0.0.0/8, "${network}"]`)).toThrow(
+      `  trusted_proxies.1: ${message}`,
+    );
+  });
+
   describe("what is left out", () => {
     const problemsWith = (text: string, environment: NodeJS.ProcessEnv = {}) =>
       problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/models/catalog/seed.json")));

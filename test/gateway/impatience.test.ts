@@ -12,6 +12,7 @@ import {
   waitAfterRefusals,
 } from "@sluice/gateway/edge/http/impatience.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { networkRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 
 const retryAfterMs = 40;
 
@@ -76,6 +77,12 @@ describe("a client sending on while it is refused", () => {
       expect(delayed).toBe(1);
     },
   );
+
+  test("with a key for other networks is slowed", async () => {
+    fault = networkRefusal("192.0.2.1");
+    await askMany(maxHastyBeforeDelay + 2);
+    expect(delayed).toBe(1);
+  });
 
   test.each([FaultReason.INVALID_REQUEST, FaultReason.PERMISSION_DENIED])(
     "for reason %i is not slowed, because the next request may pass",

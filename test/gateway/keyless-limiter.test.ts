@@ -1,8 +1,14 @@
 /** Requests without a valid key: so many a minute of each address are answered at once. */
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
+import type { Exchange } from "@sluice/gateway/edge/http/context.js";
+import { type ExchangeDeps, answerFailure } from "@sluice/gateway/edge/http/exchange.js";
 import { KeylessLimiter } from "@sluice/gateway/edge/http/keyless-limiter.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
+import { networkRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 
 const shares = { turnOf: () => undefined };
 const from = (remoteAddress: string, destroy = () => {}, headers: IncomingHttpHeaders = {}) =>
@@ -75,4 +81,22 @@ describe("requests without a key", () => {
   ])("%s belongs to %s", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
+});
+
+test.each<[string, Fault, boolean]>([
+  ["an unknown key", new Fault(FaultReason.UNAUTHENTICATED), true],
+  ["a key for other networks", networkRefusal("192.0.2.1"), true],
+  ["a key without a permission", new Fault(FaultReason.PERMISSION_DENIED), false],
+])("a request with %s is counted among those without a valid key, or is not", async (_, fault, isCounted) => {
+  const keylessLimiter = new KeylessLimiter(shares, addressOf);
+  const server = createServer((req, res) => {
+    const exchange = { req, res, requestId: "req_1", caller: {} } as Exchange;
+    void answerFailure({ keylessLimiter } as ExchangeDeps, exchange, fault);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { status } = await fetch(`http://127.0.0.1:${port}/`, { headers: { authorization: "Bearer one" } });
+  expect([status, keylessLimiter.size > 0]).toEqual([fault.status, isCounted]);
+  server.close();
+  server.closeAllConnections();
 });

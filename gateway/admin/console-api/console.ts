@@ -1,7 +1,7 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
 import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
@@ -235,7 +235,7 @@ export class Console {
     const { management_key: key = "", link } = await this.#readSignIn(context);
     const opening = link === undefined ? this.#open(key, context) : this.#openByLink(link, context);
     const { secret, session } = await opening.catch(async (error: unknown) => {
-      const isWrong = error instanceof Fault && error.reason === FaultReason.UNAUTHENTICATED;
+      const isWrong = error instanceof Fault && isKeyRefusal(error);
       throw (isWrong && (await this.#limiter.note(this.#parts.addressOf(context.req), link ?? key))) || error;
     });
     context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));

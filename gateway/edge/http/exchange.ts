@@ -6,7 +6,7 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
-import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
@@ -113,7 +113,7 @@ export async function answerFailure(
   const { req: request, res: response } = exchange;
   const fault = Fault.from(error);
   const isLost = fault.reason === FaultReason.NOT_FOUND && (exchange.caller as Caller | undefined) === undefined;
-  if (isLost || fault.reason === FaultReason.UNAUTHENTICATED) await keylessLimiter.admit(request);
+  if (isLost || isKeyRefusal(fault)) await keylessLimiter.admit(request);
   exchange.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
   if (response.headersSent) response.destroy();
   else writeFault(response, exchange.fault, { requestId: exchange.requestId }, exchange.faults);

@@ -9,8 +9,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { isNetworkRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 
-/** Statuses for which an immediate retry is useless. A guardrail's 403 is about one prompt, and the next may pass. */
+/** Statuses for which an immediate retry is useless. A guardrail's 403 is about one prompt, and the next may pass; a 403 for the client's address is as useless. */
 const refusals: ReadonlySet<number> = new Set([401, 402, 429]);
 /** Expected pause after a refusal without a hint. */
 const pauseMs = 1_000;
@@ -40,7 +41,8 @@ export function recordAnswer(
   { statusCode }: ServerResponse,
   fault: Fault | undefined,
 ): void {
-  if (!refusals.has(statusCode)) return void refused.delete(socket);
+  const isRefusal = refusals.has(statusCode) || (statusCode === 403 && fault !== undefined && isNetworkRefusal(fault));
+  if (!isRefusal) return void refused.delete(socket);
   const credentials = credentialsIn(headers);
   const mayAskAt = performance.now() + patience * (fault?.retryAfterMs || pauseMs);
   const known = refused.get(socket);

@@ -113,8 +113,10 @@ describe("a key for a network", () => {
     const asked = { model: "acme/large", input: "Hi" };
     expect((await client.ask(asked)).at(-1)).toMatchObject({ type: "response.completed" });
     await administer(installation, "PATCH", `/keys/${data.hash}`, { allowed_networks: [other] });
+    const closed = once(client.socket, "close");
     expect((await client.ask(asked)).at(-1)).toMatchObject({ type: "error", status: 403 });
-    client.socket.close();
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1008, `This key may not be used from ${allowed} (allowed_networks)`]);
   });
 
   test("is refused by inference-svc and admin-svc over gRPC without a gateway from elsewhere", async () => {

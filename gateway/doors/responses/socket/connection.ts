@@ -9,6 +9,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { setInUse } from "@sluice/proto/lib/http1/pending-responses.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { isKeyRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 import type { WebSocket } from "ws";
 import { type CallConnection, SocketCall } from "./call.ts";
 import { readInputItems } from "../items.ts";
@@ -161,7 +162,7 @@ export class ResponseSocket {
     setInUse(this.#stream, false);
     call.end(fault, fault?.status ?? 200);
     if (fault && refused) this.#socket.send(errorFrame(fault, call.requestId));
-    if (fault?.reason === FaultReason.UNAUTHENTICATED) this.#socket.close(closing.policy, fault.message);
+    if (fault && isKeyRefusal(fault)) this.#socket.close(closing.policy, fault.message);
     else if (this.#connected.parts.lifecycle.draining) this.drain();
     else this.#next();
   }

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
-import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { untraced } from "@sluice/proto/lib/tracing/context.js";
@@ -83,7 +83,7 @@ export class ResponseSockets {
   }
 
   async #refuse(request: IncomingMessage, socket: Socket, fault: Fault): Promise<void> {
-    if (fault.reason === FaultReason.UNAUTHENTICATED) await this.#parts.keylessLimiter.admit(request);
+    if (isKeyRefusal(fault)) await this.#parts.keylessLimiter.admit(request);
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);

@@ -1,12 +1,12 @@
 /**
  * Limits of models: a turn counts towards an entry once, from its first call of one of the entry's models to its end, whatever leads to the call. The tokens
- * of all its calls of these models are charged at the end.
+ * of all its calls of these models are charged at the end. A turn whose call was not made after all, as by a failure of the ledger, does not count.
  */
 import { createHash } from "node:crypto";
 import type { Caller, ModelLimit, ModelLimits } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { modelsName } from "@sluice/proto/contract/records/model-limits.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
-import type { JointAdmission, ModelLimitRow, ReachedLimit } from "@sluice/proto/lib/limits/joint-admission.js";
+import type { JointAdmission, ModelLimitRow, ReachedLimit, TurnEnd } from "@sluice/proto/lib/limits/joint-admission.js";
 import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { Globs } from "./globs.ts";
 import type { Bill } from "./trace.ts";
@@ -93,7 +93,7 @@ export class TurnModelLimits {
     }));
   }
 
-  /** Notes a call, whose tokens are charged at the end of the turn. */
+  /** Notes a call that was made, whose tokens are charged at the end of the turn. */
   note(model: string, bill: Bill): void {
     this.#calls.push({ model, bill });
   }
@@ -101,7 +101,7 @@ export class TurnModelLimits {
   /** Ends the turn. */
   leave(): void {
     this.#isOver = true;
-    for (const { rows, admission } of this.#entered.splice(0)) admission.leave(rows.map((row) => this.#tokensOf(row)));
+    for (const { rows, admission } of this.#entered.splice(0)) admission.leave(rows.map((row) => this.#endOf(row)));
   }
 
   #hasEntered(row: ModelRow): boolean {
@@ -112,19 +112,21 @@ export class TurnModelLimits {
     const { reached } = admission;
     if (reached) return limitRefusal(rows[reached.index] as ModelRow, reached);
     // The client has left meanwhile.
-    if (this.#isOver) admission.leave([]);
+    if (this.#isOver) admission.leave(rows.map((row) => this.#endOf(row)));
     else this.#entered.push({ rows, admission });
     return undefined;
   }
 
-  #tokensOf({ globs }: ModelRow): number {
+  #endOf({ globs }: ModelRow): TurnEnd {
     let tokens = 0;
+    let isUnused = true;
     for (const { model, bill } of this.#calls) {
       if (!globs.matches(model)) continue;
+      isUnused = false;
       const { usage } = bill;
       if (usage) tokens += usage.inputTokens + usage.outputTokens;
     }
-    return tokens;
+    return { tokens, isUnused };
   }
 }
 

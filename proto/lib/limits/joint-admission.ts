@@ -10,6 +10,15 @@ export interface ModelLimitRow {
   readonly limits: KeyLimits;
 }
 
+/** Use of the models of a row by a turn, at its end. */
+export interface TurnEnd {
+  readonly tokens: number;
+  /** Whether none of the models was called, so that the request does not count. */
+  readonly isUnused: boolean;
+}
+
+export const nothingUsed: TurnEnd = { tokens: 0, isUnused: false };
+
 /** The limit that keeps a turn waiting longest. */
 export interface ReachedLimit {
   /** Index of its row. */
@@ -27,16 +36,16 @@ const minRetryAfterMs = 1_000;
 export class JointAdmission {
   /** Undefined when the turn may use the models. */
   readonly reached: ReachedLimit | undefined;
-  readonly #left: ((tokens: readonly number[]) => void) | undefined;
+  readonly #left: ((ends: readonly TurnEnd[]) => void) | undefined;
 
-  constructor(rows: readonly ModelLimitRow[], decision: JointDecision, left?: (tokens: readonly number[]) => void) {
+  constructor(rows: readonly ModelLimitRow[], decision: JointDecision, left?: (ends: readonly TurnEnd[]) => void) {
     this.reached = reachedLimit(rows, decision);
     this.#left = left;
   }
 
-  /** Ends the turn, once. @param tokens used of the models of each row */
-  leave(tokens: readonly number[]): void {
-    this.#left?.(tokens);
+  /** Ends the turn, once. @param ends of each row; absent for a row whose models were called and used no tokens */
+  leave(ends: readonly TurnEnd[]): void {
+    this.#left?.(ends);
   }
 }
 

@@ -12,8 +12,16 @@ import {
   newTurnUse,
   refusalOf,
 } from "./decision.ts";
-import { JointAdmission, type ModelLimitRow } from "./joint-admission.ts";
-import { type CountedLimits, type KeyUse, KeyUses, chargeTokens, decideJointly, decideLocally } from "./local.ts";
+import { JointAdmission, type ModelLimitRow, type TurnEnd, nothingUsed } from "./joint-admission.ts";
+import {
+  type CountedLimits,
+  type KeyUse,
+  KeyUses,
+  chargeTokens,
+  decideJointly,
+  decideLocally,
+  giveRequestBack,
+} from "./local.ts";
 import { type MeteredRequest, TokenMeter } from "./meter.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
@@ -103,9 +111,17 @@ export class Limiter {
     const use = this.#uses.of(caller.keyHash, performance.now());
     const isLimited = limited.turn || hasRate(limits);
     if (!this.#shared?.up || !isLimited) return this.#enterOffline(caller.keyHash, use, limits, limited);
+    // Until its turn is open, or refused: a sweep in between would forget it.
+    use.pending++;
     return this.#shared.enter(caller.keyHash, use, limits, limited).then(
-      (decision) => this.#admission(caller.keyHash, use, limits, limited, decision),
-      () => this.#enterOffline(caller.keyHash, use, limits, limited),
+      (decision) => {
+        use.pending--;
+        return this.#admission(caller.keyHash, use, limits, limited, decision);
+      },
+      () => {
+        use.pending--;
+        return this.#enterOffline(caller.keyHash, use, limits, limited);
+      },
     );
   }
 
@@ -114,13 +130,19 @@ export class Limiter {
    * @returns at once when this process counts by itself
    */
   enterModels(rows: readonly ModelLimitRow[]): JointAdmission | Promise<JointAdmission> {
-    const now = performance.now();
-    const all = rows.map(({ id, limits }) => ({ id, limits, use: this.#uses.of(id, now) }));
+    const all = this.#uses.ofAll(rows, performance.now());
     const shared = this.#shared;
     if (!shared?.up) return this.#enterModelsOffline(rows, all);
+    for (const { use } of all) use.pending++;
     return shared.enterJointly(all, newTurnUse).then(
-      (decision) => this.#jointAdmission(rows, all, decision),
-      () => this.#enterModelsOffline(rows, all),
+      (decision) => {
+        for (const { use } of all) use.pending--;
+        return this.#jointAdmission(rows, all, decision);
+      },
+      () => {
+        for (const { use } of all) use.pending--;
+        return this.#enterModelsOffline(rows, all);
+      },
     );
   }
 
@@ -137,7 +159,7 @@ export class Limiter {
   ): JointAdmission {
     if (decision.refusedBy === undefined) {
       for (const { use } of all) use.open++;
-      return new JointAdmission(rows, decision, (tokens) => this.#settleJointly(all, tokens));
+      return new JointAdmission(rows, decision, (ends) => this.#settleJointly(all, ends));
     }
     this.#refusedModels.labels({ limit: decision.refusedBy }).inc();
     const now = performance.now();
@@ -145,17 +167,24 @@ export class Limiter {
     return new JointAdmission(rows, decision);
   }
 
-  #settleJointly(all: readonly CountedLimits[], tokens: readonly number[]): void {
+  #settleJointly(all: readonly CountedLimits[], ends: readonly TurnEnd[]): void {
     const now = performance.now();
-    const shared = this.#shared;
     for (const { use } of all) use.open--;
-    if (shared?.up) shared.leave(all, tokens, 1);
-    for (const [index, { id, use, limits }] of all.entries()) {
-      if (!shared?.up) {
-        shared?.offline(use, now);
-        chargeTokens(use, limits, tokens[index] ?? 0, shared?.share ?? 1, now);
-      }
-      this.#uses.release(id, use, now);
+    if (this.#shared?.up) void this.#shared.leaveJointly(all, ends).catch(() => this.#chargeJointly(all, ends));
+    else this.#chargeJointly(all, ends);
+    for (const { id, use } of all) this.#uses.release(id, use, now);
+  }
+
+  /** Charges the use in this process, which tells Redis when it answers again. */
+  #chargeJointly(rows: readonly CountedLimits[], ends: readonly TurnEnd[]): void {
+    const now = performance.now();
+    const share = this.#shared?.share ?? 1;
+    // Found anew, because a use may have been forgotten while Redis was waited for.
+    for (const [index, { use, limits }] of this.#uses.ofAll(rows, now).entries()) {
+      const { tokens, isUnused } = ends[index] ?? nothingUsed;
+      this.#shared?.offline(use, now);
+      chargeTokens(use, limits, tokens, share, now);
+      if (isUnused) giveRequestBack(use, limits, share, now);
     }
   }
 
@@ -215,16 +244,20 @@ export class Limiter {
   }
 
   #settle(keyHash: string, use: KeyUse, limits: KeyLimits, tokens: number, turns: number): void {
-    const now = performance.now();
-    const shared = this.#shared;
-    if (shared?.up) {
-      if (turns > 0 || tokens > 0) shared.leave([{ id: keyHash, use, limits }], [tokens], turns);
-    } else {
-      shared?.offline(use, now);
-      if (limits.tokensPerMinute !== undefined) {
-        chargeTokens(use, limits, tokens, shared?.share ?? 1, now);
-      }
+    if (!this.#shared?.up) this.#charge(keyHash, limits, tokens);
+    else if (turns > 0 || tokens > 0) {
+      const left = this.#shared.leave(keyHash, use, limits, tokens, turns);
+      void left.catch(() => this.#charge(keyHash, limits, tokens));
     }
-    this.#uses.release(keyHash, use, now);
+    this.#uses.release(keyHash, use, performance.now());
+  }
+
+  /** Charges the use of a key in this process, which tells Redis when it answers again. */
+  #charge(keyHash: string, limits: KeyLimits, tokens: number): void {
+    const now = performance.now();
+    // Found anew, because the use may have been forgotten while Redis was waited for.
+    const use = this.#uses.of(keyHash, now);
+    this.#shared?.offline(use, now);
+    if (limits.tokensPerMinute !== undefined) chargeTokens(use, limits, tokens, this.#shared?.share ?? 1, now);
   }
 }

@@ -44,19 +44,41 @@ class PeriodUse {
     if (requestsPerDay !== undefined) this.day?.requests.take(1, partOf(requestsPerDay, share), now);
   }
 
+  /** Gives a request back that came to nothing. */
+  giveRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
+    if (requestsPerMinute !== undefined) this.requests.take(-1, partOf(requestsPerMinute, share), now);
+    if (requestsPerDay !== undefined) this.day?.requests.take(-1, partOf(requestsPerDay, share), now);
+  }
+
   takeTokens(tokens: number, { tokensPerMinute, tokensPerDay }: KeyLimits, share: number, now: number): void {
     if (tokensPerMinute !== undefined) this.tokens.take(tokens, partOf(tokensPerMinute, share), now);
     if (tokensPerDay !== undefined) this.day?.tokens.take(tokens, partOf(tokensPerDay, share), now);
+  }
+
+  copy(now: number): PeriodUse {
+    const copy = new PeriodUse();
+    copy.set(this.ahead(now), now);
+    if (this.day && copy.day) {
+      copy.day.requests.limit = this.day.requests.limit;
+      copy.day.tokens.limit = this.day.tokens.limit;
+    }
+    return copy;
   }
 }
 
 /** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
 export class OfflineUse extends PeriodUse {
-  readonly lastAnswer: BucketUse;
+  readonly lastAnswer: PeriodUse;
 
-  constructor(lastAnswer: BucketUse) {
+  constructor(lastAnswer: PeriodUse) {
     super();
     this.lastAnswer = lastAnswer;
+  }
+
+  /** The last answer, too, was under the limits of its time. */
+  override follow(limits: KeyLimits, now: number): void {
+    super.follow(limits, now);
+    this.lastAnswer.follow(limits, now);
   }
 }
 
@@ -150,6 +172,14 @@ export function chargeTokens(use: KeyUse, limits: KeyLimits, tokens: number, sha
   use.offline?.takeTokens(tokens, limits, 1, now);
 }
 
+/** Gives a request back that was counted and came to nothing. */
+export function giveRequestBack(use: KeyUse, limits: KeyLimits, share: number, now: number): void {
+  use.follow(limits, now);
+  use.offline?.follow(limits, now);
+  use.giveRequest(limits, share, now);
+  use.offline?.giveRequest(limits, 1, now);
+}
+
 const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
 
 /** Number of keys above which unused entries are swept. */
@@ -161,12 +191,14 @@ export class KeyUses {
   #sweepAt = sweepFrom;
 
   of(keyHash: string, now: number): KeyUse {
-    let use = this.#uses.get(keyHash);
-    if (!use) {
-      if (this.#uses.size >= this.#sweepAt) this.#sweep(now);
-      this.#uses.set(keyHash, (use = new KeyUse()));
-    }
-    return use;
+    if (this.#uses.size >= this.#sweepAt && !this.#uses.has(keyHash)) this.#sweep(now);
+    return this.#find(keyHash);
+  }
+
+  /** The uses of several limits together. A sweep comes before all of them, because it would forget one that was just found. */
+  ofAll(rows: readonly Pick<CountedLimits, "id" | "limits">[], now: number): readonly CountedLimits[] {
+    if (this.#uses.size + rows.length > this.#sweepAt) this.#sweep(now);
+    return rows.map(({ id, limits }) => ({ id, limits, use: this.#find(id) }));
   }
 
   [Symbol.iterator](): IterableIterator<[string, KeyUse]> {
@@ -176,6 +208,12 @@ export class KeyUses {
   /** Forgets a key without open turns and recent use. */
   release(keyHash: string, use: KeyUse, now: number): void {
     if (use.isIdle(now)) this.#uses.delete(keyHash);
+  }
+
+  #find(keyHash: string): KeyUse {
+    let use = this.#uses.get(keyHash);
+    if (!use) this.#uses.set(keyHash, (use = new KeyUse()));
+    return use;
   }
 
   #sweep(now: number): void {

@@ -3,11 +3,62 @@
  * tokens by the minute are paid for, R and T the same by the day with the limit under which they count, in milliseconds of Redis' clock; p:<process> is the number of a process's open turns, with
  * its expiry time unless renewed, so a dead process frees its turns soon.
  *
- * A script takes several hashes at once: a turn enters all of them or none.
+ * The scripts of models take several hashes at once: a turn enters all of them or none. The scripts of keys take one hash and know no limits by the day,
+ * because every request of every key runs them.
  */
 
+/** For one key. ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
+const readKey = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local process, lease = 'p:' .. ARGV[1], tonumber(ARGV[2])
+local ahead, others, own = {r = 0, t = 0}, 0, 0
+local state = redis.call('HGETALL', KEYS[1])
+for i = 1, #state, 2 do
+  local field, value = state[i], state[i + 1]
+  if ahead[field] then
+    ahead[field] = math.max(0, tonumber(value) - now)
+  else
+    local count, till = string.match(value, '^(%d+) (%d+)$')
+    if tonumber(till) < now then redis.call('HDEL', KEYS[1], field)
+    elseif field == process then own = tonumber(count)
+    else others = others + tonumber(count) end
+  end
+end
+local function keep()
+  for _, field in ipairs({'r', 't'}) do
+    ahead[field] = math.min(3600000, ahead[field])
+    if ahead[field] > 0 then redis.call('HSET', KEYS[1], field, string.format('%.4f', now + ahead[field])) end
+  end
+  if own > 0 then redis.call('HSET', KEYS[1], process, string.format('%d %d', own, now + lease))
+  else redis.call('HDEL', KEYS[1], process) end
+  redis.call('PEXPIRE', KEYS[1], math.ceil(math.max(ahead.r, ahead.t, lease)))
+end
+local function answer(refused) return {refused, string.format('%.4f', ahead.r), string.format('%.4f', ahead.t)} end
+`;
+
+/** For one key. ARGV[3..5]: limits of requests, tokens and turns, 0 for none; [6], [7]: 1 to count a request, or to open a turn. */
+const enter = `${readKey}
+local requests, tokens, turns = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local request, turn = ARGV[6] == '1', ARGV[7] == '1'
+local function out(limit, used) return limit > 0 and math.floor((60000 - used) / (60000 / limit) + 0.01) < 1 end
+if request and out(requests, ahead.r) then return answer('requests') end
+if out(tokens, ahead.t) then return answer('tokens') end
+if turn and turns > 0 and others + own >= turns then return answer('concurrency') end
+if request and requests > 0 then ahead.r = ahead.r + 60000 / requests end
+if turn then own = own + 1 end
+keep()
+return answer('')`;
+
+/** For one key. ARGV[3]: number of ended turns; [4], [5]: tokens used by them and the limit of tokens, 0 for no limit. */
+const leave = `${readKey}
+own = math.max(0, own - tonumber(ARGV[3]))
+if tonumber(ARGV[5]) > 0 then ahead.t = ahead.t + tonumber(ARGV[4]) * 60000 / tonumber(ARGV[5]) end
+keep()
+return answer('')`;
+
 /** ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
-const read = `
+const readAll = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local process, lease = 'p:' .. ARGV[1], tonumber(ARGV[2])
@@ -66,20 +117,23 @@ end
  * ARGV[3], [4]: 1 to count a request, or to open a turn; then five for each key: limits of requests and tokens by the minute, of both by the day, and of
  * turns, 0 for none. The answer names the refusing limit and its key, counted from 0.
  */
-const enter = `${read}
+const enterAll = `${readAll}
 local request, turn = ARGV[3] == '1', ARGV[4] == '1'
 local minute, day = 60000, 86400000
 local function out(limit, used, period) return limit > 0 and math.floor((period - used) / (period / limit) + 0.01) < 1 end
+-- A refusal tells the use of all hashes, each under its own limits.
+for i, use in ipairs(uses) do
+  local at = 5 * i
+  use.requests, use.requestsDay, use.tokensDay = tonumber(ARGV[at]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  follow(use, 'R', use.requestsDay)
+  follow(use, 'T', use.tokensDay)
+end
 for i, use in ipairs(uses) do
   local at, ahead = 5 * i, use.ahead
-  local tokensDay = tonumber(ARGV[at + 3])
-  use.requests, use.requestsDay = tonumber(ARGV[at]), tonumber(ARGV[at + 2])
-  follow(use, 'R', use.requestsDay)
-  follow(use, 'T', tokensDay)
   if request and out(use.requests, ahead.r, minute) then return answer('requests', i - 1) end
   if request and out(use.requestsDay, ahead.R, day) then return answer('requests_per_day', i - 1) end
   if out(tonumber(ARGV[at + 1]), ahead.t, minute) then return answer('tokens', i - 1) end
-  if out(tokensDay, ahead.T, day) then return answer('tokens_per_day', i - 1) end
+  if out(use.tokensDay, ahead.T, day) then return answer('tokens_per_day', i - 1) end
   local turns = tonumber(ARGV[at + 4])
   if turn and turns > 0 and use.others + use.own >= turns then return answer('concurrency', i - 1) end
 end
@@ -92,21 +146,32 @@ for _, use in ipairs(uses) do
 end
 return answer('', 0)`;
 
-/** ARGV[3]: number of ended turns; then three for each key: tokens used, and the limits of tokens by the minute and by the day, 0 for no limit. */
-const leave = `${read}
+/**
+ * ARGV[3]: number of ended turns; then six for each key: tokens used, the limits of tokens by the minute and by the day, requests to give back, and the limits
+ * of requests by the minute and by the day; 0 for no limit.
+ */
+const leaveAll = `${readAll}
+local function give(use, field, time)
+  use.ahead[field] = math.max(0, use.ahead[field] - time)
+  if use.ahead[field] == 0 then redis.call('HDEL', use.key, field) end
+end
 for i, use in ipairs(uses) do
-  local at, ahead = 1 + 3 * i, use.ahead
+  local at, ahead = 6 * i - 2, use.ahead
   local tokens, perMinute, perDay = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local unused, requests, requestsDay = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   use.own = math.max(0, use.own - tonumber(ARGV[3]))
+  follow(use, 'R', requestsDay)
   follow(use, 'T', perDay)
   if perMinute > 0 then ahead.t = ahead.t + tokens * 60000 / perMinute end
   if perDay > 0 then ahead.T = ahead.T + tokens * 86400000 / perDay end
+  if unused > 0 and requests > 0 then give(use, 'r', unused * 60000 / requests) end
+  if unused > 0 and requestsDay > 0 then give(use, 'R', unused * 86400000 / requestsDay) end
   keep(use)
 end
 return answer('', 0)`;
 
 /** For one key. ARGV[3]: number of open turns; then three for each of r, t, R and T: the minimum time ahead, the time to add, and the limit of a day. */
-const restore = `${read}
+const restore = `${readAll}
 local use = uses[1]
 use.own = tonumber(ARGV[3])
 for i, field in ipairs({'r', 't', 'R', 'T'}) do
@@ -125,4 +190,4 @@ redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])`;
 
-export const scripts = { enter, leave, restore, present } as const;
+export const scripts = { enter, leave, enterAll, leaveAll, restore, present } as const;

@@ -2,6 +2,7 @@
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision, LimitName } from "./decision.ts";
+import { type TurnEnd, nothingUsed } from "./joint-admission.ts";
 import { type CountedLimits, OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
 import { RedisLink, type ScriptCall } from "./redis-link.ts";
 import { scripts } from "./scripts.ts";
@@ -40,7 +41,7 @@ export class SharedLimits {
       probe: this.#presence(leaseMs),
       log,
       registry,
-      returned: () => this.#announce(),
+      returned: () => this.#announce(true),
     });
     gauge(
       registry,
@@ -49,7 +50,7 @@ export class SharedLimits {
       () => this.#processes,
     );
     this.#timer = setInterval(() => {
-      if (this.#link.up) this.#announce();
+      if (this.#link.up) this.#announce(false);
     }, announceEveryMs);
     this.#timer.unref();
   }
@@ -63,14 +64,20 @@ export class SharedLimits {
     return Math.min(1, slack / this.#processes);
   }
 
-  /** @throws when Redis does not answer */
-  async enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
-    const { refusedBy, ahead } = await this.enterJointly([{ id: keyHash, use, limits }], limited);
-    return { refusedBy, ahead: ahead[0] as BucketUse };
+  /** Enters a key into its limits. @throws when Redis does not answer */
+  enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
+    const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests = 0 } = limits;
+    return this.#step(scripts.enter, keyHash, use, [
+      requestsPerMinute,
+      limited.tokens ? tokensPerMinute : 0,
+      concurrentRequests,
+      Number(limited.request),
+      Number(limited.turn),
+    ]);
   }
 
-  /** @throws when Redis does not answer */
-  async enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
+  /** Enters a turn into limits of models. @throws when Redis does not answer */
+  enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
     const now = performance.now();
     const args = [Number(limited.request), Number(limited.turn)];
     for (const { use, limits } of all) {
@@ -78,30 +85,37 @@ export class SharedLimits {
       args.push(limits.requestsPerMinute ?? 0, limited.tokens ? tokensPerMinute : 0);
       args.push(limits.requestsPerDay ?? 0, limited.tokens ? tokensPerDay : 0, limits.concurrentRequests ?? 0);
       use.follow(limits, now);
-      use.pending++;
     }
-    try {
-      return await this.#step(scripts.enter, all, args);
-    } finally {
-      for (const { use } of all) use.pending--;
-    }
+    return this.#stepJointly(scripts.enterAll, all, args);
   }
 
-  /** @param tokens of the turns at each of the limits */
-  leave(all: readonly CountedLimits[], tokens: readonly number[], turns: number): void {
+  /** Ends turns of a key. @throws when Redis does not answer: the end of the turns is included in the next count, the tokens are not */
+  leave(
+    keyHash: string,
+    use: KeyUse,
+    { tokensPerMinute = 0 }: KeyLimits,
+    tokens: number,
+    turns: number,
+  ): Promise<unknown> {
+    return this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]);
+  }
+
+  /** Ends a turn at limits of models. @throws as `leave` */
+  leaveJointly(all: readonly CountedLimits[], ends: readonly TurnEnd[]): Promise<unknown> {
     const now = performance.now();
-    const args = [turns];
+    const args = [1];
     for (const [index, { use, limits }] of all.entries()) {
+      const { tokens, isUnused } = ends[index] ?? nothingUsed;
       use.follow(limits, now);
-      args.push(tokens[index] ?? 0, limits.tokensPerMinute ?? 0, limits.tokensPerDay ?? 0);
+      args.push(tokens, limits.tokensPerMinute ?? 0, limits.tokensPerDay ?? 0);
+      args.push(Number(isUnused), limits.requestsPerMinute ?? 0, limits.requestsPerDay ?? 0);
     }
-    // A lost message is included in the next count.
-    void this.#step(scripts.leave, all, args).catch(() => {});
+    return this.#stepJointly(scripts.leaveAll, all, args);
   }
 
   /** Switches to local counting without Redis, before anything is admitted. */
   offline(use: KeyUse, now: number): void {
-    use.offline ??= new OfflineUse(use.ahead(now));
+    use.offline ??= new OfflineUse(use.copy(now));
   }
 
   /** Frees this process's part of the limits for the others. */
@@ -111,19 +125,19 @@ export class SharedLimits {
     this.#link.stop();
   }
 
-  /** Sent at once, to precede all later commands. */
-  #announce(): void {
+  /** Sent at once, to precede all later commands. @param isBack whether Redis answers again, perhaps without its memory: then all known use is told */
+  #announce(isBack: boolean): void {
     const now = performance.now();
     for (const [id, use] of this.#uses) {
       const { offline } = use;
-      if (use.open === 0 && use.pending === 0 && !offline) continue;
-      const least = offline?.lastAnswer ?? use.ahead(now);
+      if (use.open === 0 && use.pending === 0 && !offline && (!isBack || use.isIdle(now))) continue;
+      const least = (offline?.lastAnswer ?? use).ahead(now);
       const owed = offline?.ahead(now) ?? nothing;
       use.offline = undefined;
       const { day } = use;
       const args = [use.open + use.pending];
       for (const name of bucketNames) args.push(least[name], owed[name], day ? dayLimit(day, name) : 0);
-      void this.#step(scripts.restore, [{ id, use }], args).catch(() => {});
+      void this.#stepJointly(scripts.restore, [{ id, use }], args).catch(() => {});
     }
     void this.#present(leaseMs).catch(() => {});
   }
@@ -137,17 +151,23 @@ export class SharedLimits {
     return { script: scripts.present, keys: [`sluice:limits:processes:${kind}`], args: [process, forMs] };
   }
 
-  /** Runs a script for limits whose ids belong to one workspace. The counts of this process follow its answer. */
-  async #step(
+  /** Runs a script for one key. The count of this process follows its answer. */
+  async #step(script: string, keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
+    const reply = await this.#run(script, [keyHash], args);
+    const [refusedBy, requestsMs, tokensMs] = reply as [string, string, string];
+    const ahead = { ...nothing, requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
+    use.set(ahead, performance.now());
+    return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
+  }
+
+  /** Runs a script for limits whose ids belong to one workspace. */
+  async #stepJointly(
     script: string,
     all: readonly Pick<CountedLimits, "id" | "use">[],
     args: readonly number[],
   ): Promise<JointDecision> {
-    const reply = (await this.#link.run({
-      script,
-      keys: all.map(({ id }) => `sluice:limits:key:${id}`),
-      args: [this.#options.process, leaseMs, ...args],
-    })) as [string, number, ...string[]];
+    const ids = all.map(({ id }) => id);
+    const reply = (await this.#run(script, ids, args)) as [string, number, ...string[]];
     const now = performance.now();
     const ahead = all.map(({ use }, index) => {
       const told = useIn(reply, 2 + bucketNames.length * index);
@@ -156,6 +176,11 @@ export class SharedLimits {
     });
     const [refusedBy, index] = reply;
     return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), index, ahead };
+  }
+
+  #run(script: string, ids: readonly string[], args: readonly number[]): Promise<unknown> {
+    const keys = ids.map((id) => `sluice:limits:key:${id}`);
+    return this.#link.run({ script, keys, args: [this.#options.process, leaseMs, ...args] });
   }
 }
 

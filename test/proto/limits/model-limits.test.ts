@@ -1,11 +1,12 @@
 /** Several limits of one turn: all of them count it or none, a changed limit of the day keeps the use, and Redis counts like the process. */
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { JointAdmission, ModelLimitRow } from "@sluice/proto/lib/limits/joint-admission.js";
 import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type { KeyLimits } from "@sluice/proto/lib/limits/settings.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
+import { Redis } from "ioredis";
 import { DatabaseLink } from "../../support/database-link.ts";
 import { eventually } from "../../support/processes.ts";
 import { describeWithRedis, redisUrl } from "../../support/redis.ts";
@@ -50,6 +51,10 @@ const row = (limits: Partial<KeyLimits>, id = `{test}:${randomUUID()}`): ModelLi
 const enter = async ({ limiter }: Counting, ...rows: readonly ModelLimitRow[]): Promise<JointAdmission> =>
   limiter.enterModels(rows);
 
+/** Ends a turn that used these tokens of the models of each row. */
+const leaveWith = (admission: JointAdmission | undefined, ...tokens: readonly number[]): void =>
+  admission?.leave(tokens.map((each) => ({ tokens: each, isUnused: false })));
+
 const admits = async (process: Counting, ...rows: readonly ModelLimitRow[]): Promise<boolean> => {
   const admission = await enter(process, ...rows);
   admission.leave([]);
@@ -89,7 +94,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await admits(process, limited(3))).toBe(false);
     expect(await countAdmitted(process, limited(10))).toBe(4);
     const tokens = row({ tokensPerDay: 100 });
-    (await enter(process, tokens)).leave([100]);
+    leaveWith(await enter(process, tokens), 100);
     expect(await admits(process, tokens)).toBe(false);
     expect(await admits(process, row({ tokensPerDay: 101 }, tokens.id))).toBe(true);
   });
@@ -99,15 +104,46 @@ function describeCounts(start: () => Promise<Counting>): void {
     const [first, second] = [row({ concurrentRequests: 2, tokensPerMinute: 10 }), row({ tokensPerDay: 10 })];
     const running = [await enter(process, first, second), await enter(process, first)];
     expect((await enter(process, first)).reached?.limit).toBe("concurrency");
-    running[0]?.leave([0, 10]);
-    running[1]?.leave([9]);
+    leaveWith(running[0], 0, 10);
+    leaveWith(running[1], 9);
     expect(await admits(process, first)).toBe(true);
     expect((await enter(process, first, second)).reached).toMatchObject({ index: 1, limit: "tokens_per_day" });
+  });
+
+  test("a turn that called none of the models counts at no limit", async () => {
+    const process = await start();
+    const rows = [row({ requestsPerMinute: 2, concurrentRequests: 1 }), row({ requestsPerDay: 2 })];
+    for (let n = 0; n < 5; n++) {
+      const admission = await enter(process, ...rows);
+      expect(admission.reached).toBeUndefined();
+      admission.leave(rows.map(() => ({ tokens: 0, isUnused: true })));
+    }
+    expect(await countAdmitted(process, ...rows)).toBe(2);
+  });
+
+  test("a refusal names no limit that was raised since it was reached", async () => {
+    const process = await start();
+    const [narrow, day] = [row({ requestsPerMinute: 1 }), row({ requestsPerDay: 4 })];
+    expect([await countAdmitted(process, narrow), await countAdmitted(process, day)]).toEqual([1, 4]);
+    const raised = row({ requestsPerDay: 8 }, day.id);
+    expect((await enter(process, narrow, raised)).reached).toMatchObject({ index: 0, limit: "requests" });
   });
 }
 
 describe("in one process", () => {
   describeCounts(async () => counting());
+
+  test("a limit holds when the uses of other limits are swept", async () => {
+    const process = counting();
+    const one = () => row({ concurrentRequests: 1 });
+    // As many as there are before a new one lets unused ones be swept.
+    for (let n = 0; n < 1_023; n++) await enter(process, one());
+    const limited = one();
+    const running = await enter(process, limited, one());
+    expect((await enter(process, limited)).reached?.limit).toBe("concurrency");
+    running.leave([]);
+    expect(await admits(process, limited)).toBe(true);
+  });
 });
 
 describeWithRedis("with Redis", () => {
@@ -122,21 +158,66 @@ describeWithRedis("with Redis", () => {
     expect(all.filter(Boolean)).toHaveLength(50);
   });
 
-  test("a day's use outlives the loss of Redis, and what was admitted meanwhile is added", async () => {
-    const link = new DatabaseLink(redisUrl);
-    try {
-      const process = await sharing(await link.open(redisUrl));
-      const limited = row({ requestsPerDay: 10 });
-      for (let n = 0; n < 4; n++) expect(await admits(process, limited)).toBe(true);
-      await link.cut();
-      await eventually(async () => !(await process.isShared()));
-      for (let n = 0; n < 3; n++) expect(await admits(process, limited)).toBe(true);
-      await link.restore();
-      await eventually(process.isShared);
-      expect(await countAdmitted(await sharing(), limited)).toBe(3);
-    } finally {
+  describe("that goes away and comes back", () => {
+    let link: DatabaseLink;
+    let process: Counting;
+
+    beforeEach(async () => {
+      link = new DatabaseLink(redisUrl);
+      process = await sharing(await link.open(redisUrl));
+    });
+    afterEach(async () => {
       await stopAll();
       await link.cut();
-    }
+    });
+
+    const lose = async () => {
+      await link.cut();
+      await eventually(async () => !(await process.isShared()));
+    };
+
+    const find = async () => {
+      await link.restore();
+      await eventually(process.isShared);
+      return sharing();
+    };
+
+    test("a day's use is kept, and what was admitted meanwhile is added", async () => {
+      const limited = row({ requestsPerDay: 10 });
+      for (let n = 0; n < 4; n++) expect(await admits(process, limited)).toBe(true);
+      await lose();
+      for (let n = 0; n < 3; n++) expect(await admits(process, limited)).toBe(true);
+      expect(await countAdmitted(await find(), limited)).toBe(3);
+    });
+
+    test("a day's use is kept without its memory, also where no request was sent meanwhile", async () => {
+      const limited = row({ requestsPerDay: 10 });
+      for (let n = 0; n < 4; n++) expect(await admits(process, limited)).toBe(true);
+      await lose();
+      const redis = new Redis(redisUrl);
+      expect(await redis.del(`sluice:limits:key:${limited.id}`)).toBe(1);
+      redis.disconnect();
+      expect(await countAdmitted(await find(), limited)).toBe(6);
+    });
+
+    test("a limit of a day that was raised meanwhile has its further requests", async () => {
+      const { id } = row({});
+      expect(await countAdmitted(process, row({ requestsPerDay: 4 }, id))).toBe(4);
+      await lose();
+      const raised = row({ requestsPerDay: 12 }, id);
+      expect(await admits(process, raised)).toBe(true);
+      expect(await countAdmitted(await find(), raised)).toBe(7);
+    });
+
+    test("tokens of a turn that ends as it is lost are charged", async () => {
+      const limited = row({ tokensPerDay: 100 });
+      const running = await enter(process, limited);
+      link.reset();
+      leaveWith(running, 100);
+      await eventually(async () => !(await process.isShared()));
+      await eventually(process.isShared);
+      const other = await sharing();
+      await eventually(async () => !(await admits(other, limited)));
+    });
   });
 });

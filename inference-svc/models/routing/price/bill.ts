@@ -24,8 +24,10 @@ export const billLayer =
   (request, scope) => {
     const bill = new AttemptBill(endpoint, request, scope, answered);
     scope.trace.bills.push(bill);
+    const answer = turn(request, scope);
+    // Not for a request that the dialect refuses, which no provider gets.
     scope.modelLimits?.note(endpoint.model, bill);
-    return new BilledAnswer(turn(request, scope), bill);
+    return new BilledAnswer(answer, bill);
   };
 
 class BilledAnswer extends ForwardedAnswer {

@@ -63,12 +63,15 @@ const issue = object(
 
 const previousError = object(
   {
-    provider: described(string(), "Name of the provider."),
+    provider: described(
+      string(),
+      "Name of the provider; absent when a budget or a limit refused the attempt before its call.",
+    ),
     code: described(string(), "Kind of failure."),
     status: described(integer(), "HTTP status that it would have been answered with."),
     error: unansweredKind,
   },
-  { required: ["provider", "code", "status"] },
+  { required: ["code", "status"] },
 );
 
 const ruleVerdict = object(

@@ -4,11 +4,10 @@ import type { UnansweredKind } from "@sluice/proto/contract/response/provider-er
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import { CollectedAnswer, ForwardedAnswer } from "../../../turn/answer-kinds.ts";
-import { isModelLimit } from "../../../turn/model-limits.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { unansweredKind } from "../../../turn/provider-error.ts";
 import type { Answer, Batch, Turn, TurnEvent } from "../../../turn/turn.ts";
-import { faultOwner, isBudgetRefusal, isGatewayUnavailable } from "./fault-owner.ts";
+import { faultOwner, isUncalled } from "./fault-owner.ts";
 import type { ObservedAttempt } from "./ejection.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecord, EndpointRecords } from "../records/endpoint-record.ts";
@@ -127,9 +126,7 @@ class EndpointAttempt {
     const failed = !signal.aborted && faultOwner(fault) === "endpoint";
     this.#observed.end(failed ? "failed" : "neither", now);
     this.#retry?.(failed, now);
-    // A refusal by a budget, a limit or the ledger is no attempt: no provider was called.
-    const isUncalled = isBudgetRefusal(fault) || isModelLimit(fault) || isGatewayUnavailable(fault);
-    if (trace.bills.length > this.#billed || !isUncalled) this.#note(fault.attemptStatus, unansweredKind(fault));
+    if (trace.bills.length > this.#billed || !isUncalled(fault)) this.#note(fault.attemptStatus, unansweredKind(fault));
   }
 
   #note(status: number, error?: UnansweredKind): void {

@@ -3,7 +3,9 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import { type Overflow, unansweredKind } from "../../../turn/provider-error.ts";
+import { isModelLimit } from "../../../turn/model-limits.ts";
 import type { Endpoint } from "../catalog.ts";
+import { faultOwner, isUncalled } from "./fault-owner.ts";
 import type { AttemptSchedule } from "./schedule.ts";
 
 /** The last failure of an endpoint. */
@@ -15,10 +17,11 @@ export interface EndpointFailure {
 const minRetryAfterMs = 1_000;
 
 export function summarizeFailures(
-  failures: readonly EndpointFailure[],
+  all: readonly EndpointFailure[],
   schedule: AttemptSchedule,
   request: TurnRequest,
 ): Fault {
+  const failures = soonestLimitLast(all);
   const failure = failures.at(-1);
   const last = failure?.fault ?? noneAttempted(schedule);
   if (last.reason === FaultReason.INTERNAL) return last;
@@ -29,7 +32,7 @@ export function summarizeFailures(
     ...(failure && last.reason === FaultReason.CONTEXT_LENGTH_EXCEEDED && lengthsOf(failure, request)),
     ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(toPreviousError) }),
   };
-  return withRetryHint(last, schedule).with({ metadata }, failure ? messageOf(failure) : last.message);
+  return withRetryHint(last, failures, schedule).with({ metadata }, failure ? messageOf(failure) : last.message);
 }
 
 function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
@@ -76,8 +79,35 @@ const noneAttempted = (schedule: AttemptSchedule): Fault =>
     origin: FaultOrigin.UPSTREAM,
   });
 
-/** Adds the pause after which a retry may succeed, by the state of the endpoints. */
-function withRetryHint(last: Fault, schedule: AttemptSchedule): Fault {
+/** Of several models at a limit the answer names the one that is free first, because any of them may serve the next request. */
+function soonestLimitLast(failures: readonly EndpointFailure[]): readonly EndpointFailure[] {
+  const last = failures.at(-1);
+  if (last === undefined || !isModelLimit(last.fault)) return failures;
+  const soonest = failures.reduce((first, each) =>
+    isModelLimit(each.fault) && (!isModelLimit(first.fault) || each.fault.retryAfterMs < first.fault.retryAfterMs)
+      ? each
+      : first,
+  );
+  return soonest === last ? failures : [...failures.filter((each) => each !== soonest), soonest];
+}
+
+/** Time until an endpoint may serve a repeated request; Infinity when the request has to change. */
+const waitMs = ({ fault }: EndpointFailure): number =>
+  faultOwner(fault) === "caller" && fault.retryAfterMs === 0
+    ? Number.POSITIVE_INFINITY
+    : Math.max(minRetryAfterMs, fault.retryAfterMs);
+
+/** Adds the pause after which a retry may succeed, by the state of the endpoints and the limits of the models. */
+function withRetryHint(last: Fault, failures: readonly EndpointFailure[], schedule: AttemptSchedule): Fault {
+  if (isModelLimit(last)) return last.with({ retryAfterMs: Math.min(...failures.map(waitMs)) });
+  const hinted = withProviderHint(last, schedule);
+  const limits = failures.filter(({ fault }) => isModelLimit(fault));
+  return hinted.retryAfterMs === 0 || limits.length === 0
+    ? hinted
+    : hinted.with({ retryAfterMs: Math.min(hinted.retryAfterMs, ...limits.map(waitMs)) });
+}
+
+function withProviderHint(last: Fault, schedule: AttemptSchedule): Fault {
   if (last.reason === FaultReason.RATE_LIMITED && last.origin === FaultOrigin.UPSTREAM) {
     return last.with({ retryAfterMs: schedule.limitedMs() ?? Math.max(minRetryAfterMs, last.retryAfterMs) });
   }
@@ -96,5 +126,10 @@ const overloadedMs = (schedule: AttemptSchedule): number =>
 
 function toPreviousError({ endpoint: { providerName: provider }, fault }: EndpointFailure): object {
   const error = unansweredKind(fault);
-  return { provider, code: fault.errorType, status: fault.attemptStatus, ...(error && { error }) };
+  return {
+    ...(!isUncalled(fault) && { provider }),
+    code: fault.errorType,
+    status: fault.attemptStatus,
+    ...(error && { error }),
+  };
 }

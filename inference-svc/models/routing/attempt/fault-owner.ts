@@ -42,3 +42,7 @@ export const isBudgetRefusal = ({ reason }: Fault): boolean =>
   reason === FaultReason.PAYMENT_REQUIRED ||
   reason === FaultReason.BUDGET_HELD ||
   reason === FaultReason.GUARDRAIL_BLOCKED;
+
+/** A refusal by a budget, a limit of models or the ledger is no attempt: no provider was called. */
+export const isUncalled = (fault: Fault): boolean =>
+  isBudgetRefusal(fault) || isModelLimit(fault) || isGatewayUnavailable(fault);

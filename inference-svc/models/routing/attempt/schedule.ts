@@ -4,7 +4,7 @@
  */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type AttemptDeadline, noAttemptDeadline } from "../../../turn/scope.ts";
-import { faultOwner } from "./fault-owner.ts";
+import { faultOwner, isUncalled } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
 
@@ -64,6 +64,8 @@ export class AttemptSchedule {
   readonly #models = new Map<string, ModelTally>();
   #again: Omit<ScheduledAttempt, "deadline"> | undefined;
   #waited = false;
+  /** Whether an endpoint was called: the attempt after a refusal within Sluice is still the first one. */
+  #hasCalled = false;
 
   constructor(endpoints: readonly Endpoint[], parts: ScheduleDeps) {
     this.#endpoints = endpoints;
@@ -88,6 +90,7 @@ export class AttemptSchedule {
   failed(endpoint: Endpoint, fault: Fault): void {
     const tally = this.#tally(endpoint);
     const owner = faultOwner(fault);
+    if (!isUncalled(fault)) this.#hasCalled = true;
     if (owner === "caller") tally.refused = true;
     if (owner !== "credential" && fault.repeat !== "now") tally.attempts++;
     if (tally.refused || this.#tries.get(endpoint)! >= maxAttemptsPerEndpoint) return;
@@ -152,7 +155,7 @@ export class AttemptSchedule {
   }
 
   #first(admits: (endpoint: Endpoint) => boolean): Omit<ScheduledAttempt, "deadline"> | undefined {
-    const first = this.#tries.size === 0;
+    const first = !this.#hasCalled;
     const endpoint = this.#endpoints.find(
       (each) => !this.#tries.has(each) && this.#open(each) && admits(each) && (first || this.#affordable(each)),
     );
@@ -175,7 +178,7 @@ export class AttemptSchedule {
     if (soonest === undefined || soonest.until - now > maxWaitMs) return undefined;
     const pauseMs = soonest.until - now + Math.random() * waitJitterMs;
     if (now + pauseMs >= deadline) return undefined;
-    return { endpoint: soonest.endpoint, pauseMs, follows: this.#tries.size === 0 ? "nothing" : "refusal" };
+    return { endpoint: soonest.endpoint, pauseMs, follows: this.#hasCalled ? "refusal" : "nothing" };
   }
 
   #deadline(endpoint: Endpoint): AttemptDeadline {

@@ -7,6 +7,7 @@ import { validateError } from "../../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { SocketClient } from "../../support/answers/socket-client.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
+import { eventually } from "../../support/processes.ts";
 import { type Received, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import { callReply, textReply } from "../../support/tool-replies.ts";
 import { administer } from "../permissions/keys.ts";
@@ -27,6 +28,7 @@ providers:
 models:
   - {id: acme/large, endpoints: [{provider: acme}, {provider: borealis}]}
   - {id: acme/small, endpoints: [{provider: acme}]}
+  - {id: acme/priced, endpoints: [{provider: acme, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}
   - {id: borealis/vast, endpoints: [{provider: borealis}]}
   - {id: acme/vectors, output_modalities: [embeddings], endpoints: [{provider: acme}]}
   - {id: acme/painter, output_modalities: [image], endpoints: [{provider: acme}]}
@@ -262,8 +264,8 @@ test("a turn at a time runs of models with this limit, also among its own parall
   expect(await statusOf(key, { model: "service/fusion", plugins: [panel] })).toBe(200);
 });
 
-test("a client that leaves frees its place and pays for its tokens", async () => {
-  const key = await keyWith({ models: ["acme/*"], concurrent_requests: 1, tokens_per_day: 1 });
+/** Sends a request, and leaves while the provider works on it. */
+async function leaveEarly(key: string): Promise<void> {
   upstream.script([{ hang: true }, served]);
   const called = upstream.nextRequest();
   const abort = new AbortController();
@@ -277,8 +279,33 @@ test("a client that leaves frees its place and pays for its tokens", async () =>
   const closed = upstream.nextClose();
   abort.abort();
   await Promise.all([leaving, closed]);
+}
+
+test("a client that leaves frees its place", async () => {
+  const key = await keyWith({ models: ["acme/*"], concurrent_requests: 1 });
+  await leaveEarly(key);
+  await eventually(async () => (await statusOf(key, { model: "acme/large" })) === 200);
+});
+
+test("a client that leaves pays for its tokens", async () => {
+  const key = await keyWith({ models: ["acme/*"], tokens_per_day: 1 });
+  await leaveEarly(key);
   const refused = await ask(key, { model: "acme/large" });
   expect((await errorIn(refused)).message).toContain("model_limits.0.tokens_per_day");
+});
+
+test("requests of a key whose budget is spent use up no limit of its workspace", async () => {
+  const workspace = (entries: readonly Entry[] | null) =>
+    administer(installation, "PATCH", `/workspaces/${defaultWorkspaceId}`, { model_limits: entries });
+  const [poor, rich] = await Promise.all([{ limit: 0 }, {}].map((settings) => limitedKey(installation, [], settings)));
+  await workspace([{ models: ["acme/priced"], requests_per_day: 1 }]);
+  try {
+    const status = (key = "") => statusOf(key, { model: "acme/priced" });
+    expect([await status(poor?.key), await status(poor?.key), await status(rich?.key)]).toEqual([402, 402, 200]);
+    expect(await status(rich?.key)).toBe(429);
+  } finally {
+    await workspace(null);
+  }
 });
 
 test("the keys of a workspace share its limits, and changes are in force on the next request", async () => {

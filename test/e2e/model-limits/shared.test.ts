@@ -1,8 +1,10 @@
 /** Limits of models that several gateways and inference processes count together, in parallel over HTTP and gRPC: exactly, with one Redis. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { ServiceError } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { fromServiceError } from "@sluice/proto/lib/rpc/status.js";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
@@ -60,7 +62,7 @@ describeWithRedis("two installations with one Redis", () => {
       const turn = runTurn(clients[index % 2] as (typeof clients)[number], apiKey, turnRequest(model, "Hi"));
       return turn.over.then(
         () => 200,
-        () => 429,
+        (error: ServiceError) => fromServiceError(error).status,
       );
     };
     const statuses = await Promise.all(Array.from({ length: count }, (_, index) => one(index)));

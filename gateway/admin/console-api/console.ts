@@ -1,7 +1,7 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
 import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import { isKeyRefusal, isNetworkRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
@@ -129,18 +129,23 @@ export class Console {
     requireSameOrigin(request);
     if (path === "/session" && request.method === "POST") return await this.#signIn(context);
     if (path === "/oidc" && request.method === "POST") return await this.#beginSignIn(context);
-    const secret = presentedCookie(sessionCookie, request);
+    if (path === "/session" && request.method === "GET") return await this.#showSession(context, person);
+    // GET /sessions lists sessions of requests, like any other operation.
+    const isEnd = (path === "/session" || path === "/sessions") && request.method === "DELETE";
+    if (isEnd) return await this.#endSessions(context, path, person);
     const session = await this.#find(context, person);
-    const isSessionRequest = path === "/session" && request.method === "GET";
-    if (isSessionRequest) return this.#showSession(context, session);
     if (!session) throw noSession();
     if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
     if (path === configuration && request.method === "GET") return await this.#showConfiguration(context, session);
-    // GET /sessions lists sessions of requests, like any other operation.
-    const isOfConsole = path === "/session" || (path === "/sessions" && request.method === "DELETE");
-    if (!isOfConsole) return await this.#operate(context, session, path);
+    await this.#operate(context, session, path);
+  }
+
+  /** Ends a session or all of its key or person, from whatever address: nobody is kept signed in where the key may not be used. */
+  async #endSessions(context: EdgeContext, path: string, person: AuthorizedPerson | undefined): Promise<void> {
+    const { req: request, res: response } = context;
     context.route = `${api}${path}`;
-    if (request.method !== "DELETE") throw notFound(context);
+    const secret = presentedCookie(sessionCookie, request);
+    if (!(await this.#findSession(context, person))) throw noSession();
     if (secret !== undefined) await this.#sessions.end(secret, { all: path === "/sessions" }, context);
     response.setHeader("set-cookie", setCookie(sessionCookie, request, ""));
     writeNothing(response, context);
@@ -205,12 +210,25 @@ export class Console {
     writeJson(context.res, await listConfigRefusals(this.#parts, sessionMetadata(session, context)), context);
   }
 
-  /** Answers null without a session: this is not a failure, though a browser would report an error status as one. */
-  #showSession(context: EdgeContext, session: Session | undefined): void {
+  /**
+   * Answers null without a session, or with one that may not be used from here: this is not a failure, though a browser would report an error status as one,
+   * and the sign-in page needs the answer.
+   */
+  async #showSession(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<void> {
     context.route = `${api}/session`;
-    const { oidc } = this.#parts;
-    const signIn = { data: null, oidc: oidc ? { name: oidc.name } : null };
-    writeJson(context.res, session ? toSessionJson(session, this.#parts) : signIn, context);
+    const { oidc, keylessLimiter } = this.#parts;
+    const found = await this.#find(context, person).catch((error: unknown) => {
+      if (error instanceof Fault && isNetworkRefusal(error)) return error;
+      throw error;
+    });
+    const refusal = found instanceof Fault ? found : undefined;
+    if (refusal) await keylessLimiter.admit(context.req);
+    const signIn = {
+      data: null,
+      oidc: oidc ? { name: oidc.name } : null,
+      ...(refusal && { refusal: refusal.message }),
+    };
+    writeJson(context.res, found && !refusal ? toSessionJson(found as Session, this.#parts) : signIn, context);
   }
 
   /** Continues as if the session's key had been presented at the same path below the contract's base path. */

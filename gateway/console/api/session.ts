@@ -1,7 +1,7 @@
 /** The session of the signed-in person. */
 import { signal } from "@preact/signals";
 import { type Role, permits } from "@sluice/proto/lib/policy/role.js";
-import { onSignedOut, sendRequest } from "./client.ts";
+import { ApiError, onSignedOut, sendRequest } from "./client.ts";
 
 export interface Session {
   readonly key: { readonly hash: string; readonly name: string; readonly label: string };
@@ -38,6 +38,8 @@ onSignedOut(endSession);
 interface SessionAnswer {
   readonly data: Session | null;
   readonly oidc?: { readonly name: string } | null;
+  /** Why there is no session, though the browser has one: its key may not be used from here. */
+  readonly refusal?: string;
 }
 
 /** Signs in with the link that Sluice prints at its start, if the address has one. */
@@ -52,9 +54,10 @@ export async function signInByLink(): Promise<void> {
 
 export async function readSession(): Promise<void> {
   try {
-    const { data, oidc } = await sendRequest<SessionAnswer>("GET", "/session");
+    const { data, oidc, refusal } = await sendRequest<SessionAnswer>("GET", "/session");
     signInService.value = oidc?.name ?? "";
     if (data === null) takeOutcome();
+    if (refusal !== undefined) signInReason.value = refusal;
     session.value = data;
   } catch (error) {
     signInReason.value = (error as Error).message;
@@ -99,9 +102,10 @@ export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.
 /** @param all ends every session of the person or the key */
 export async function signOut(all = false): Promise<void> {
   for (const leave of leaving) await leave();
-  await sendRequest("DELETE", all ? "/sessions" : "/session").catch(() => {});
+  const failure = await sendRequest("DELETE", all ? "/sessions" : "/session").catch((error: unknown) => error);
+  const hasEnded = failure === undefined || (failure instanceof ApiError && failure.status === 401);
   const elsewhere = session.peek()?.sign_out_url;
   if (elsewhere) return location.assign(elsewhere);
-  signInReason.value = "";
+  signInReason.value = hasEnded ? "" : `You are still signed in at this browser: ${(failure as Error).message}`;
   session.value = null;
 }

@@ -303,7 +303,7 @@ describe("a management key for a network", () => {
     expect(opened.status).toBe(201);
     const cookie = String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "";
     const headers = { cookie };
-    for (const path of ["/session", "/keys", "/live", "/configuration"]) {
+    for (const path of ["/keys", "/live", "/configuration"]) {
       expect(await console(other, path, { headers })).toMatchObject(refusalOf(other));
     }
     for (const path of ["/session", "/keys", "/configuration"]) {
@@ -312,7 +312,26 @@ describe("a management key for a network", () => {
     expect(await console(other, "/keys", { headers: { ...headers, "x-forwarded-for": office } })).toMatchObject(
       refusalOf(other),
     );
-    expect(await console(other, "/session", { method: "DELETE", headers })).toMatchObject(refusalOf(other));
-    expect(await console(office, "/session", { method: "DELETE", headers })).toMatchObject({ status: 204 });
+  });
+
+  test("is signed out of the console from everywhere, and the sign-in page learns why there is no session", async () => {
+    const open = async () => {
+      const opened = await console(office, "/session", { body: { management_key: manager } });
+      return { cookie: String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "" };
+    };
+    const shown = async (address: string, headers: { readonly cookie: string }) =>
+      JSON.parse((await console(address, "/session", { headers })).text) as { readonly data: object | null };
+    const [first, second, third] = [await open(), await open(), await open()] as const;
+    expect(await shown(other, first)).toEqual({
+      data: null,
+      oidc: null,
+      refusal: `This key may not be used from ${other} (allowed_networks)`,
+    });
+    expect(await console(other, "/session", { method: "DELETE", headers: first })).toMatchObject({ status: 204 });
+    expect(await shown(office, first)).toEqual({ data: null, oidc: null });
+    expect((await shown(office, second)).data).not.toBeNull();
+    expect(await console(other, "/sessions", { method: "DELETE", headers: second })).toMatchObject({ status: 204 });
+    expect(await shown(office, third)).toEqual({ data: null, oidc: null });
+    expect(await console(other, "/session", { method: "DELETE", headers: third })).toMatchObject({ status: 401 });
   });
 });

@@ -89,6 +89,8 @@ export class KeyUse extends PeriodUse {
   /** Number of pending calls to Redis. */
   pending = 0;
   offline: OfflineUse | undefined = undefined;
+  /** Whether Redis, which has come back, is yet to be told of it. */
+  isUntold = false;
 
   isIdle(now: number): boolean {
     if (this.open > 0 || this.pending > 0) return false;

@@ -11,6 +11,9 @@ import type { KeyLimits } from "./settings.ts";
 /** Interval at which a process reports its open turns; a report stays valid for three intervals. */
 const announceEveryMs = 5_000;
 const leaseMs = 15_000;
+/** Limits that are told to Redis, or passed over, without a pause. */
+const toldAtOnce = 128;
+const passedAtOnce = 2_048;
 /** Factor above the equal part of a limit for a process without Redis, because keys rarely use all processes equally. */
 const slack = 1.2;
 
@@ -41,7 +44,7 @@ export class SharedLimits {
       probe: this.#presence(leaseMs),
       log,
       registry,
-      returned: () => this.#announce(true),
+      returned: () => this.#returned(),
     });
     gauge(
       registry,
@@ -50,7 +53,9 @@ export class SharedLimits {
       () => this.#processes,
     );
     this.#timer = setInterval(() => {
-      if (this.#link.up) this.#announce(false);
+      if (!this.#link.up) return;
+      this.#announce();
+      void this.#present(leaseMs).catch(() => {});
     }, announceEveryMs);
     this.#timer.unref();
   }
@@ -67,6 +72,7 @@ export class SharedLimits {
   /** Enters a key into its limits. @throws when Redis does not answer */
   enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests = 0 } = limits;
+    if (use.isUntold) this.#tellAhead(keyHash, use, use.open + use.pending - 1);
     return this.#step(scripts.enter, keyHash, use, [
       requestsPerMinute,
       limited.tokens ? tokensPerMinute : 0,
@@ -80,8 +86,9 @@ export class SharedLimits {
   enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
     const now = performance.now();
     const args = [Number(limited.request), Number(limited.turn)];
-    for (const { use, limits } of all) {
+    for (const { id, use, limits } of all) {
       const { tokensPerMinute = 0, tokensPerDay = 0 } = limits;
+      if (use.isUntold) this.#tellAhead(id, use, use.open + use.pending - 1);
       args.push(limits.requestsPerMinute ?? 0, limited.tokens ? tokensPerMinute : 0);
       args.push(limits.requestsPerDay ?? 0, limited.tokens ? tokensPerDay : 0, limits.concurrentRequests ?? 0);
       use.follow(limits, now);
@@ -125,21 +132,58 @@ export class SharedLimits {
     this.#link.stop();
   }
 
-  /** Sent at once, to precede all later commands. @param isBack whether Redis answers again, perhaps without its memory: then all known use is told */
-  #announce(isBack: boolean): void {
+  /** Tells what happened without Redis, at once, to precede all later commands. Redis may have lost its memory, so that all other use is told as well. */
+  #returned(): void {
     const now = performance.now();
     for (const [id, use] of this.#uses) {
-      const { offline } = use;
-      if (use.open === 0 && use.pending === 0 && !offline && (!isBack || use.isIdle(now))) continue;
-      const least = (offline?.lastAnswer ?? use).ahead(now);
-      const owed = offline?.ahead(now) ?? nothing;
-      use.offline = undefined;
-      const { day } = use;
-      const args = [use.open + use.pending];
-      for (const name of bucketNames) args.push(least[name], owed[name], day ? dayLimit(day, name) : 0);
-      void this.#stepJointly(scripts.restore, [{ id, use }], args).catch(() => {});
+      if (isBusy(use)) this.#tellAhead(id, use);
+      else use.isUntold = !use.isIdle(now);
     }
     void this.#present(leaseMs).catch(() => {});
+    // Redis is lost again, and is told everything after its next return.
+    this.#tellRest().catch(() => {});
+  }
+
+  /** Tells the use without open turns part by part, because that of many thousands at once would keep turns waiting. */
+  async #tellRest(): Promise<void> {
+    let told: Promise<unknown>[] = [];
+    for (const [id, use] of this.#uses) {
+      if (!use.isUntold) continue;
+      told.push(this.#tell(id, use));
+      if (told.length < toldAtOnce) continue;
+      await Promise.all(told);
+      told = [];
+    }
+    await Promise.all(told);
+  }
+
+  /** Renews the counts of open turns. Thousands of limits without one are passed over part by part, because turns wait meanwhile. */
+  #announce(rest = this.#uses[Symbol.iterator]()): void {
+    if (!this.#link.up) return;
+    for (let passed = 0; passed < passedAtOnce; passed++) {
+      const next = rest.next();
+      if (next.done === true) return;
+      const [id, use] = next.value;
+      if (isBusy(use)) this.#tellAhead(id, use);
+    }
+    setImmediate(() => this.#announce(rest));
+  }
+
+  #tellAhead(id: string, use: KeyUse, turns?: number): void {
+    this.#tell(id, use, turns).catch(() => {});
+  }
+
+  /** @param turns open ones, without one that is about to enter */
+  #tell(id: string, use: KeyUse, turns = use.open + use.pending): Promise<unknown> {
+    const now = performance.now();
+    const { offline, day } = use;
+    const least = (offline?.lastAnswer ?? use).ahead(now);
+    const owed = offline?.ahead(now) ?? nothing;
+    use.offline = undefined;
+    use.isUntold = false;
+    const args = [turns];
+    for (const name of bucketNames) args.push(least[name], owed[name], day ? dayLimit(day, name) : 0);
+    return this.#stepJointly(scripts.restore, [{ id, use }], args);
   }
 
   async #present(forMs: number): Promise<void> {
@@ -183,6 +227,9 @@ export class SharedLimits {
     return this.#link.run({ script, keys, args: [this.#options.process, leaseMs, ...args] });
   }
 }
+
+/** Whether Redis has to know of its turns, or of what happened without it. */
+const isBusy = ({ open, pending, offline }: KeyUse): boolean => open > 0 || pending > 0 || offline !== undefined;
 
 /** In the order of the scripts. */
 const bucketNames = ["requestsMs", "tokensMs", "requestsDayMs", "tokensDayMs"] as const;

@@ -200,6 +200,20 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(await find(), limited)).toBe(6);
     });
 
+    test("the day's use of many limits is kept without its memory, at once for a limit in use", async () => {
+      const all = Array.from({ length: 400 }, () => row({ requestsPerDay: 3, concurrentRequests: 1 }));
+      for (const limited of all) expect(await admits(process, limited)).toBe(true);
+      await lose();
+      const redis = new Redis(redisUrl);
+      expect(await redis.del(all.map(({ id }) => `sluice:limits:key:${id}`))).toBe(400);
+      const other = await find();
+      expect(await countAdmitted(process, all.at(-1) as ModelLimitRow)).toBe(2);
+      const keys = all.map(({ id }) => `sluice:limits:key:${id}`);
+      await eventually(async () => (await redis.exists(keys)) === 400);
+      redis.disconnect();
+      expect(await countAdmitted(other, all.at(-2) as ModelLimitRow)).toBe(2);
+    });
+
     test("a limit of a day that was raised meanwhile has its further requests", async () => {
       const { id } = row({});
       expect(await countAdmitted(process, row({ requestsPerDay: 4 }, id))).toBe(4);

@@ -1,6 +1,6 @@
 /** Networks from which a key may be used, with clients of several addresses: every door, the console, gRPC, proxies, and a change in force at once. */
 import { once } from "node:events";
-import type { OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { validateError } from "../../support/answers/published.ts";
@@ -106,8 +106,16 @@ describe("a key for a network", () => {
     const { key, data } = await newKey("127.0.0.2");
     const open = (address: string) =>
       new SocketClient(installation.ports.gateway, { authorization: `Bearer ${key}` }, address);
-    const [error] = (await once(open(other).socket, "error")) as [Error];
-    expect(error.message).toContain("403");
+    const refused = open("127.0.0.4");
+    const [, answer] = (await once(refused.socket, "unexpected-response")) as [unknown, IncomingMessage];
+    refused.socket.terminate();
+    const line = await installation.logged("gateway", '"msg":"request"', String(answer.headers["x-request-id"]));
+    expect(JSON.parse(line)).toMatchObject({
+      method: "GET",
+      route: "/api/v1/responses",
+      status: 403,
+      error_type: "permission_denied",
+    });
     const client = open(allowed);
     await once(client.socket, "open");
     const asked = { model: "acme/large", input: "Hi" };

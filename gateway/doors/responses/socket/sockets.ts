@@ -5,11 +5,12 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
-import { newId } from "@sluice/proto/lib/ids/id.js";
 import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import { WebSocketServer } from "ws";
 import { readKeyHash } from "../../../edge/http/auth.ts";
+import type { Exchange } from "../../../edge/http/context.ts";
 import { writeFault } from "../../../edge/http/errors.ts";
+import { beginExchange, closeExchange } from "../../../edge/http/exchange.ts";
 import { LoadShedding } from "../../../edge/http/load-shedding.ts";
 import { pathIn } from "../../../edge/http/path.ts";
 import { responsesPath } from "../../../edge/http/turn-head.ts";
@@ -83,11 +84,18 @@ export class ResponseSockets {
   }
 
   async #refuse(request: IncomingMessage, socket: Socket, fault: Fault): Promise<void> {
+    const exchange = { req: request, res: new ServerResponse(request) } as Exchange;
+    beginExchange(this.#parts, exchange);
+    exchange.route = responsesPath;
+    exchange.fault = fault;
+    const { res: response, requestId } = exchange;
     if (isKeyRefusal(fault)) await this.#parts.keylessLimiter.admit(request);
-    const response = new ServerResponse(request);
+    // The client has left during the delay, and no event follows.
+    if (socket.destroyed) return closeExchange(exchange);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.on("finish", () => socket.destroySoon());
-    writeFault(response, fault, { requestId: newId("req_") });
+    response.on("close", () => closeExchange(exchange));
+    writeFault(response, fault, { requestId });
   }
 }

@@ -52,7 +52,6 @@ import * as usedIndex from "./0056_used_index.ts";
 import * as storedProviders from "./0057_stored_providers.ts";
 import * as tags from "./0059_tags.ts";
 import * as permissions from "./0061_permissions.ts";
-import * as userSums from "./0062_user_sums.ts";
 import * as modelLimits from "./0063_model_limits.ts";
 import * as networks from "./0064_networks.ts";
 
@@ -112,7 +111,6 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0057_stored_providers": storedProviders,
   "0059_tags": tags,
   "0061_permissions": permissions,
-  "0062_user_sums": userSums,
   "0063_model_limits": modelLimits,
   "0064_networks": networks,
 };

@@ -1,6 +1,6 @@
 /**
- * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. End users
- * and closed hours follow, part by part.
+ * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. Closed hours
+ * then go into the cube, part by part.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
@@ -9,7 +9,6 @@ import type { Database } from "../store/database.ts";
 import { UnfilledPeriod, closeNext } from "../store/ledger/cube.ts";
 import type { CubePeriod } from "../store/ledger/cube-parts.ts";
 import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
-import { sumUsers } from "../store/ledger/user-sums.ts";
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
@@ -34,7 +33,6 @@ export class UsageFolder {
   readonly #log: Logger;
   #stopped = false;
   #failing = false;
-  #failingUsers = false;
   #closesAt = 0;
   #failed: readonly FailedPeriod[] = [];
   readonly #pause = new Pause(pollMs);
@@ -84,29 +82,14 @@ export class UsageFolder {
     }
   }
 
-  /** @returns whether there may be more to add to the sums of end users at once */
-  async #addUsers(before: Date): Promise<boolean> {
-    try {
-      const step = await sumUsers(this.#database, { before });
-      this.#failingUsers = false;
-      return step === "some";
-    } catch (error) {
-      if (!this.#failingUsers) this.#log.warn({ err: error }, "sums of end users cannot be brought up to date");
-      this.#failingUsers = true;
-      return false;
-    }
-  }
-
-  /** Adds turns to the sums of end users and a part of an hour or a day to the cube, and asks to be called again soon when there may be more. */
+  /** Adds a part of an hour or a day to the cube, and asks to be called again soon when there may be more. */
   async #close(): Promise<void> {
     const now = performance.now();
     this.#closesAt = now + closedMs;
     this.#failed = this.#failed.filter(({ triedAt }) => now < triedAt + failedMs);
-    const before = new Date(Date.now() - lateMs);
-    const hasMoreUsers = await this.#addUsers(before);
     try {
-      const query = { before, without: this.#failed };
-      if ((await closeNext(this.#database, query)) !== "some" && !hasMoreUsers) return;
+      const query = { before: new Date(Date.now() - lateMs), without: this.#failed };
+      if ((await closeNext(this.#database, query)) !== "some") return;
     } catch (error) {
       if (!(error instanceof UnfilledPeriod)) throw error;
       this.#noteFailed(error, now);

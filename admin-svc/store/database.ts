@@ -34,9 +34,6 @@ import type {
   LedgerNamesTable,
   LedgerProgressTable,
   UsageCubePeriodsTable,
-  UserHoursTable,
-  UserSumsProgressTable,
-  UserSumsSpansTable,
   UsageCubeTable,
   LedgerTable,
 } from "./tables/ledger.ts";
@@ -56,9 +53,6 @@ export interface Database {
   ledger_names: LedgerNamesTable;
   ledger_days: LedgerDaysTable;
   ledger_progress: LedgerProgressTable;
-  user_sums_progress: UserSumsProgressTable;
-  user_sums_spans: UserSumsSpansTable;
-  user_hours: UserHoursTable;
   usage_cube: UsageCubeTable;
   usage_cube_periods: UsageCubePeriodsTable;
   all_calls: AllCallsView;

@@ -6,7 +6,6 @@ import type { Database } from "./database.ts";
 import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
 import { numberOf } from "./ledger/names.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
-import { prepareErasure } from "./ledger/user-sums.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
 /** Number of erased names in each place. */
@@ -81,7 +80,6 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
   return runInTransaction(database, async (transaction) => {
     // A concurrently stored record would keep the name, and its sums would lose it.
     await lockUsageChanges(transaction);
-    await prepareErasure(transaction, { workspaceId, user, within });
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null, tags = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);

@@ -12,7 +12,6 @@ const tables = [
   "usage_changes",
   "activity_changes",
   "usage_sums",
-  "user_hours",
   "activity_days",
   "workspace_days",
   "budget_reservations",

@@ -51,8 +51,6 @@ export async function holderOf(
       exists (
         select from ledger_progress cross join lateral (select from ${partition} where written >= folded order by written limit 1) as row
         where ${day}::date >= from_day
-      ) or exists (
-        select from user_sums_progress where summed_until < (${day}::date + 1)::timestamp at time zone 'UTC'
       ) as sums,
       exists (
         select from export_positions as waiting cross join lateral (

@@ -6,8 +6,6 @@ import { dimensions } from "./usage-rollup.ts";
 /** Maximum number of rows of a portion. */
 const portion = 10_000;
 
-const dayMs = 86_400_000;
-
 /** Removes the next portion. @returns the number of its rows; 0 at the end */
 export type Removal = () => Promise<number>;
 
@@ -96,9 +94,6 @@ export function removalOfSums(database: Kysely<Database>, before: Date): Removal
         ))`.execute(database);
       removed += Number(numAffectedRows);
     }
-    // A call may begin on the day after its turn.
-    if (removed === 0)
-      await sql`delete from user_hours where day < ${new Date(before.getTime() - dayMs)}`.execute(database);
     return removed;
   };
 }

@@ -11,14 +11,11 @@ import { foldActivity } from "./activity.ts";
 import { doubledTurns, hasUnfolded, inSpan, nextSpan, passSpan, shiftAfterRestore } from "./ledger-sums.ts";
 import { ledgerActivity, ledgerHours } from "./row-sums.ts";
 import { lockSums, tryLockSums } from "./sums-progress.ts";
-import { addLateUsers, beginUsers, noteSummedUsers } from "./user-sums.ts";
 import { addSums, dimensions, hourSums, sumHours } from "./usage-rollup.ts";
 import { storeApart } from "./usage.ts";
 
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
 const maxChanges = 20_000;
-
-const withoutUsers = dimensions.filter((dimension) => dimension !== "user");
 
 /** Maximum number of rows of the ledger per transaction, but for the last batch. */
 const maxRows = 10_000;
@@ -50,7 +47,6 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
   // A prepared plan that reads a partition from end to end would stay when the partition has grown.
   await sql`set local enable_seqscan = off`.execute(transaction);
   await beginCube(transaction);
-  const withUsers = await beginUsers(transaction);
   await shiftAfterRestore(transaction);
   const span = await nextSpan(transaction, maxRows);
   const doubled = await doubledTurns(transaction, span);
@@ -58,15 +54,14 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
   const rows = { written: inSpan(span) };
   const {
     rows: [folded],
-  } = await sql<{ taken: number }>`${preparedAs(withUsers ? "fold_sums_with_users" : "fold_sums")}
+  } = await sql<{ taken: number }>`${preparedAs("fold_sums")}
     with taken as (
       delete from usage_changes where ctid = any (array(select ctid from usage_changes limit ${maxChanges})) returning *
     ),
-    added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, withUsers ? dimensions : withoutUsers)}`))})
+    added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, dimensions)}`))})
     select count(*)::int as taken from taken`.execute(transaction);
   const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
   await addLate(transaction, inSpan(span));
-  await (withUsers ? noteSummedUsers(transaction, span) : addLateUsers(transaction, inSpan(span)));
   await passSpan(transaction, span);
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }

@@ -2,9 +2,8 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
-import { type TimeCondition, ledgerChanges } from "./row-sums.ts";
+import { ledgerChanges } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
-import { isOnlyByDay, isWaiting } from "./user-rows.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of a process start. */
@@ -105,19 +104,13 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
 async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const keys = joinColumns(sumKeys);
   const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
-  const pending = sql`(select * from usage_changes union all ${ledgerChanges(() => isUnfolded)})`;
-  const ofUsers = (where: TimeCondition) => changeSums(sql`(${ledgerChanges(where)})`);
-  const users = sql`
-    select * from (${ofUsers(isWaiting)}) as waiting where dimension = 'user'
-    union all
-    select * from (${ofUsers((time) => isOnlyByDay(time, sql`workspace_id`))}) as hours
-    where dimension = 'user' and step = 'hour' and value <> ''`;
+  const pending = sql`(select * from usage_changes union all ${ledgerChanges(isUnfolded)})`;
   const recorded = changeSums(sql`(${callChanges(sql`all_calls`)} union all ${turnChanges(sql`all_turns`)})`);
   const differs = sumFigures.map((figure) => `coalesce(summed.${figure}, 0) <> coalesce(recorded.${figure}, 0)`);
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with summed as (
       select ${keys}, ${sumColumns(sumFigures)}
-      from (${stored} union all select * from (${changeSums(pending)}) as changed union all ${users}) as found
+      from (${stored} union all select * from (${changeSums(pending)}) as changed) as found
       group by ${keys}
     )
     select dimension || ' ' || value as owner, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,

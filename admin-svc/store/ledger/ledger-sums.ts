@@ -7,7 +7,6 @@ import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { callActivity } from "./activity-changes.ts";
 import { ledgerChanges } from "./row-sums.ts";
-import { completeUserSums } from "./user-sums.ts";
 import { changeFigures, changeKeys, joinColumns } from "./usage-rollup.ts";
 
 /** Transactions whose rows are added to the sums, by the number of the first one and of the one after the last. */
@@ -126,10 +125,9 @@ export async function hasUnfolded(database: Kysely<Database>): Promise<boolean> 
  */
 export async function withdrawRows(transaction: Transaction<Database>, where: RawBuilder<unknown>): Promise<void> {
   const isFolded = sql`${where} and written < (select folded from ledger_progress)`;
-  await completeUserSums(transaction, isFolded);
   await sql`
     insert into usage_changes select ${joinColumns([...changeKeys, ...changeFigures.map((figure) => `-${figure}`)])}
-    from (${ledgerChanges(() => isFolded)}) as changes`.execute(transaction);
+    from (${ledgerChanges(isFolded)}) as changes`.execute(transaction);
   await sql`
     insert into activity_changes select workspace_id, key_hash, day, model, provider, service_tier, operation, door, task, -cost_usd, -calls, -requests,
       -input_tokens, -output_tokens, -reasoning_tokens

@@ -6,7 +6,6 @@ import type { Cover } from "./cube-cover.ts";
 import { type PickedValue, type RecordSums, coverOf, pickedNumber, recordSums, withRecordSums } from "./record-sums.ts";
 import { type CountedRow, type SeriesRow, isUsed, keyName, storedSeries, withPercentiles } from "./series.ts";
 import { type SeriesFilter, isFiltered } from "./series-filter.ts";
-import { userSeries } from "./user-series.ts";
 import { type Dimension, dimensions, joinColumns, sumColumns, sumFigures, textFigures } from "./usage-rollup.ts";
 
 export interface SeriesQuery {
@@ -27,10 +26,9 @@ export interface SeriesQuery {
 export function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const [by] = query.by;
   const isStored = query.by.length < 2 && !isFiltered(query.filter) && (by === undefined || isDimension(by));
-  if (!isStored) return withRecordSums(database, (connected) => recordSeries(connected, query));
-  return by === "user"
-    ? withRecordSums(database, (connected) => userSeries(connected, query))
-    : storedSeries(database, { ...query, by });
+  return isStored
+    ? storedSeries(database, { ...query, by })
+    : withRecordSums(database, (connected) => recordSeries(connected, query));
 }
 
 const isDimension = (unit: SeriesDimension): unit is Dimension => (dimensions as readonly string[]).includes(unit);

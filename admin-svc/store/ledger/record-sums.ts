@@ -92,13 +92,6 @@ export function recordSums(query: RecordSums, cover: Cover | undefined): RawBuil
   return sql.join(parts, sql` union all `);
 }
 
-/** Sums of rows of the ledger. @param condition on these rows */
-export function rowSums(query: RecordSums, condition: RawBuilder<unknown>): RawBuilder<unknown> {
-  const during = (times: Times) => sql`${inTimes([times])} and ${condition}`;
-  const calls = callsOf(query, sql`(${listedCalls(query, during(around(query)))})`);
-  return sql`${ledgerPart(query, during(query))} union all ${sumsOfCalls(query, calls)}`;
-}
-
 const isOfTurns = ({ by, filter, countsByTurn }: RecordSums): boolean => countsByTurn === true || isByTurn(by, filter);
 
 function isInCube({ by, filter }: RecordSums): boolean {
@@ -273,19 +266,8 @@ function earlierTurns(query: RecordSums): RawBuilder<unknown> {
 
 /** Calls outside of the ledger, and those of its rows with several, or with one in another hour than the turn. @param rows conditions on rows of the ledger */
 function otherCalls(query: RecordSums, rows: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
-  const { workspaceId } = query;
-  const listed = rows.map((condition) => sql` union all ${callsOf(query, sql`(${listedCalls(query, condition)})`)}`);
-  const recorded = callsOf(query, sql`usage_records`, [sql`workspace_id = ${workspaceId}`]);
-  return sumsOfCalls(query, sql`${recorded} ${sql.join(listed, sql``)}`);
-}
-
-/** Calls of a period that meet the filters, from a table or expression with the columns of `usage_records`. */
-function callsOf(query: RecordSums, from: RawBuilder<unknown>, more: readonly RawBuilder<unknown>[] = []) {
-  const conditions = [...more, ...inPeriod(query), sql`payer = 'key'`, ...callFilter(query.filter)];
-  return sql`select ${joinColumns(callColumns)} from ${from} as calls where ${where(conditions)}`;
-}
-
-function sumsOfCalls(query: RecordSums, calls: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { workspaceId, filter } = query;
+  const conditions = [...inPeriod(query), sql`payer = 'key'`, ...callFilter(filter)];
   const sums = joinColumns([
     "0 as requests",
     "0 as failures",
@@ -294,7 +276,17 @@ function sumsOfCalls(query: RecordSums, calls: RawBuilder<unknown>): RawBuilder<
     "0 as first_events",
     "0 as durations",
   ]);
-  return grouped(query, callValue, sums, sql`(${calls}) as calls`);
+  const columns = joinColumns(callColumns);
+  const listed = rows.map(
+    (condition) => sql`
+    union all
+    select ${columns} from (${listedCalls(query, condition)}) as calls where ${where(conditions)}`,
+  );
+  const calls = sql`(
+    select ${columns} from usage_records where ${where([sql`workspace_id = ${workspaceId}`, ...conditions])}
+    ${sql.join(listed, sql``)}
+  ) as calls`;
+  return grouped(query, callValue, sums, calls);
 }
 
 const callColumns = [

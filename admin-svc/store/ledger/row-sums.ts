@@ -15,9 +15,6 @@ export interface LedgerRows {
   readonly keyHash?: string | undefined;
 }
 
-/** @param time a column with the beginning of a turn */
-export type TimeCondition = (time: RawBuilder<unknown>) => RawBuilder<unknown>;
-
 /** Condition on the views. */
 const inViews = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {
   const conditions = [written, sql`not is_single`];
@@ -35,13 +32,12 @@ const inTable = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unkn
 };
 
 /** Rows of `usage_changes`. @param where must exclude rows without `written` */
-export const ledgerChanges = (where: TimeCondition): RawBuilder<unknown> => sql`
-  ${callChanges(sql`(select * from all_calls where ${where(sql`near`)})`)}
-  union all ${turnChanges(sql`(select * from all_turns where ${where(sql`opened_at`)})`)}`;
+export const ledgerChanges = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  ${callChanges(sql`(select * from all_calls where ${where})`)} union all ${turnChanges(sql`(select * from all_turns where ${where})`)}`;
 
 /** Sums by hour, with the columns of `hourSums`; a dimension may have several rows for an hour and a value. */
 export const ledgerHours = (rows: LedgerRows, wanted: readonly Dimension[]): RawBuilder<unknown> => sql`
-  ${hourSums(sql`(${ledgerChanges(() => inViews(rows))})`, wanted)} union all ${singleHours(rows, wanted)}`;
+  ${hourSums(sql`(${ledgerChanges(inViews(rows))})`, wanted)} union all ${singleHours(rows, wanted)}`;
 
 /** Columns of `ledger` with the values of dimensions; another dimension has the name of its column, whose values are numbers of names. */
 const valueColumns: Readonly<Partial<Record<Dimension, string>>> = { user: '"user"', status: "http_status" };

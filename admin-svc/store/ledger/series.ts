@@ -66,7 +66,7 @@ interface Span {
 const dayMs = 86_400_000;
 
 /** The fewest sums covering a period: whole days, and hours at its ends. */
-export function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to">): readonly Span[] {
+function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to">): readonly Span[] {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
   const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
   if (firstDay >= lastDay) return [{ step: "hour", from, to }];
@@ -81,14 +81,6 @@ export function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to
 /** Condition on groups of rows with figures. */
 export const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 
-/** Values of a dimension whose sums follow the other sums later. */
-export interface KnownValues {
-  /** The values to list separately, in their order. */
-  readonly picked: readonly string[];
-  /** What the sums of these values do not include yet: rows of `at`, `value` and the figures of `usage_sums`. */
-  readonly rest: RawBuilder<unknown>;
-}
-
 /**
  * Sorted by time, then by cost over the whole period; the whole period comes last, and so do all values not listed separately. Values are chosen from whole
  * days and only their rows are read; the remainder comes from the totals of all values. So no query reads every value of every hour.
@@ -96,7 +88,6 @@ export interface KnownValues {
 export async function storedSeries(
   database: Kysely<Database>,
   query: StoredSeriesQuery,
-  known?: KnownValues,
 ): Promise<readonly SeriesRow[]> {
   const { workspaceId, step, from, to } = query;
   const by = query.by ?? "all";
@@ -112,14 +103,14 @@ export async function storedSeries(
     return sql`${sql.join(parts, sql` union all `)}
       union all select ${columns} from fresh where dimension = ${dimension}`;
   };
-  const picked = sql`
-    select value, row_number() over (order by sum(cost_usd) desc, sum(requests) desc, value) as place
-    from (${summed(by, ["requests", "attempts", "cost_usd"], coveringSpans(query))}) as found
-    group by value having ${isUsed}
-    order by place limit ${query.limit}`;
   const { rows } = await sql<CountedRow>`
-    with fresh as materialized (${freshSums(query, known?.rest)}),
-    picked as materialized (${known ? placesOf(known.picked) : picked}),
+    with fresh as materialized (${freshSums(query)}),
+    picked as materialized (
+      select value, row_number() over (order by sum(cost_usd) desc, sum(requests) desc, value) as place
+      from (${summed(by, ["requests", "attempts", "cost_usd"], coveringSpans(query))}) as found
+      group by value having ${isUsed}
+      order by place limit ${query.limit}
+    ),
     points as materialized (
       select at, value, min(place) as place, ${sumColumns(sumFigures)}
       from (
@@ -150,9 +141,6 @@ export async function storedSeries(
   return rows.map(withPercentiles);
 }
 
-const placesOf = (values: readonly string[]): RawBuilder<unknown> => sql`
-  select value collate "C" as value, place from unnest(${values}::text[]) with ordinality as picked (value, place)`;
-
 /** The beginning of the step of an hour or a day. */
 const inSteps = (step: SeriesStep): RawBuilder<unknown> =>
   step === "hour" || step === "day" ? sql`at` : sql`date_trunc(${step}, at, 'UTC')`;
@@ -167,18 +155,12 @@ export const withPercentiles = ({ first_events: first, durations, ...row }: Coun
   duration: findPercentiles(durations),
 });
 
-/** Pending changes of the period, by the step of the series. @param rest rows of the dimension, in place of those of the ledger */
-function freshSums(
-  { workspaceId, step, by, from, to }: StoredSeriesQuery,
-  rest: RawBuilder<unknown> | undefined,
-): RawBuilder<unknown> {
+/** Pending changes of the period, by the step of the series. */
+function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawBuilder<unknown> {
   const wanted = by === undefined ? [] : [by];
   const changed = sql`(select * from usage_changes where workspace_id = ${workspaceId})`;
-  const listed =
-    rest &&
-    sql` union all select ${workspaceId}::uuid, ${by}, at, value, ${joinColumns(sumFigures)} from (${rest}) as rest`;
   return sql`
     select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
-    from (${hourSums(changed, wanted)} union all ${ledgerHours({ written: isUnfolded, workspaceId }, listed ? [] : wanted)} ${listed ?? sql``}) as hours
+    from (${hourSums(changed, wanted)} union all ${ledgerHours({ written: isUnfolded, workspaceId }, wanted)}) as hours
     where at >= ${from} and at < ${to} group by 1, 2, 3`;
 }

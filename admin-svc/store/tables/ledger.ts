@@ -129,31 +129,6 @@ export interface LedgerProgressTable {
   is_cubed: Generated<boolean>;
 }
 
-/** How far the sums of end users include the ledger. */
-export interface UserSumsProgressTable {
-  id: Generated<boolean>;
-  /** Turns of before this time are included, as far as other sums include them. */
-  summed_until: Date;
-  /** When an earlier build last added to the sums; null when none has. */
-  earlier_at: Date | null;
-}
-
-/** Rows of the ledger by number that an earlier build added to the sums of end users, by hour and by day. */
-export interface UserSumsSpansTable {
-  since: BigInteger;
-  /** Not included. */
-  until: BigInteger;
-}
-
-/** End users of a day whose turns are summed by hour as well. */
-export interface UserHoursTable {
-  workspace_id: string;
-  day: Date;
-  value: string;
-  /** Whether these sums are complete. */
-  is_stored: boolean;
-}
-
 /** Sums of the ledger for every combination of dimensions, by hour and by day. Numbers of names as in the ledger. */
 export interface UsageCubeTable {
   is_day: boolean;

@@ -1,7 +1,7 @@
 /**
  * Measures how fast the records of a workspace are stored, with one and with two processes of admin-svc: `node test/dist/campaigns/bench/records.js` (a
  * minute or two). Four processes deliver full batches, one after the other each, as inference-svc does when it is behind; the records have twenty
- * keys, twenty models and five thousand end users. Sums of end users follow later, and are not part of the figures.
+ * keys, twenty models and five thousand end users.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -114,7 +114,6 @@ async function measureWith({ url, pid: postgresPid }: Server, admins: readonly A
   const cpu = () => admins.reduce((sum, { pid }) => sum + cpuNs(pid) / 1_000, 0);
   const postgres = () => cpuNsOfChildren(postgresPid) / 1_000;
   const all = deliveries();
-  const logged = await logBytes(url);
   const [began, used, spent] = [performance.now(), cpu(), postgres()];
   await Promise.all(all.map((each, n) => send((admins[n % processes] as Admin).client, each)));
   const ms = performance.now() - began;
@@ -123,23 +122,9 @@ async function measureWith({ url, pid: postgresPid }: Server, admins: readonly A
   const written = (postgres() - spent) / turns;
   const wait = await folded(url);
   const whole = (postgres() - spent) / turns;
-  const log = ((await logBytes(url)) - logged) / turns;
   console.log(
-    `${processes} admin-svc: ${((1_000 * turns) / ms).toFixed(0)} turns/s, ${((1_000 * ms) / turns).toFixed(0)} us a turn, processor of admin-svc ${own.toFixed(0)} us, of Postgres ${written.toFixed(0)} us and with all sums ${whole.toFixed(0)} us; ${log.toFixed(0)} bytes of write-ahead log; sums complete ${wait.toFixed(0)} ms later`,
+    `${processes} admin-svc: ${((1_000 * turns) / ms).toFixed(0)} turns/s, ${((1_000 * ms) / turns).toFixed(0)} us a turn, processor of admin-svc ${own.toFixed(0)} us, of Postgres ${written.toFixed(0)} us and with all sums ${whole.toFixed(0)} us; sums complete ${wait.toFixed(0)} ms later`,
   );
-}
-
-async function logBytes(databaseUrl: string): Promise<number> {
-  const database = new pg.Client({ connectionString: databaseUrl });
-  await database.connect();
-  try {
-    const { rows } = await database.query<{ bytes: number }>(
-      "select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes",
-    );
-    return rows[0]?.bytes ?? Number.NaN;
-  } finally {
-    await database.end();
-  }
 }
 
 /** Waits until the sums contain every record. @returns milliseconds */

@@ -70,14 +70,13 @@ export function buildModelCaller({
     // The ledger row of each call, with its bill, exists before any layer sees the answer.
     const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
     const call = recordLayer({ ledger, callee: endpoint, sent, findTask }, provider);
-    // A call that another rule refuses uses up no limit.
-    const limited = modelLimitLayer(endpoint.model, call);
     // A call begins only if its worst case fits the budgets.
-    const budgeted = budgetLayer(budgets, (request) => boundCost(endpoint, request), limited);
+    const budgeted = budgetLayer(budgets, (request) => boundCost(endpoint, request), call);
     const applying = endpointFeatures.map(({ applies }) => ({
       applies: (request: TurnRequest) => applies(request, endpoint),
     }));
-    return composeByMask(applying, layers, budgeted);
+    // A model at its limit reserves no budget: the next model would reserve under the same number of the call, and lose it with the release of the first.
+    return modelLimitLayer(endpoint.model, composeByMask(applying, layers, budgeted));
   };
   // A turn per endpoint of the configuration: a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();

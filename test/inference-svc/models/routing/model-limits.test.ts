@@ -22,12 +22,13 @@ afterEach(() => upstream.stop());
 
 /** Two models of one provider, each with a single endpoint, for one key with limits. */
 function engineWith(...entries: readonly ModelLimitJson[]) {
-  const spent = { isSpent: false };
+  const spent = { isSpent: false, reservations: 0 };
   const config = testConfig({
     providers: [{ id: "acme", name: "Acme", dialect: "chat", base_url: `${upstream.url}/v1` }],
     models: ["large", "small"].map((id) => ({ id, endpoints: [{ provider: "acme" }] })),
   });
   const reserve = async () => {
+    spent.reservations++;
     if (spent.isSpent) throw new Fault(FaultReason.PAYMENT_REQUIRED, "spent");
     return unlimitedBudget;
   };
@@ -74,6 +75,17 @@ test("a call that a budget refuses counts at no limit", async () => {
   spent.isSpent = false;
   expect((await run()).fault).toBeUndefined();
   expect((await run()).fault?.reason).toBe(FaultReason.RATE_LIMITED);
+  await upstreams.close();
+});
+
+test("a model at its limit reserves no budget, and the model that stands in reserves its own", async () => {
+  const { run, spent, upstreams } = engineWith({ models: ["large"], requests_per_day: 1 });
+  expect((await run()).fault).toBeUndefined();
+  spent.reservations = 0;
+  expect((await run(["large", "small"])).fault).toBeUndefined();
+  expect(spent.reservations).toBe(1);
+  expect((await run()).fault?.reason).toBe(FaultReason.RATE_LIMITED);
+  expect(spent.reservations).toBe(1);
   await upstreams.close();
 });
 

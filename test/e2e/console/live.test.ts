@@ -87,6 +87,13 @@ async function readUntil(cookie: string, fits: (snapshot: Snapshot) => boolean):
   throw new Error(`no snapshot fits: ${text}`);
 }
 
+/** Whether a request of the end user is on record. */
+async function isRecorded(user: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${installation.managementKey}` };
+  const answer = await fetch(`${installation.baseUrl}/generations?user=${user}`, { headers });
+  return ((await answer.json()) as { data: readonly unknown[] }).data.length > 0;
+}
+
 const end = (cookie: string, id: string) =>
   fetch(`${origin}/console/api/live/${id}`, {
     method: "DELETE",
@@ -220,8 +227,8 @@ describeWithChromium(`the page of open requests ${inChromium}`, () => {
     await page.getByRole("heading", { name: "Ended while you watch" }).waitFor();
     expect(await rest).toContain("An administrator ended this request");
 
+    await eventually(() => isRecorded("fay"));
     await page.goto(`/console/calls?user=fay`);
-    while ((await page.getByRole("row").count()) < 2) await page.getByRole("button", { name: "Refresh" }).click();
     await page.getByRole("rowheader").getByRole("link").click();
     const link = page.getByRole("link", { name: traceId });
     expect(await link.getAttribute("href")).toBe(`https://traces.example/trace/${traceId}?from=sluice`);

@@ -52,7 +52,7 @@ export function takeOption(
   if (at < 0) return { value: undefined, rest: argv };
   const isOptionWithValue = argv[at] !== option;
   const value = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
-  // A word that begins with a hyphen is the next option; a value that does needs the form with an equals sign.
+  // A word with a hyphen in front is the next option; such a value needs the form `--workspace=-name`.
   if (value === undefined || value === "" || (!isOptionWithValue && value.startsWith("-")))
     throw new UsageError(`${option}: ${commonOptions[option]}`);
   return { value, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };

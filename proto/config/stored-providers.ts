@@ -69,7 +69,7 @@ function problemsOfAddress({ hostname, username, password, search, hash }: URL):
 }
 
 /**
- * Where and how the keys of a provider are sent, as a text for comparison: the origin of its address, its vendor and its format. An address that follows
+ * The destination of a provider's keys, as a text for comparison: the origin of its address, its vendor and its format. An address that follows
  * from the vendor counts as the vendor, because a later catalogue may have another one.
  */
 export function destinationOf({ id, settings: { base_url: url, vendor, dialect } }: StoredProvider): string {

@@ -1,4 +1,4 @@
-/** Profiles of the command line: Sluice installations with a management key each, in a folder for its owner alone, a file for each name. */
+/** Profiles of the command line: a file for each Sluice installation and its management key, readable by its owner only. */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -7,7 +7,7 @@ import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface Profile {
-  /** With or without the base path. */
+  /** Address of the gateway, with or without the base path. */
   readonly url: string;
   /** A management key. */
   readonly key: string;

@@ -33,7 +33,7 @@ export class KeylessLimiter {
   readonly #shares: Pick<FairShares, "turnOf">;
   readonly #addressOf: (request: IncomingMessage) => string;
   readonly #now: () => number;
-  /** By network, or by `key` and the beginning of a key. */
+  /** Counts by the network of an address, or by `key` and the beginning of a key. */
   readonly #senders = new Map<string, Sender>();
   #sweepAt = sweepFrom;
 

@@ -111,7 +111,7 @@ export class Limiter {
     const use = this.#uses.of(caller.keyHash, performance.now());
     const isLimited = limited.turn || hasRate(limits);
     if (!this.#shared?.up || !isLimited) return this.#enterOffline(caller.keyHash, use, limits, limited);
-    // Until its turn is open, or refused: a sweep in between would forget it.
+    // A sweep would forget a row without an open turn, so each row is held until the turn is open or refused.
     use.pending++;
     return this.#shared.enter(caller.keyHash, use, limits, limited).then(
       (decision) => {

@@ -110,7 +110,7 @@ describe.each(wayNames)("at %s", (name) => {
       const denied = refused.get(one);
       const says = `This key may not use the server tool ${one.permission} (permissions.server_tools)`;
       if (status === 403) wrong.push(`${one.label}: refused although it is allowed: ${text}`);
-      // What the door does not take says nothing about permissions.
+      // A request that the door refuses with any key proves nothing about permissions.
       else if (status !== 400) {
         exercised.add(`${schema} ${one.place}`);
         if (denied && (denied.status !== 403 || !denied.text.includes(says)))

@@ -136,7 +136,7 @@ describe("in one process", () => {
   test("a limit holds when the uses of other limits are swept", async () => {
     const process = counting();
     const one = () => row({ concurrentRequests: 1 });
-    // As many as there are before a new one lets unused ones be swept.
+    // The next new row makes the limiter sweep unused ones.
     for (let n = 0; n < 1_023; n++) await enter(process, one());
     const limited = one();
     const running = await enter(process, limited, one());

@@ -79,7 +79,7 @@ const noneAttempted = (schedule: AttemptSchedule): Fault =>
     origin: FaultOrigin.UPSTREAM,
   });
 
-/** Of several models at a limit the answer names the one that is free first, because any of them may serve the next request. */
+/** The failures with the limit that is free first as the last: any of the models may serve the next request. */
 function soonestLimitLast(failures: readonly EndpointFailure[]): readonly EndpointFailure[] {
   const last = failures.at(-1);
   if (last === undefined || !isModelLimit(last.fault)) return failures;

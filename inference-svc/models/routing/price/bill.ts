@@ -25,7 +25,7 @@ export const billLayer =
     const bill = new AttemptBill(endpoint, request, scope, answered);
     scope.trace.bills.push(bill);
     const answer = turn(request, scope);
-    // Not for a request that the dialect refuses, which no provider gets.
+    // A request refused by the dialect reaches no provider, and has thrown before this line.
     scope.modelLimits?.note(endpoint.model, bill);
     return new BilledAnswer(answer, bill);
   };

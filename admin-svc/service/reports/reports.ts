@@ -11,8 +11,13 @@ import { reportLimits } from "../../store/postgres/postgres.ts";
 
 /** Maximum number of simultaneous reports of a workspace. */
 const maxOfWorkspace = 2;
-/** Maximum wait for a place. With the time of a report it stays below the gateway's limit of 5 s. */
-const maxWaitMs = 1_000;
+/**
+ * Maximum wait for a place. A page of the console asks for six reports at once, of which two run: this leaves time for the others. With the time of a
+ * report it stays below the gateway's limit of 10 s.
+ */
+const maxWaitMs = 6_000;
+/** Maximum number of reports of a workspace that wait; further ones are refused at once. */
+const maxWaitingOfWorkspace = 32;
 /** Maximum time of a report, which may be several statements. */
 const maxReportMs = reportLimits.statementTimeoutMs + 500;
 /** `Retry-After` of a report that found no place: by then a running report has ended. */
@@ -83,11 +88,18 @@ export class Reports {
       const refuse = () => settle(() => reject(noPlace()));
       const waiting: Waiting = { workspaceId, begin: () => settle(resolve) };
       const timer = setTimeout(refuse, maxWaitMs);
+      const hasRoom = this.#waitingOf(workspaceId) < maxWaitingOfWorkspace;
       this.#waiting.add(waiting);
-      if (signal.aborted) refuse();
+      if (signal.aborted || !hasRoom) refuse();
       else signal.addEventListener("abort", refuse);
       this.#admit();
     });
+  }
+
+  #waitingOf(workspaceId: string): number {
+    let count = 0;
+    for (const waiting of this.#waiting) if (waiting.workspaceId === workspaceId) count++;
+    return count;
   }
 
   /** Gives free places to waiting reports, the oldest first. */

@@ -10,7 +10,8 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { OperationCall } from "./context.ts";
 
-const defaultTimeoutMs = 10_000;
+/** A change is answered when every process has acknowledged it, within 1 s, and a report waits at most 6 s for its place; the rest is for the database. */
+const timeoutMs = 10_000;
 
 /**
  * Calls admin-svc as the contract describes for the operation. A reported change takes effect with the next request to this process.
@@ -19,7 +20,7 @@ const defaultTimeoutMs = 10_000;
 export async function forwardToAdmin(
   request: OperationCall,
   operation: Operation,
-  { method, toRequest, toAnswer, carriesSettings, timeoutMs = defaultTimeoutMs }: Forward,
+  { method, toRequest, toAnswer, carriesSettings }: Forward,
 ): Promise<JsonObject | undefined> {
   const { admin, token, access } = request.parts;
   const input = create(method.input, toRequest(request) as MessageInitShape<DescMessage>);

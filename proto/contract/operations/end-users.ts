@@ -32,7 +32,6 @@ const maxBytes = 8_192;
 const maxChangeBytes = 4_096;
 
 const { method } = EndUserService;
-const timeoutMs = 5_000;
 const toEndUserAnswer = ({ endUser }: { readonly endUser?: EndUser | undefined }) => ({
   data: endUser && toEndUserJson(endUser),
 });
@@ -57,7 +56,7 @@ const listEndUsers = forwarded(
   method.listEndUsers,
   ({ query: { include_inactive: includeInactive, ...query } }) => ({ ...query, includeInactive }),
   ({ endUsers, ...page }) => toPageJson(endUsers.map(toEndUserJson), page),
-  { timeoutMs, carriesSettings: true },
+  { carriesSettings: true },
 );
 
 const createEndUser = forwarded(
@@ -76,7 +75,6 @@ const createEndUser = forwarded(
   method.createEndUser,
   ({ body }) => body,
   toEndUserAnswer,
-  { timeoutMs },
 );
 
 const getEndUser = forwarded(
@@ -94,7 +92,6 @@ const getEndUser = forwarded(
   method.getEndUser,
   ({ parameters }) => parameters,
   toEndUserAnswer,
-  { timeoutMs },
 );
 
 const updateEndUser = forwarded(
@@ -114,7 +111,6 @@ const updateEndUser = forwarded(
   method.updateEndUser,
   ({ parameters, body }) => ({ ...parameters, isActive: body.is_active }),
   toEndUserAnswer,
-  { timeoutMs },
 );
 
 const deleteEndUser = forwarded(
@@ -129,7 +125,6 @@ const deleteEndUser = forwarded(
   method.deleteEndUser,
   ({ parameters }) => parameters,
   () => undefined,
-  { timeoutMs },
 );
 
 export const endUserOperations = {

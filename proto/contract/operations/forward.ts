@@ -24,8 +24,6 @@ export type MessageFields<Desc extends DescMessage> = {
 export interface ForwardOptions {
   /** The request carries settings, so an older admin-svc refuses it when it does not support one of them. */
   readonly carriesSettings?: true;
-  /** 10 s when absent: a change is answered when every process has acknowledged it, within 1 s; the rest is for the database. */
-  readonly timeoutMs?: number;
 }
 
 /** A call of admin-svc. The types of request and answer are checked at its description. */

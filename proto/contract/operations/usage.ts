@@ -29,7 +29,6 @@ import {
 } from "../records/usage.ts";
 
 const { method } = UsageService;
-const timeoutMs = 5_000;
 
 const getGeneration = forwarded(
   operation({
@@ -50,7 +49,6 @@ const getGeneration = forwarded(
   method.getGeneration,
   ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
   (answer) => ({ data: toGenerationJson(answer) }),
-  { timeoutMs },
 );
 
 const getGenerationContent = forwarded(
@@ -70,7 +68,6 @@ const getGenerationContent = forwarded(
   method.getGenerationContent,
   ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
   (answer) => ({ data: toContentJson(answer) }),
-  { timeoutMs },
 );
 
 /** A class such as 5xx is another field than a status. */
@@ -119,7 +116,6 @@ const listGenerations = forwarded(
     data: generations.map(toTurnJson),
     next_cursor: toCursorJson(nextCursor),
   }),
-  { timeoutMs },
 );
 
 const getUsageSeries = forwarded(
@@ -145,7 +141,6 @@ const getUsageSeries = forwarded(
     filter: toUsageFilter(filters),
   }),
   toSeriesJson,
-  { timeoutMs },
 );
 
 const getUsageChange = forwarded(
@@ -164,7 +159,6 @@ const getUsageChange = forwarded(
   method.getUsageChange,
   ({ query: { from, to, ...filters } }) => ({ from, to, filter: toUsageFilter(filters) }),
   toChangeJson,
-  { timeoutMs },
 );
 
 const listSessions = forwarded(
@@ -186,7 +180,6 @@ const listSessions = forwarded(
   method.listSessions,
   ({ query }) => query,
   ({ sessions, nextCursor }) => ({ data: sessions.map(toSessionJson), next_cursor: toCursorJson(nextCursor) }),
-  { timeoutMs },
 );
 
 const listActivity = forwarded(
@@ -213,7 +206,6 @@ const listActivity = forwarded(
     byTask: unit === "task",
   }),
   ({ activities }) => ({ data: activities.map(toActivityJson) }),
-  { timeoutMs },
 );
 
 const getCredits = forwarded(
@@ -234,7 +226,6 @@ const getCredits = forwarded(
   method.getCredits,
   () => ({}),
   (credits) => ({ data: toCreditsJson(credits) }),
-  { timeoutMs },
 );
 
 export const usageOperations = {

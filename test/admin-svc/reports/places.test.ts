@@ -32,14 +32,25 @@ const waitingStatements = async (): Promise<number> => {
   return rows[0]?.count ?? 0;
 };
 
-/** Makes reports of turns wait for the end of the work. */
-async function whileReportsWait(work: () => Promise<void>): Promise<void> {
+/**
+ * Makes reports of turns wait for the end of the work.
+ * @param count number of clients that reload
+ * @param isReady whether the work can begin, by the number of answers so far
+ */
+async function whileReportsWait(
+  count: number,
+  isReady: (answers: number) => Promise<boolean> | boolean,
+  work: () => Promise<void>,
+): Promise<void> {
   await holder.query("begin; lock table turns in access exclusive mode");
+  let answers = 0;
   const reload = () =>
-    callAsAdministrator(installation, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
-  const reloading = Array.from({ length: 8 }, reload);
+    callAsAdministrator(installation, UsageService.method.listGenerations, {})
+      .catch((error: unknown) => error)
+      .finally(() => answers++);
+  const reloading = Array.from({ length: count }, reload);
   try {
-    await eventually(async () => (await waitingStatements()) >= 2);
+    await eventually(() => isReady(answers));
     await work();
   } finally {
     await holder.query("rollback");
@@ -49,7 +60,8 @@ async function whileReportsWait(work: () => Promise<void>): Promise<void> {
 
 test("keys are resolved and administered while a console reloads slow reports", async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(installation.database)));
-  await whileReportsWait(async () => {
+  const twoRun = async () => (await waitingStatements()) >= 2;
+  await whileReportsWait(8, twoRun, async () => {
     const resolved = await Promise.all(keys.map((key) => resolveKey(installation.client, hashKey(key))));
     expect(resolved.map(({ caller }) => caller?.keyHash)).toEqual(keys.map(hashKey));
     await expect(callAsAdministrator(installation, UsageService.method.getCredits, {})).resolves.toBeDefined();
@@ -61,9 +73,10 @@ const reports = administrationServices
   .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
   .filter(({ name }) => /^(?:List|Verify|GetUsage)/.test(name));
 
-test("every list, search and sum takes a slot, and is refused with a Retry-After when none is free", async () => {
+test("every list, search and sum takes a slot, and is refused with a Retry-After when 2 run and 32 wait", async () => {
   expect(reports.length).toBeGreaterThan(8);
-  await whileReportsWait(async () => {
+  const areRefused = (answers: number) => answers >= 6;
+  await whileReportsWait(2 + 32 + 6, areRefused, async () => {
     const answers = await Promise.all(
       reports.map(async (method) => [
         method.name,
@@ -85,6 +98,17 @@ const report = (workspaceId: string) => ({
   narrowedBy: "from and to",
   isOfRecords: false,
   signal: new AbortController().signal,
+});
+
+test("six reports of a workspace, as a page of the console asks for, are all answered, though each takes a second", async () => {
+  const database = openDatabase(installation.databaseUrl, reportLimits, () => {});
+  const gate = new Reports(database);
+  try {
+    const slow = () => gate.run(report("one"), (connection) => sql`select pg_sleep(1)`.execute(connection));
+    await Promise.all(Array.from({ length: 6 }, slow));
+  } finally {
+    await database.destroy();
+  }
 });
 
 test("a slow report is refused with advice to shorten it, and frees its slot", async () => {

@@ -15,7 +15,7 @@ import { boundCost } from "./routing/price/worst-cost.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { composeByMask } from "../turn/feature.ts";
-import type { Layer, Turn } from "../turn/turn.ts";
+import { type Layer, type Turn, compose } from "../turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Downloads } from "../content/downloads.ts";
 
@@ -51,33 +51,74 @@ export interface ModelCallerDeps {
   readonly log: Pick<Logger, "info" | "warn">;
 }
 
-export function buildModelCaller({
-  upstreams,
-  router,
-  endpointFeatures,
-  files,
-  web,
-  ledger,
-  findTask,
-  budgets,
-  log,
-}: ModelCallerDeps): Turn {
-  const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
+type CallParts = Pick<
+  ModelCallerDeps,
+  "upstreams" | "router" | "endpointFeatures" | "files" | "web" | "ledger" | "findTask" | "budgets"
+>;
+
+/** A layer around each call of an endpoint. */
+export interface CallLayer {
+  readonly name: string;
+  /** Builds the layer once for each endpoint. */
+  readonly layer: (endpoint: Endpoint, parts: CallParts) => Layer;
+}
+
+/**
+ * The layers around a call of an endpoint, outermost first. All that may refuse a call stand outside the budget: the next model reserves under the same
+ * number of the call, and would lose its hold with the queued release of the first.
+ */
+export const callLayers: readonly CallLayer[] = [
+  {
+    name: "model limits",
+    layer:
+      ({ model }) =>
+      (turn) =>
+        modelLimitLayer(model, turn),
+  },
+  // Closer to the provider than the limits: nothing is read for a model at its limit.
+  { name: "features", layer: featureLayer },
+  // A call begins only if its worst case fits the budgets.
+  {
+    name: "budget",
+    layer:
+      (endpoint, { budgets }) =>
+      (turn) =>
+        budgetLayer(budgets, (request) => boundCost(endpoint, request), turn),
+  },
+  // The ledger row of each call, with its bill, exists before any layer sees the answer. A call that cannot be recorded ends the request, and no other model is called.
+  {
+    name: "record",
+    layer: (endpoint, { ledger, findTask }) => {
+      const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
+      return (turn) => recordLayer({ ledger, callee: endpoint, sent, findTask }, turn);
+    },
+  },
+  // The bill gives the call its number, so that a refusal by the format of the provider is a call of its own.
+  {
+    name: "bill",
+    layer: (endpoint, { router }) => {
+      const answered: OnAnswered = (_, scope, usage) => router.noteAnswer(endpoint, scope, usage);
+      return (turn) => billLayer(endpoint, turn, answered);
+    },
+  },
+];
+
+function featureLayer(endpoint: Endpoint, { endpointFeatures, upstreams, files, web }: CallParts): Layer {
   const kit: EndpointKit = { files, dialects: upstreams, web };
-  const build = (endpoint: Endpoint): Turn => {
-    const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
-    const provider = billLayer(endpoint, upstreams.turn(endpoint), answered);
-    // The ledger row of each call, with its bill, exists before any layer sees the answer.
-    const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
-    const call = recordLayer({ ledger, callee: endpoint, sent, findTask }, provider);
-    // A call begins only if its worst case fits the budgets.
-    const budgeted = budgetLayer(budgets, (request) => boundCost(endpoint, request), call);
-    const applying = endpointFeatures.map(({ applies }) => ({
-      applies: (request: TurnRequest) => applies(request, endpoint),
-    }));
-    // A model at its limit reserves no budget: the next model would reserve under the same number of the call, and lose it with the release of the first.
-    return modelLimitLayer(endpoint.model, composeByMask(applying, layers, budgeted));
-  };
+  const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
+  const applying = endpointFeatures.map(({ applies }) => ({
+    applies: (request: TurnRequest) => applies(request, endpoint),
+  }));
+  return (turn) => composeByMask(applying, layers, turn);
+}
+
+export function buildModelCaller(deps: ModelCallerDeps, layers = callLayers): Turn {
+  const { upstreams, router, log } = deps;
+  const build = (endpoint: Endpoint): Turn =>
+    compose(
+      layers.map(({ layer }) => layer(endpoint, deps)),
+      upstreams.turn(endpoint),
+    );
   // A turn per endpoint of the configuration: a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();
   const attempt = (endpoint: Endpoint): Turn => {

@@ -1,19 +1,70 @@
 /** Holds the calls of a model to its limits. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { toDeferredAnswer } from "../turn/answer-kinds.ts";
-import type { Turn } from "../turn/turn.ts";
+import { ForwardedAnswer, toDeferredAnswer } from "../turn/answer-kinds.ts";
+import type { TurnModelLimits } from "../turn/model-limits.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Answer, Batch, Turn } from "../turn/turn.ts";
 
 /** Lets a turn call a model only within the limits of the model. */
 export const modelLimitLayer =
   (model: string, turn: Turn): Turn =>
   (request, scope) => {
-    const refusal = scope.modelLimits?.enter(model);
-    if (refusal === undefined) return turn(request, scope);
+    const limits = scope.modelLimits;
+    if (limits === undefined) return turn(request, scope);
+    const refusal = limits.enter(model);
+    if (refusal === undefined) return begin({ model, limits, turn }, request, scope);
     if (refusal instanceof Fault) throw refusal;
     return toDeferredAnswer(
       refusal.then((fault) => {
         if (fault) throw fault;
-        return turn(request, scope);
+        return begin({ model, limits, turn }, request, scope);
       }),
     );
   };
+
+interface PlacedCall {
+  readonly model: string;
+  readonly limits: TurnModelLimits;
+  readonly turn: Turn;
+}
+
+function begin({ model, limits, turn }: PlacedCall, request: TurnRequest, scope: Scope): Answer {
+  let answer: Answer;
+  try {
+    answer = turn(request, scope);
+  } catch (error) {
+    limits.giveBack(model);
+    throw error;
+  }
+  return new PlacedAnswer(answer, () => limits.giveBack(model));
+}
+
+/** Gives the place of a call back that was not made: it has failed, or was left, before its first event. */
+class PlacedAnswer extends ForwardedAnswer {
+  #giveBack: (() => void) | undefined;
+
+  constructor(answer: Answer, giveBack: () => void) {
+    super(answer);
+    this.#giveBack = giveBack;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    this.#giveBack = undefined;
+    return batch;
+  }
+
+  protected override failed(error: unknown): unknown {
+    this.#over();
+    return error;
+  }
+
+  protected override left(): void {
+    this.#over();
+  }
+
+  #over(): void {
+    this.#giveBack?.();
+    this.#giveBack = undefined;
+  }
+}

@@ -1,6 +1,6 @@
 /**
  * Limits of models: a turn counts towards an entry once, from its first call of one of the entry's models to its end, whatever leads to the call. The tokens
- * of all its calls of these models are charged at the end. A turn whose call was not made after all, as by a failure of the ledger, does not count.
+ * of all its calls of these models are charged at the end. A turn whose call was not made after all, as after the refusal of a budget, gives its place back.
  */
 import { createHash } from "node:crypto";
 import type { Caller, ModelLimit, ModelLimits } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -65,11 +65,20 @@ function limitRefusal(
 export const isModelLimit = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.RATE_LIMITED && origin !== FaultOrigin.UPSTREAM;
 
+/** Entries that the turn has entered in one step. */
+interface Place {
+  readonly rows: readonly ModelRow[];
+  readonly admission: JointAdmission;
+  /** Calls that may yet be made, or were. */
+  using: number;
+  isCalled: boolean;
+}
+
 /** One turn under the limits of its caller. */
 export class TurnModelLimits {
   readonly #rows: readonly ModelRow[];
   readonly #limiter: ModelLimiter;
-  readonly #entered: { readonly rows: readonly ModelRow[]; readonly admission: JointAdmission }[] = [];
+  #entered: Place[] = [];
   readonly #calls: { readonly model: string; readonly bill: Bill }[] = [];
   #entering: Promise<Fault | undefined> | undefined;
   #isOver = false;
@@ -79,23 +88,36 @@ export class TurnModelLimits {
     this.#limiter = limiter;
   }
 
-  /** Counts the turn towards the entries with this model that it has not entered yet. @returns RATE_LIMITED at the limit of one of them */
+  /**
+   * Counts the turn towards the entries with this model that it has not entered yet. Every entering is followed by `note` or `giveBack`, or the turn ends.
+   * @returns RATE_LIMITED at the limit of one of them
+   */
   enter(model: string): Promise<Fault | undefined> | Fault | undefined {
     // Parallel parts of a turn count once.
     if (this.#entering) return this.#entering.then(() => this.enter(model));
     const rows = this.#rows.filter((row) => row.globs.matches(model) && !this.#hasEntered(row));
-    if (rows.length === 0) return undefined;
+    if (rows.length === 0) return this.#use(model);
     const admission = this.#limiter.enterModels(rows);
-    if (!(admission instanceof Promise)) return this.#take(rows, admission);
+    if (!(admission instanceof Promise)) return this.#take(model, rows, admission);
     return (this.#entering = admission.then((known) => {
       this.#entering = undefined;
-      return this.#take(rows, known);
+      return this.#take(model, rows, known);
     }));
   }
 
   /** Notes a call that was made, whose tokens are charged at the end of the turn. */
   note(model: string, bill: Bill): void {
     this.#calls.push({ model, bill });
+    for (const place of this.#entered) if (isOf(place, model)) place.isCalled = true;
+  }
+
+  /** Gives the places of a call back that was not made, unless another call of the turn needs them. */
+  giveBack(model: string): void {
+    for (const place of this.#entered) if (isOf(place, model)) place.using--;
+    const unneeded = this.#entered.filter(({ using, isCalled }) => using === 0 && !isCalled);
+    if (unneeded.length === 0) return;
+    this.#entered = this.#entered.filter((place) => !unneeded.includes(place));
+    for (const { rows, admission } of unneeded) admission.leave(rows.map((row) => this.#endOf(row)));
   }
 
   /** Ends the turn. */
@@ -108,13 +130,17 @@ export class TurnModelLimits {
     return this.#entered.some(({ rows }) => rows.includes(row));
   }
 
-  #take(rows: readonly ModelRow[], admission: JointAdmission): Fault | undefined {
+  #use(model: string): undefined {
+    for (const place of this.#entered) if (isOf(place, model)) place.using++;
+  }
+
+  #take(model: string, rows: readonly ModelRow[], admission: JointAdmission): Fault | undefined {
     const { reached } = admission;
     if (reached) return limitRefusal(rows[reached.index] as ModelRow, reached);
     // The client has left meanwhile.
     if (this.#isOver) admission.leave(rows.map((row) => this.#endOf(row)));
-    else this.#entered.push({ rows, admission });
-    return undefined;
+    else this.#entered.push({ rows, admission, using: 0, isCalled: false });
+    return this.#use(model);
   }
 
   #endOf({ globs }: ModelRow): TurnEnd {
@@ -129,6 +155,8 @@ export class TurnModelLimits {
     return { tokens, isUnused };
   }
 }
+
+const isOf = ({ rows }: Place, model: string): boolean => rows.some(({ globs }) => globs.matches(model));
 
 const known = new WeakMap<Caller, readonly ModelRow[]>();
 

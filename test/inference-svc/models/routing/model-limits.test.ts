@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { callModel } from "@sluice/inference-svc/models/internal-calls/internal-call.js";
-import { openModelLimits } from "@sluice/inference-svc/turn/model-limits.js";
+import { type TurnModelLimits, openModelLimits } from "@sluice/inference-svc/turn/model-limits.js";
 import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
 import { buildStack } from "@sluice/inference-svc/stack.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -22,13 +22,14 @@ afterEach(() => upstream.stop());
 
 /** Two models of one provider, each with a single endpoint, for one key with limits. */
 function engineWith(...entries: readonly ModelLimitJson[]) {
-  const spent = { isSpent: false, reservations: 0 };
+  const spent = { isSpent: false, reservations: 0, reserving: () => {} };
   const config = testConfig({
     providers: [{ id: "acme", name: "Acme", dialect: "chat", base_url: `${upstream.url}/v1` }],
     models: ["large", "small"].map((id) => ({ id, endpoints: [{ provider: "acme" }] })),
   });
   const reserve = async () => {
     spent.reservations++;
+    spent.reserving();
     if (spent.isSpent) throw new Fault(FaultReason.PAYMENT_REQUIRED, "spent");
     return unlimitedBudget;
   };
@@ -65,7 +66,16 @@ function engineWith(...entries: readonly ModelLimitJson[]) {
       modelLimits?.leave();
     }
   };
-  return { run, callInternally, spent, parts, upstreams: engine.upstreams };
+  /** Whether another turn may use the model now; it uses it no longer at once. */
+  const admits = (model: string): boolean => {
+    const modelLimits = openModelLimits(newScope(caller).scope.caller, limiter);
+    const fault = modelLimits?.enter(model);
+    modelLimits?.leave();
+    return fault === undefined;
+  };
+  /** The limits of one turn. */
+  const openTurn = () => openModelLimits(newScope(caller).scope.caller, limiter) as TurnModelLimits;
+  return { run, callInternally, admits, openTurn, spent, parts, upstreams: engine.upstreams };
 }
 
 test("a call that a budget refuses counts at no limit", async () => {
@@ -75,6 +85,41 @@ test("a call that a budget refuses counts at no limit", async () => {
   spent.isSpent = false;
   expect((await run()).fault).toBeUndefined();
   expect((await run()).fault?.reason).toBe(FaultReason.RATE_LIMITED);
+  await upstreams.close();
+});
+
+test("a model that a budget refuses gives its place back at once, while the model that stands in runs", async () => {
+  const { run, admits, spent, upstreams } = engineWith({
+    models: ["large"],
+    requests_per_day: 1,
+    concurrent_requests: 1,
+  });
+  const admitted: boolean[] = [];
+  spent.reserving = () => {
+    spent.isSpent = spent.reservations === 1;
+    admitted.push(admits("large"));
+  };
+  expect(await run(["large", "small"])).toEqual({ fault: undefined, model: "small" });
+  expect(admitted).toEqual([false, true]);
+  expect((await run()).fault).toBeUndefined();
+  expect(admits("large")).toBe(false);
+  await upstreams.close();
+});
+
+test("a place that another part of the request uses is kept when a model of the part is refused", async () => {
+  const { openTurn, admits, upstreams } = engineWith({ models: ["*"], concurrent_requests: 1, requests_per_day: 9 });
+  for (const isCalled of [false, true]) {
+    const turn = openTurn();
+    expect(turn.enter("large")).toBeUndefined();
+    expect(turn.enter("small")).toBeUndefined();
+    if (isCalled) turn.note("small", { reported: undefined, abandoned: false, settled: false, usage: undefined });
+    turn.giveBack("large");
+    expect(admits("large")).toBe(false);
+    turn.giveBack("small");
+    expect(admits("large")).toBe(!isCalled);
+    turn.leave();
+    expect(admits("large")).toBe(true);
+  }
   await upstreams.close();
 });
 

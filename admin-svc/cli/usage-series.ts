@@ -1,5 +1,6 @@
-/** usage: series, change. */
+/** usage: series, change, health. */
 import { create } from "@bufbuild/protobuf";
+import { toHealthJson } from "@sluice/proto/contract/records/usage-health.js";
 import { toChangeJson } from "@sluice/proto/contract/records/usage-change.js";
 import {
   type UsageFilterWords,
@@ -10,12 +11,14 @@ import {
 } from "@sluice/proto/contract/records/usage-series.js";
 import {
   GetUsageChangeRequestSchema,
+  GetUsageHealthRequestSchema,
   GetUsageSeriesRequestSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type Command, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
+import { getUsageHealth } from "../store/ledger/health.ts";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
 import { getUsageChange } from "../store/ledger/usage-change.ts";
 import { formatUsd } from "./key-record.ts";
@@ -97,6 +100,49 @@ export const change: Command<AdminTerminal> = {
     for (const line of asJson ? [JSON.stringify(answer)] : changeLines(answer)) print(line);
   },
 };
+
+export const health: Command<AdminTerminal> = {
+  usage: "[--from TIME] [--to TIME] [--json]",
+  summary: "Shows how many calls each model of each provider answered, and why others failed.",
+  details: [
+    "Without --from it is the last 24 hours; at most 7 days.",
+    "TIME is a time with its zone or a day in UTC, for example 2026-11-21. --to is not included.",
+    "UPTIME is the percentage of answered calls among those that were answered or failed; FALLBACKS are failures after which the request went on.",
+    "FIRST and TIME are p50 / p95 in milliseconds, at most 9 % off.",
+  ],
+  async run(args, { database, author, print }) {
+    const { asJson, ...times } = readHealthOptions(args);
+    const { workspaceId } = await author();
+    const request = create(GetUsageHealthRequestSchema, times);
+    const answer = toHealthJson(
+      await throwAsUsageError(async () => getUsageHealth(await database(), workspaceId, request)),
+    );
+    for (const line of asJson ? [JSON.stringify(answer)] : healthLines(answer)) print(line);
+  },
+};
+
+/** @throws UsageError */
+export function readHealthOptions(args: string[]) {
+  const { values } = readArguments(args, { from: textOption, to: textOption, ...jsonOption });
+  return { ...readTimes(values), asJson: values.json === true };
+}
+
+/** @param answer of `GET /usage/health` */
+export function healthLines(answer: JsonObject): string[] {
+  const cells = (answer["data"] as readonly JsonObject[]).map((called) => [
+    String(called["provider"]),
+    (called["model"] ?? "-") as string,
+    called["uptime"] === null ? "-" : `${(Math.floor(Number(called["uptime"]) * 10) / 10).toFixed(1)} %`,
+    ...["calls", "failures", "fallbacks"].map((name) => String(called[name])),
+    percentilesOf(called, "first_token_ms"),
+    percentilesOf(called, "duration_ms"),
+    (called["errors"] as readonly JsonObject[])
+      .map(({ error, calls }) => `${String(error)} ${String(calls)}`)
+      .join(", "),
+  ]);
+  const titles = ["PROVIDER", "MODEL", "UPTIME", "CALLS", "FAILURES", "FALLBACKS", "FIRST", "TIME", "ERRORS"];
+  return table(titles, cells);
+}
 
 /** @throws UsageError */
 export function readSeriesOptions(args: string[]) {

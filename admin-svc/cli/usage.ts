@@ -1,10 +1,10 @@
-/** usage: show, series, change. */
+/** usage: show, series, change, health. */
 import type { PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";
 import { formatUsd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
-import { change, series } from "./usage-series.ts";
+import { change, health, series } from "./usage-series.ts";
 import { type Commands, flagOption, textOption } from "./terminal.ts";
 
 const dayMs = 86_400_000;
@@ -13,6 +13,7 @@ const defaultDays = 30;
 export const usage: Commands = {
   series,
   change,
+  health,
   show: {
     usage:
       "[--by day|model|key|operation|door|task[,...]] [--payer key|operator] [--from DAY] [--to DAY] [--key KEY] [--json]",

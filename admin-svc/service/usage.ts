@@ -26,6 +26,7 @@ import type { Deps } from "./deps.ts";
 import { listGenerations } from "../store/ledger/turn-pages.ts";
 import { getUsageSeries } from "../store/ledger/series-answer.ts";
 import { getUsageChange } from "../store/ledger/usage-change.ts";
+import { getUsageHealth } from "../store/ledger/health.ts";
 import { listSessions } from "../store/ledger/sessions.ts";
 import { toGeneration } from "../store/ledger/turn-messages.ts";
 import { toRecord } from "../store/ledger/usage-messages.ts";
@@ -80,6 +81,10 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
     getUsageChange: (request, context) =>
       asRecordReport(deps, "from and to, or a filter such as key")(context, ({ workspaceId }, database) =>
         getUsageChange(database, workspaceId, request),
+      ),
+    getUsageHealth: (request, context) =>
+      asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
+        getUsageHealth(database, workspaceId, request),
       ),
     listSessions: (request, context) =>
       asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>

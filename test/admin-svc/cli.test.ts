@@ -157,6 +157,9 @@ describe("usage", () => {
     expect((await run("usage", "change", ...change)).stdout).toMatch(
       /^\+\$.* on acme\/large-2: not used before\.\nKEY +MODEL/,
     );
+    expect((await run("usage", "health", ...window)).stdout).toMatch(
+      /^PROVIDER +MODEL +UPTIME +CALLS .*\n.*acme\/large-2 +100\.0 % /,
+    );
     const listed = await json<{ data: object[] }>("sessions", "list", ...window, "--limit", "1");
     expect(listed.data).toMatchObject([{ id: expect.any(String), requests: expect.any(Number) }]);
     expect((await run("sessions", "list", ...window)).stdout).toMatch(

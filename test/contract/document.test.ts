@@ -93,6 +93,7 @@ describe("the published document", () => {
       "get /generations": "200 400 401 403 422 429 500",
       "get /usage/series": "200 400 401 403 422 429 500",
       "get /usage/change": "200 400 401 403 422 429 500",
+      "get /usage/health": "200 400 401 403 422 429 500",
       "get /sessions": "200 400 401 403 422 429 500",
       "get /activity": report,
       "get /credits": "200 400 401 403 500",

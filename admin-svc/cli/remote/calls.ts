@@ -6,7 +6,14 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { callFilters, readCallFilters } from "../calls.ts";
 import { jsonOption } from "../terminal.ts";
 import { readSessionOptions, sessionLines } from "../sessions.ts";
-import { changeLines, readChangeOptions, readSeriesOptions, seriesLines } from "../usage-series.ts";
+import {
+  changeLines,
+  healthLines,
+  readChangeOptions,
+  readHealthOptions,
+  readSeriesOptions,
+  seriesLines,
+} from "../usage-series.ts";
 import type { RemoteSluice } from "./client.ts";
 import type { RemoteCommands } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
@@ -92,6 +99,11 @@ export const remoteUsage: RemoteCommands = {
     const query = { ...givenOnly(times), ...(await filterQuery(sluice, filter)) };
     const answer = await sluice.call(usageOperations.getUsageChange, { query });
     return asJson ? [JSON.stringify(answer)] : changeLines(answer);
+  },
+  health: async (args, sluice) => {
+    const { asJson, ...times } = readHealthOptions(args);
+    const answer = await sluice.call(usageOperations.getUsageHealth, { query: givenOnly(times) });
+    return asJson ? [JSON.stringify(answer)] : healthLines(answer);
   },
 };
 

@@ -95,5 +95,5 @@ function toPoint(row: SeriesRow, { by }: SeriesQuery): UsagePoint {
   return point;
 }
 
-const toPercentiles = ({ p50, p95 }: Latencies): Percentiles =>
+export const toPercentiles = ({ p50, p95 }: Latencies): Percentiles =>
   create(PercentilesSchema, { p50: Math.round(p50), p95: Math.round(p95) });

@@ -212,6 +212,30 @@ export const changeExample = {
   summary: "+$1.41, all of it notebooks-bob on anthropic/claude-opus: 25 times the requests.",
 } as const;
 
+export const healthExample = {
+  from: "2026-11-21T00:00:00.000000Z",
+  to: "2026-11-22T00:00:00.000000Z",
+  data: [
+    {
+      provider: "openai",
+      model: "openai/gpt-5-mini",
+      calls: 1_342,
+      answered: 1_298,
+      failures: 22,
+      uptime: 98.33333333333333,
+      fallbacks: 20,
+      errors: [
+        { error: "status_502", calls: 20 },
+        { error: "timeout_first_event", calls: 2 },
+      ],
+      first_token_ms_p50: 197,
+      first_token_ms_p95: 664,
+      duration_ms_p50: 790,
+      duration_ms_p95: 2_233,
+    },
+  ],
+} as const;
+
 export const sessionExample = {
   id: "agent-run-42",
   first_at: "2026-11-21T12:00:00.000000Z",

@@ -5,6 +5,7 @@ import {
   contentExample,
   cursorExample,
   generationExample,
+  healthExample,
   refusedExample,
   seriesExample,
   sessionExample,
@@ -18,6 +19,7 @@ import { generationList, generationsQuery, toTurnJson } from "../records/generat
 import { sessionList, sessionsQuery, toSessionJson } from "../records/sessions.ts";
 import { changeAnswer, changeQuery, toChangeJson } from "../records/usage-change.ts";
 import { toCursorJson } from "../records/record-shapes.ts";
+import { healthAnswer, healthQuery, toHealthJson } from "../records/usage-health.ts";
 import { seriesAnswer, seriesQuery, toSeriesJson, toUsageFilter } from "../records/usage-series.ts";
 import {
   activityAnswer,
@@ -161,6 +163,24 @@ const getUsageChange = forwarded(
   toChangeJson,
 );
 
+const getUsageHealth = forwarded(
+  operation({
+    path: "/usage/health",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "Show the health of providers",
+    description:
+      "The calls of a period to each model of each provider, as the ledger has them: how many were answered, how many failed and why, after how many of these the request went on, and how long answers took. Whether an endpoint is ejected now is at `GET /models/{author}/{slug}/endpoints`.",
+    query: healthQuery,
+    answer: { description: "The calls.", content: [json(healthAnswer, example(healthExample))] },
+    statuses: reportStatuses([400, 401, 403, 500]),
+  }),
+  method.getUsageHealth,
+  ({ query }) => query,
+  toHealthJson,
+);
+
 const listSessions = forwarded(
   operation({
     path: "/sessions",
@@ -234,6 +254,7 @@ export const usageOperations = {
   listGenerations,
   getUsageSeries,
   getUsageChange,
+  getUsageHealth,
   listSessions,
   listActivity,
   getCredits,

@@ -184,7 +184,8 @@ const shownSums = (each: UsagePoint): JsonObject => ({
   ...shownPercentiles("duration_ms", each.durationMs),
 });
 
-const shownPercentiles = (name: string, percentiles: Percentiles | undefined): JsonObject => ({
+/** The fields of two percentiles; null without any. */
+export const shownPercentiles = (name: string, percentiles: Percentiles | undefined): JsonObject => ({
   [`${name}_p50`]: percentiles?.p50 ?? null,
   [`${name}_p95`]: percentiles?.p95 ?? null,
 });

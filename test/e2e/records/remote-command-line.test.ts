@@ -170,6 +170,8 @@ describe.each([
     expect(ofKey).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(?:The cost|[+-]\$)/) });
     const pairs = await json<{ totals: object[] }>(admin, "usage", "series", "--by", "model,status", "--status", "2xx");
     expect(pairs.totals).toContainEqual(expect.objectContaining({ value: "sluice/echo", second: "200" }));
+    const health = await admin("usage", "health");
+    expect(health).toMatchObject({ code: 0, stdout: expect.stringMatching(/sluice\/echo +100\.0 % /) });
     expect(await json(admin, "sessions", "list", "--limit", "5")).toMatchObject({ next_cursor: null });
     expect((await json<{ data: object[] }>(admin, "calls", "list", "--q", "ECHO")).data).not.toEqual([]);
   });

@@ -15,6 +15,7 @@ const pages: Readonly<Partial<Record<keyof typeof operations, string>>> = {
   listGenerations: "../budgets/usage.md",
   getUsageSeries: "../budgets/usage.md",
   getUsageChange: "../budgets/usage.md#what-changed",
+  getUsageHealth: "../budgets/usage.md#health-of-providers",
   listSessions: "../budgets/usage.md#sessions",
   listActivity: "../plugins/auto-router.md#rankings-from-your-own-use",
   putKey: "../operate/administration.md#external-ids",

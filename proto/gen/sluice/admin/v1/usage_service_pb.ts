@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKUBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJEgwKBHRhZ3MYJCABKAlCCwoJX2ZpcnN0X21zIuMCChZMaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhAKCGtleV9oYXNoGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCHByb3ZpZGVyGAcgASgJEg4KBnN0YXR1cxgIIAEoDRIPCgdvdXRjb21lGAkgASgJEgwKBHVzZXIYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRISCgpyZXF1ZXN0X2lkGAwgASgJEgwKBGRvb3IYDSABKAkSEQoJb3BlcmF0aW9uGA4gASgJEhQKDGd1YXJkcmFpbF9pZBgPIAEoCRIUCgxzdGF0dXNfY2xhc3MYECABKA0SDQoFZXJyb3IYESABKAkSDAoEdGFzaxgSIAEoCRIOCgZzZWFyY2gYEyABKAkSDAoEdGFncxgUIAEoCSJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEhMKC25leHRfY3Vyc29yGAIgASgJIogBChVHZXRVc2FnZVNlcmllc1JlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIMCgRzdGVwGAMgASgJEgoKAmJ5GAQgASgJEg0KBWxpbWl0GAUgASgNEiwKBmZpbHRlchgGIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Vc2FnZUZpbHRlciLUAQoLVXNhZ2VGaWx0ZXISEAoIa2V5X2hhc2gYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDAoEdXNlchgEIAEoCRIOCgZzdGF0dXMYBSABKAkSDQoFZXJyb3IYBiABKAkSFAoMZ3VhcmRyYWlsX2lkGAcgASgJEgwKBGRvb3IYCCABKAkSEQoJb3BlcmF0aW9uGAkgASgJEgwKBHRhc2sYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRIMCgR0YWdzGAwgASgJIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMirwMKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBEhMKBnNlY29uZBgPIAEoCUgCiAEBEhMKC3NlY29uZF9uYW1lGBAgASgJQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXNCCQoHX3NlY29uZCJfChVHZXRVc2FnZUNoYW5nZVJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIsCgZmaWx0ZXIYAyABKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VGaWx0ZXIihQIKFkdldFVzYWdlQ2hhbmdlUmVzcG9uc2USDwoHZnJvbV9tcxgBIAEoAxINCgV0b19tcxgCIAEoAxIWCg5iZWZvcmVfZnJvbV9tcxgDIAEoAxIUCgxiZWZvcmVfdG9fbXMYBCABKAMSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSLwoFcGFydHMYByADKAsyIC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VDaGFuZ2VQYXJ0Eg8KB3N1bW1hcnkYCCABKAkiXwoMVXNhZ2VBbW91bnRzEhAKCGNvc3RfdXNkGAEgASgJEhAKCHJlcXVlc3RzGAIgASgEEhQKDGlucHV0X3Rva2VucxgDIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAQgASgEIoYCCg9Vc2FnZUNoYW5nZVBhcnQSEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSDQoFbW9kZWwYAyABKAkSEAoIaXNfb3RoZXIYBCABKAgSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSFgoOZGlmZmVyZW5jZV91c2QYByABKAkSEgoKdm9sdW1lX3VzZBgIIAEoCRISCgp0b2tlbnNfdXNkGAkgASgJEhEKCXByaWNlX3VzZBgKIAEoCSJOChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJIl0KFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4uc2x1aWNlLmFkbWluLnYxLkxpc3RlZFNlc3Npb24SEwoLbmV4dF9jdXJzb3IYAiABKAkirgEKDUxpc3RlZFNlc3Npb24SCgoCaWQYASABKAkSEwoLZmlyc3RfYXRfbXMYAiABKAMSEgoKbGFzdF9hdF9tcxgDIAEoAxIQCghyZXF1ZXN0cxgEIAEoBBIQCghmYWlsdXJlcxgFIAEoBBIQCghjb3N0X3VzZBgGIAEoCRIOCgZtb2RlbHMYByADKAkSEAoIa2V5X2hhc2gYCCABKAkSEAoIa2V5X25hbWUYCSABKAkiJwoLUGVyY2VudGlsZXMSCwoDcDUwGAEgASgBEgsKA3A5NRgCIAEoASKRAQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgSDAoEZG9vchgFIAEoCRIPCgdieV9kb29yGAYgASgIEg8KB2J5X3Rhc2sYByABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSKmAgoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIMCgRkb29yGAwgASgJEhEKBHRhc2sYDSABKAlIAIgBAUIHCgVfdGFzayITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDKgBgoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlEnMKFEdldEdlbmVyYXRpb25Db250ZW50Eiwuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25Db250ZW50UmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEmQKD0xpc3RHZW5lcmF0aW9ucxInLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEmEKDkdldFVzYWdlU2VyaWVzEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1Jlc3BvbnNlEmEKDkdldFVzYWdlQ2hhbmdlEiYuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlQ2hhbmdlUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZUNoYW5nZVJlc3BvbnNlElsKDExpc3RTZXNzaW9ucxIkLnNsdWljZS5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyKUBgoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCRIWCg5wcm92aWRlcl9lcnJvchgiIAEoCRIVCg1wcm92aWRlcl9jb2RlGCMgASgJEgwKBHRhZ3MYJCABKAlCCwoJX2ZpcnN0X21zIuMCChZMaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhAKCGtleV9oYXNoGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCHByb3ZpZGVyGAcgASgJEg4KBnN0YXR1cxgIIAEoDRIPCgdvdXRjb21lGAkgASgJEgwKBHVzZXIYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRISCgpyZXF1ZXN0X2lkGAwgASgJEgwKBGRvb3IYDSABKAkSEQoJb3BlcmF0aW9uGA4gASgJEhQKDGd1YXJkcmFpbF9pZBgPIAEoCRIUCgxzdGF0dXNfY2xhc3MYECABKA0SDQoFZXJyb3IYESABKAkSDAoEdGFzaxgSIAEoCRIOCgZzZWFyY2gYEyABKAkSDAoEdGFncxgUIAEoCSJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEhMKC25leHRfY3Vyc29yGAIgASgJIogBChVHZXRVc2FnZVNlcmllc1JlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIMCgRzdGVwGAMgASgJEgoKAmJ5GAQgASgJEg0KBWxpbWl0GAUgASgNEiwKBmZpbHRlchgGIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Vc2FnZUZpbHRlciLUAQoLVXNhZ2VGaWx0ZXISEAoIa2V5X2hhc2gYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDAoEdXNlchgEIAEoCRIOCgZzdGF0dXMYBSABKAkSDQoFZXJyb3IYBiABKAkSFAoMZ3VhcmRyYWlsX2lkGAcgASgJEgwKBGRvb3IYCCABKAkSEQoJb3BlcmF0aW9uGAkgASgJEgwKBHRhc2sYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRIMCgR0YWdzGAwgASgJIpIBChZHZXRVc2FnZVNlcmllc1Jlc3BvbnNlEisKBnBvaW50cxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50EisKBnRvdGFscxgCIAMoCzIbLnNsdWljZS5hZG1pbi52MS5Vc2FnZVBvaW50Eg8KB2Zyb21fbXMYAyABKAMSDQoFdG9fbXMYBCABKAMirwMKClVzYWdlUG9pbnQSDQoFYXRfbXMYASABKAMSDQoFdmFsdWUYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghpc19vdGhlchgEIAEoCBIQCghyZXF1ZXN0cxgFIAEoBBIQCghmYWlsdXJlcxgGIAEoBBIQCghhdHRlbXB0cxgHIAEoBBIQCghjb3N0X3VzZBgIIAEoCRIUCgxpbnB1dF90b2tlbnMYCSABKAQSFQoNY2FjaGVkX3Rva2VucxgKIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAsgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYDCABKAQSMwoIZmlyc3RfbXMYDSABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAIgBARI2CgtkdXJhdGlvbl9tcxgOIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gBiAEBEhMKBnNlY29uZBgPIAEoCUgCiAEBEhMKC3NlY29uZF9uYW1lGBAgASgJQgsKCV9maXJzdF9tc0IOCgxfZHVyYXRpb25fbXNCCQoHX3NlY29uZCJfChVHZXRVc2FnZUNoYW5nZVJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIsCgZmaWx0ZXIYAyABKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VGaWx0ZXIihQIKFkdldFVzYWdlQ2hhbmdlUmVzcG9uc2USDwoHZnJvbV9tcxgBIAEoAxINCgV0b19tcxgCIAEoAxIWCg5iZWZvcmVfZnJvbV9tcxgDIAEoAxIUCgxiZWZvcmVfdG9fbXMYBCABKAMSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSLwoFcGFydHMYByADKAsyIC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VDaGFuZ2VQYXJ0Eg8KB3N1bW1hcnkYCCABKAkiXwoMVXNhZ2VBbW91bnRzEhAKCGNvc3RfdXNkGAEgASgJEhAKCHJlcXVlc3RzGAIgASgEEhQKDGlucHV0X3Rva2VucxgDIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAQgASgEIoYCCg9Vc2FnZUNoYW5nZVBhcnQSEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSDQoFbW9kZWwYAyABKAkSEAoIaXNfb3RoZXIYBCABKAgSLQoGYmVmb3JlGAUgASgLMh0uc2x1aWNlLmFkbWluLnYxLlVzYWdlQW1vdW50cxIsCgVhZnRlchgGIAEoCzIdLnNsdWljZS5hZG1pbi52MS5Vc2FnZUFtb3VudHMSFgoOZGlmZmVyZW5jZV91c2QYByABKAkSEgoKdm9sdW1lX3VzZBgIIAEoCRISCgp0b2tlbnNfdXNkGAkgASgJEhEKCXByaWNlX3VzZBgKIAEoCSIxChVHZXRVc2FnZUhlYWx0aFJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCSJmChZHZXRVc2FnZUhlYWx0aFJlc3BvbnNlEiwKBm1vZGVscxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5DYWxsZWRNb2RlbBIPCgdmcm9tX21zGAIgASgDEg0KBXRvX21zGAMgASgDIq0CCgtDYWxsZWRNb2RlbBIQCghwcm92aWRlchgBIAEoCRINCgVtb2RlbBgCIAEoCRINCgVjYWxscxgDIAEoBBIQCghhbnN3ZXJlZBgEIAEoBBIQCghmYWlsdXJlcxgFIAEoBBIRCglmYWxsYmFja3MYBiABKAQSLQoGZXJyb3JzGAcgAygLMh0uc2x1aWNlLmFkbWluLnYxLkZhaWx1cmVDb3VudBIzCghmaXJzdF9tcxgIIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gAiAEBEjYKC2R1cmF0aW9uX21zGAkgASgLMhwuc2x1aWNlLmFkbWluLnYxLlBlcmNlbnRpbGVzSAGIAQFCCwoJX2ZpcnN0X21zQg4KDF9kdXJhdGlvbl9tcyIsCgxGYWlsdXJlQ291bnQSDQoFZXJyb3IYASABKAkSDQoFY2FsbHMYAiABKAQiTgoTTGlzdFNlc3Npb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFbGltaXQYAiABKA0SDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCSJdChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIwCghzZXNzaW9ucxgBIAMoCzIeLnNsdWljZS5hZG1pbi52MS5MaXN0ZWRTZXNzaW9uEhMKC25leHRfY3Vyc29yGAIgASgJIq4BCg1MaXN0ZWRTZXNzaW9uEgoKAmlkGAEgASgJEhMKC2ZpcnN0X2F0X21zGAIgASgDEhIKCmxhc3RfYXRfbXMYAyABKAMSEAoIcmVxdWVzdHMYBCABKAQSEAoIZmFpbHVyZXMYBSABKAQSEAoIY29zdF91c2QYBiABKAkSDgoGbW9kZWxzGAcgAygJEhAKCGtleV9oYXNoGAggASgJEhAKCGtleV9uYW1lGAkgASgJIicKC1BlcmNlbnRpbGVzEgsKA3A1MBgBIAEoARILCgNwOTUYAiABKAEikQEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDAoEZGF0ZRgBIAEoCRIQCghrZXlfaGFzaBgCIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkSFAoMYnlfb3BlcmF0aW9uGAQgASgIEgwKBGRvb3IYBSABKAkSDwoHYnlfZG9vchgGIAEoCBIPCgdieV90YXNrGAcgASgIIkUKFExpc3RBY3Rpdml0eVJlc3BvbnNlEi0KCmFjdGl2aXRpZXMYASADKAsyGS5zbHVpY2UuYWRtaW4udjEuQWN0aXZpdHkipgIKCEFjdGl2aXR5EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEAoIY29zdF91c2QYBCABKAkSDQoFY2FsbHMYBSABKAQSFAoMaW5wdXRfdG9rZW5zGAYgASgEEhUKDW91dHB1dF90b2tlbnMYByABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgIIAEoBBIQCghyZXF1ZXN0cxgJIAEoBBIUCgxzZXJ2aWNlX3RpZXIYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEZG9vchgMIAEoCRIRCgR0YXNrGA0gASgJSACIAQFCBwoFX3Rhc2siEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2QygwcKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJzChRHZXRHZW5lcmF0aW9uQ29udGVudBIsLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlcXVlc3QaLS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXNwb25zZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJhCg5HZXRVc2FnZVNlcmllcxImLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXNwb25zZRJhCg5HZXRVc2FnZUNoYW5nZRImLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZUNoYW5nZVJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VDaGFuZ2VSZXNwb25zZRJhCg5HZXRVc2FnZUhlYWx0aBImLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZUhlYWx0aFJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VIZWFsdGhSZXNwb25zZRJbCgxMaXN0U2Vzc2lvbnMSJC5zbHVpY2UuYWRtaW4udjEuTGlzdFNlc3Npb25zUmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Requests a turn.
@@ -1138,6 +1138,174 @@ export const UsageChangePartSchema: GenMessage<UsageChangePart> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 14);
 
 /**
+ * Period of the counted calls.
+ *
+ * @generated from message sluice.admin.v1.GetUsageHealthRequest
+ */
+export type GetUsageHealthRequest = Message<"sluice.admin.v1.GetUsageHealthRequest"> & {
+  /**
+   * ISO 8601 time, included; empty means 24 hours before `to`.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * ISO 8601 time, excluded, at most 7 days after `from`; empty means now.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageHealthRequest.
+ * Use `create(GetUsageHealthRequestSchema)` to create a new message.
+ */
+export const GetUsageHealthRequestSchema: GenMessage<GetUsageHealthRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 15);
+
+/**
+ * Calls in a period.
+ *
+ * @generated from message sluice.admin.v1.GetUsageHealthResponse
+ */
+export type GetUsageHealthResponse = Message<"sluice.admin.v1.GetUsageHealthResponse"> & {
+  /**
+   * The most failures first, then the most calls.
+   *
+   * @generated from field: repeated sluice.admin.v1.CalledModel models = 1;
+   */
+  models: CalledModel[];
+
+  /**
+   * Epoch milliseconds of the beginning of the period.
+   *
+   * @generated from field: int64 from_ms = 2;
+   */
+  fromMs: bigint;
+
+  /**
+   * Epoch milliseconds of the end of the period, which is not included.
+   *
+   * @generated from field: int64 to_ms = 3;
+   */
+  toMs: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageHealthResponse.
+ * Use `create(GetUsageHealthResponseSchema)` to create a new message.
+ */
+export const GetUsageHealthResponseSchema: GenMessage<GetUsageHealthResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 16);
+
+/**
+ * Calls to a model of a provider, paid by keys of the workspace.
+ *
+ * @generated from message sluice.admin.v1.CalledModel
+ */
+export type CalledModel = Message<"sluice.admin.v1.CalledModel"> & {
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * Slug of the model; empty for a service without models.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * Calls that began in the period and ended.
+   *
+   * @generated from field: uint64 calls = 3;
+   */
+  calls: bigint;
+
+  /**
+   * Calls that were answered.
+   *
+   * @generated from field: uint64 answered = 4;
+   */
+  answered: bigint;
+
+  /**
+   * Calls that failed for the provider.
+   *
+   * @generated from field: uint64 failures = 5;
+   */
+  failures: bigint;
+
+  /**
+   * Failures after which the same turn made another call.
+   *
+   * @generated from field: uint64 fallbacks = 6;
+   */
+  fallbacks: bigint;
+
+  /**
+   * Failures by kind, the most frequent first.
+   *
+   * @generated from field: repeated sluice.admin.v1.FailureCount errors = 7;
+   */
+  errors: FailureCount[];
+
+  /**
+   * Milliseconds until the first event of answered calls; absent without one.
+   *
+   * @generated from field: optional sluice.admin.v1.Percentiles first_ms = 8;
+   */
+  firstMs?: Percentiles | undefined;
+
+  /**
+   * Milliseconds until the end of answered calls; absent without one.
+   *
+   * @generated from field: optional sluice.admin.v1.Percentiles duration_ms = 9;
+   */
+  durationMs?: Percentiles | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.CalledModel.
+ * Use `create(CalledModelSchema)` to create a new message.
+ */
+export const CalledModelSchema: GenMessage<CalledModel> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 17);
+
+/**
+ * Failures of one kind.
+ *
+ * @generated from message sluice.admin.v1.FailureCount
+ */
+export type FailureCount = Message<"sluice.admin.v1.FailureCount"> & {
+  /**
+   * A provider_error as in Generation; for a call followed by another call the status of its record, such as status_502.
+   *
+   * @generated from field: string error = 1;
+   */
+  error: string;
+
+  /**
+   * Failed calls.
+   *
+   * @generated from field: uint64 calls = 2;
+   */
+  calls: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.FailureCount.
+ * Use `create(FailureCountSchema)` to create a new message.
+ */
+export const FailureCountSchema: GenMessage<FailureCount> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 18);
+
+/**
  * Filter and page of sessions; an empty text or 0 does not filter.
  *
  * @generated from message sluice.admin.v1.ListSessionsRequest
@@ -1177,7 +1345,7 @@ export type ListSessionsRequest = Message<"sluice.admin.v1.ListSessionsRequest">
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 15);
+  messageDesc(file_sluice_admin_v1_usage_service, 19);
 
 /**
  * A page of sessions.
@@ -1205,7 +1373,7 @@ export type ListSessionsResponse = Message<"sluice.admin.v1.ListSessionsResponse
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 16);
+  messageDesc(file_sluice_admin_v1_usage_service, 20);
 
 /**
  * A session: its turns in the period.
@@ -1282,7 +1450,7 @@ export type ListedSession = Message<"sluice.admin.v1.ListedSession"> & {
  * Use `create(ListedSessionSchema)` to create a new message.
  */
 export const ListedSessionSchema: GenMessage<ListedSession> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 17);
+  messageDesc(file_sluice_admin_v1_usage_service, 21);
 
 /**
  * Percentiles in milliseconds.
@@ -1310,7 +1478,7 @@ export type Percentiles = Message<"sluice.admin.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 18);
+  messageDesc(file_sluice_admin_v1_usage_service, 22);
 
 /**
  * Filter of the sums.
@@ -1373,7 +1541,7 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
  * Use `create(ListActivityRequestSchema)` to create a new message.
  */
 export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 19);
+  messageDesc(file_sluice_admin_v1_usage_service, 23);
 
 /**
  * Sums.
@@ -1394,7 +1562,7 @@ export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse
  * Use `create(ListActivityResponseSchema)` to create a new message.
  */
 export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 20);
+  messageDesc(file_sluice_admin_v1_usage_service, 24);
 
 /**
  * The calls of one day, model, provider and tier, and of one operation, client format or kind of task if requested.
@@ -1499,7 +1667,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 21);
+  messageDesc(file_sluice_admin_v1_usage_service, 25);
 
 /**
  * Requests the budget of the caller's workspace.
@@ -1514,7 +1682,7 @@ export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 22);
+  messageDesc(file_sluice_admin_v1_usage_service, 26);
 
 /**
  * The budget.
@@ -1549,7 +1717,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 23);
+  messageDesc(file_sluice_admin_v1_usage_service, 27);
 
 /**
  * Accepts `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records arrive within a second of their call's end.
@@ -1611,6 +1779,17 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageChangeRequestSchema;
     output: typeof GetUsageChangeResponseSchema;
+  },
+  /**
+   * Counts the calls to each model of each provider in a period, and how they ended. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, UNPROCESSABLE (it reads too much), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.GetUsageHealth
+   */
+  getUsageHealth: {
+    methodKind: "unary";
+    input: typeof GetUsageHealthRequestSchema;
+    output: typeof GetUsageHealthResponseSchema;
   },
   /**
    * Lists the workspace's sessions with turns in a period, the latest first. Needs a management key.

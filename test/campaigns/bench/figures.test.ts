@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { labelOf } from "./counts/labels.ts";
 import { kibText, memoryOfStream } from "./measure/memory.ts";
-import { pairedRounds } from "./measure/rounds.ts";
+import { medianInterval, pairedRounds } from "./measure/rounds.ts";
 import { kindOf } from "./profile/kinds.ts";
 import type { PerfFrame } from "./profile/perf.ts";
 import { placeOf } from "./profile/places.ts";
@@ -70,4 +70,10 @@ test("rounds decide nothing when the reference varied too much, or the machine w
     spread: { leastUs: 75, mostUs: 125 },
   });
   expect(await rounds([70, 80, 90], 0.5)).toMatchObject({ inconclusive: true, rejected: 3 });
+});
+
+test("the interval of a median leaves out the outer ranks, and of few values none", () => {
+  const values = Array.from({ length: 24 }, (_, index) => 24 - index);
+  expect(medianInterval(values)).toEqual({ from: 8, to: 17 });
+  expect(medianInterval([3, 1, 2])).toEqual({ from: 1, to: 3 });
 });

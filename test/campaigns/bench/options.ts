@@ -39,6 +39,8 @@ const pairedIds: readonly ScenarioId[] = [
 
 /** Time limit for repeating scenarios; keeps a full run at about twenty minutes. */
 const repeatForMs = 220_000;
+/** The same for builds that take turns: `--only U,U20,P10` takes some ten minutes. */
+const repeatPairsForMs = 900_000;
 
 export interface BenchOptions {
   readonly selected: ReadonlySet<ScenarioId>;
@@ -82,7 +84,14 @@ const usage = `usage:
       processor time by kind of code (U when nothing is chosen), with perf where it may be used; --sites names the code that asked for it`;
 
 const quickly = { warmUpUnits: 0, warmUpStarts: 0, coldRequests: 1_000, coldRounds: 1 };
-const thoroughly = { warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_000, coldRounds: 3 };
+const thoroughly = { warmUpMs: 4_000, warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_000, coldRounds: 3 };
+
+/**
+ * Builds that take turns have many short windows: the machine's speed drifts within seconds, and neighbouring windows share it. In a run of five
+ * rounds of 3 s the ratio of two equal builds varied from 0.9 to 1.3; with 24 of 1.5 s the interval of its median is 3 % wide (2026-11-30).
+ */
+const inTurns = { rounds: 24, windowMs: 1_500 };
+const singly = { rounds: 5, windowMs: 3_000 };
 
 export interface PeersOptions {
   readonly peersAt: Pace;
@@ -116,16 +125,17 @@ export function readOptions(args: readonly string[]): Options {
     };
   if (profile) return { profiled: named(only ?? "U", countedIds), checkouts, places: sites ? placesShown : 0 };
   if (counts) return { loads: named(only, countedIds), checkouts, places: sites ? placesShown : 0 };
-  const repeatUntilMs = performance.now() + repeatForMs;
+  const isPaired = checkouts.length > 1 || oneProcess;
+  const repeatUntilMs = performance.now() + (isPaired ? repeatPairsForMs : repeatForMs);
   return {
-    selected: new Set(named(only, checkouts.length > 1 || oneProcess ? pairedIds : scenarioIds)),
+    selected: new Set(named(only, isPaired ? pairedIds : scenarioIds)),
     checkouts,
     forms: oneProcess ? ["two processes", "one process"] : ["two processes"],
     references: reference === undefined ? [] : named(reference, referenceIds),
     quick,
     pace: quick
       ? { rounds: 2, warmUpMs: 1_000, ...quickly, windowMs: 1_000, repeatUntilMs: 0 }
-      : { rounds: 5, warmUpMs: 4_000, ...thoroughly, windowMs: 3_000, repeatUntilMs },
+      : { ...thoroughly, ...(isPaired ? inTurns : singly), repeatUntilMs },
   };
 }
 

@@ -16,7 +16,7 @@ const columns = [
 
 export const inconclusiveNote =
   `Inconclusive: too few rounds were free of foreign load, or the pipe varied more than ${spreadTolerance}-fold, ` +
-  "so that the figures of this run say nothing.";
+  "so that the figures beside the pipe say nothing. Builds against each other are judged by the interval of 95 % in parentheses.";
 
 export const markdownRow = (cells: readonly string[]) =>
   `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

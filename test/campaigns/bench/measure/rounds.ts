@@ -38,6 +38,18 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
+export interface Interval {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Interval of 95 % for the median, by its ranks: no distribution is assumed. Below six values it is their whole range. */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = values.toSorted((a, b) => a - b);
+  const outside = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
+  return { from: sorted.at(outside) ?? Number.NaN, to: sorted.at(-1 - outside) ?? Number.NaN };
+}
+
 /** Percentile by the nearest rank. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);

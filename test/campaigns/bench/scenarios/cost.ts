@@ -2,7 +2,7 @@
 import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { buildRequestBody } from "../client/target.ts";
-import { type Round, type Rounds, type Spread, median, pairedRounds } from "../measure/rounds.ts";
+import { type Round, type Rounds, type Spread, median, medianInterval, pairedRounds } from "../measure/rounds.ts";
 import { type SubjectLoad, type SubjectWindow, SubjectWindows } from "../measure/subject-windows.ts";
 import { measureParsing } from "./parsing.ts";
 
@@ -187,16 +187,17 @@ function comparison(
   other: LoadSubject,
   { used }: Rounds<CostRound>,
 ): ResultRow {
-  const ratiosOf = (pick: (window: SubjectWindow) => number) =>
-    used.map(({ windows }) => pick(windowOf(windows, other)) / pick(windowOf(windows, first)));
-  const ratios = ratiosOf(({ us }) => us);
-  const whole =
-    other.recordPids && first.recordPids ? `, whole ${median(ratiosOf(({ wholeUs }) => wholeUs)).toFixed(2)}` : "";
+  const ratio = (pick: (window: SubjectWindow) => number): string => {
+    const ratios = used.map(({ windows }) => pick(windowOf(windows, other)) / pick(windowOf(windows, first)));
+    const { from, to } = medianInterval(ratios);
+    return `${median(ratios).toFixed(3)} (${from.toFixed(3)} to ${to.toFixed(3)})`;
+  };
+  const whole = other.recordPids && first.recordPids ? `, whole ${ratio(({ wholeUs }) => wholeUs)}` : "";
   return {
     measure: `${scenario.title}: ${other.name} against ${first.name}`,
     installation: "",
     pipe: "",
-    ratio: `median ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})${whole}`,
+    ratio: `median ${ratio(({ us }) => us)} of ${used.length} rounds${whole}`,
     gate: "",
     verdict: "reported",
   };

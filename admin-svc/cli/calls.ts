@@ -28,6 +28,7 @@ export const callFilters = {
   operation: textOption,
   guardrail: textOption,
   error: textOption,
+  "fallback-from": textOption,
   task: textOption,
   tags: textOption,
   q: textOption,
@@ -41,7 +42,7 @@ type GivenFilters = { readonly [Name in keyof typeof callFilters]?: string | und
 export const calls: Commands = {
   list: {
     usage:
-      "[--key KEY] [--model M] [--provider P] [--q TEXT] [--status N] [--error WORD] [--outcome WORD] [--user U] [--session S] [--request-id ID] [--door D] [--operation O] [--task T] [--tags TAGS] [--guardrail ID] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
+      "[--key KEY] [--model M] [--provider P] [--q TEXT] [--status N] [--error WORD] [--fallback-from P] [--outcome WORD] [--user U] [--session S] [--request-id ID] [--door D] [--operation O] [--task T] [--tags TAGS] [--guardrail ID] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
     summary: "Lists requests to models, latest first, also those that were refused, with what they cost.",
     details: [
       "TIME is a time with its zone or a day in UTC, for example 2026-11-21; --to is not included.",
@@ -49,6 +50,7 @@ export const calls: Commands = {
       "WORD of --outcome is completed, incomplete, failed, cancelled, lost or refused, and of --error an error_type or provider_error.",
       "TAGS are pairs such as team=search,env=prod: requests with all of them.",
       "N of --status is an HTTP status, or a class such as 5xx.",
+      "--fallback-from lists requests that went on to another call after a failure of the provider.",
       "--cursor goes on after a page, which says how at its end. At most 200 are listed at once, 50 by default.",
       keyHelp,
     ],
@@ -120,6 +122,7 @@ export const readCallFilters = (given: GivenFilters, key: string | undefined): G
   operation: given.operation,
   guardrail_id: given.guardrail,
   error: given.error,
+  fallback_from: given["fallback-from"],
   task: given.task,
   tags: given.tags,
   q: given.q,

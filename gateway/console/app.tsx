@@ -6,6 +6,7 @@ import { EndUsersPage } from "./end-users/page.tsx";
 import { FormerPage } from "./explorer/former.tsx";
 import { ExplorerPage } from "./explorer/page.tsx";
 import { GuardrailsPage } from "./guardrails/page.tsx";
+import { HealthPage } from "./health/page.tsx";
 import { KeysPage } from "./keys/page.tsx";
 import { LivePage } from "./live/page.tsx";
 import { ModelsPage } from "./models/page.tsx";
@@ -38,6 +39,7 @@ export function App() {
           <Route path="/console/sessions/:id" component={SessionPage} />
           <Route path="/console/usage" component={FormerPage} />
           <Route path="/console/calls" component={FormerPage} />
+          <Route path="/console/health" component={HealthPage} />
           <Route path="/console/live" component={LivePage} />
           <Route path="/console/keys/:hash?" component={KeysPage} />
           <Route path="/console/guardrails/:id?" component={GuardrailsPage} />

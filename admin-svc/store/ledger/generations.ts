@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { TurnsTable } from "../tables/usage.ts";
 import { numberOf } from "./names.ts";
+import { requestRefusals } from "./row-figures.ts";
 import { turnColumns } from "./turn-record.ts";
 import type { TurnSearch } from "./turn-search.ts";
 
@@ -36,6 +37,8 @@ export interface TurnFilter {
   readonly statusClass?: number | undefined;
   /** `error_type` or `provider_error` of a turn that did not complete. */
   readonly error?: string | undefined;
+  /** Id of a provider: turns with another call after a failure of that provider. */
+  readonly fallbackFrom?: string | undefined;
   readonly tags?: readonly Tag[] | undefined;
   readonly text?: TurnSearch | undefined;
   /** Included. */
@@ -186,6 +189,8 @@ async function boundsOfSearch(
  */
 export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor): RawBuilder<TurnRow> {
   const meant = sql.join(conditions(filter, after), sql` and `);
+  const ofRecords =
+    filter.fallbackFrom === undefined ? meant : sql`${meant} and ${hasRecordOfFallback(filter.fallbackFrom)}`;
   const picks = ledgerConditions(filter, after).map(
     (conditionsOfPick) => sql`(
       select generation_id, opened_at from ledger where ${sql.join(conditionsOfPick, sql` and `)}
@@ -197,7 +202,7 @@ export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor
     select page.*, api_keys.name as key_name
     from (
       select * from (
-        (select *, null::bigint as written from (${earlierTurns(meant, limit)}) as earlier)
+        (select *, null::bigint as written from (${earlierTurns(ofRecords, limit)}) as earlier)
         union all
         select ${sql.raw(turnColumns.join(", "))}, written from all_turns as turns
         where written is not null and generation_id = any(array(select generation_id from picked))
@@ -230,6 +235,17 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
 /** Whether a row of `turns` or `ledger` has all of these tags. */
 export const hasTags = (tags: readonly Tag[]): RawBuilder<unknown> =>
   sql`tags @> ${JSON.stringify(Object.fromEntries(tags))}::jsonb`;
+
+const fallbackCall = (provider: string) => sql`
+  call.provider = ${provider} and call.status = 'failed' and call.http_status not in ${requestRefusals} and call.payer = 'key'
+    and call.attempt < last_attempt`;
+const hasRecordOfFallback = (provider: string) => sql`
+  exists (select from usage_records as call where call.generation_id = turns.generation_id and call.key_hash = turns.key_hash and ${fallbackCall(provider)})`;
+const listsFallback = (provider: string) => sql`
+  calls is not null and exists (
+    select from jsonb_to_recordset(calls) as call (provider text, status text, http_status smallint, payer text, attempt smallint)
+    where ${fallbackCall(provider)}
+  )`;
 
 /** An index has only the statuses other than 200. */
 export const inClass = (first: number): RawBuilder<unknown>[] => [
@@ -284,6 +300,7 @@ function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): Ra
     ...(filter.error === undefined
       ? []
       : [sql`outcome <> 1`, sql`${numberOf(filter.error)} in (error_type, provider_error)`]),
+    ...(filter.fallbackFrom === undefined ? [] : [listsFallback(filter.fallbackFrom)]),
     ...(filter.tags === undefined ? [] : [hasTags(filter.tags)]),
     ...(filter.text === undefined ? [] : [filter.text.inLedger]),
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),

@@ -14,7 +14,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { numberOf } from "./names.ts";
 import { findPercentiles } from "./percentiles.ts";
-import { buckets, latencies } from "./row-figures.ts";
+import { buckets, latencies, requestRefusals } from "./row-figures.ts";
 import { toPercentiles } from "./series-answer.ts";
 
 const dayMs = 86_400_000;
@@ -80,16 +80,13 @@ async function calledModels(database: Kysely<Database>, period: Period): Promise
   return rows;
 }
 
-/** Statuses of a provider that refuses the request itself. */
-const refused = sql`(400, 413, 422)`;
-
 /**
  * The kind of a failure for the provider. A call that ended its turn has that of the turn, and none if Sluice stopped it; a call before
  * another one failed for the provider unless that refused the request.
  */
 const failure = sql`
   case when status = 'failed' then
-    case when is_followed then case when http_status not in ${refused} then 'status_' || http_status end
+    case when is_followed then case when http_status not in ${requestRefusals} then 'status_' || http_status end
       when turn_error not in ('http_400', 'http_413', 'http_422') then turn_error end
   end`;
 

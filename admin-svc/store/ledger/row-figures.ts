@@ -26,6 +26,9 @@ const countIn = (bucket: RawBuilder<unknown>, isAnswered: RawBuilder<unknown>) =
 export const latencies = (isAnswered: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`${countIn(sql`first_bucket`, isAnswered)} as first_events, ${countIn(sql`end_bucket`, isAnswered)} as durations`;
 
+/** Statuses of a provider that refuses the request itself, which is no failure of the provider. */
+export const requestRefusals = sql`(400, 413, 422)`;
+
 const numbersOf = (names: RawBuilder<unknown>) => sql`any(array(select id from ledger_names where name in (${names})))`;
 /** Outcomes of turns. */
 export const failed = sql`'failed', 'lost', 'refused'`;

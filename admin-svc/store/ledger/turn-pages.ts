@@ -40,6 +40,7 @@ export type GenerationsQuery = Partial<
     | "guardrail_id"
     | "status"
     | "error"
+    | "fallback_from"
     | "task"
     | "tags"
     | "q",
@@ -93,7 +94,7 @@ async function findTurns(
 /** Sorts before the id of every turn. */
 const beforeEveryId = "!";
 
-const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "task", "tags", "text"]);
+const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "fallbackFrom", "task", "tags", "text"]);
 
 /** Whether no single index covers all filters. */
 const hasSeveralFilters = (filter: TurnFilter): boolean => {
@@ -129,6 +130,7 @@ const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   operation: request.operation || undefined,
   guardrail_id: request.guardrailId || undefined,
   error: request.error || undefined,
+  fallback_from: request.fallbackFrom || undefined,
   task: request.task || undefined,
   tags: request.tags || undefined,
   q: request.search || undefined,
@@ -152,6 +154,7 @@ const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => (
   operation: query.operation,
   guardrailId: query.guardrail_id,
   error: query.error,
+  fallbackFrom: query.fallback_from,
   task: query.task,
   tags: query.tags === undefined ? undefined : parseTags(query.tags, "tags"),
   from: toDate(query.from),

@@ -25,6 +25,7 @@ export const filterTitles = {
   door: "Format",
   operation: "Operation",
   task: "Task",
+  fallback: "Fallback from",
   tags: "Tags",
 } as const;
 export type FilterName = keyof typeof filterTitles;

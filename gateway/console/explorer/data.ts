@@ -127,6 +127,7 @@ export async function loadRequests(view: View, limit = requestsPerPage) {
     ...filters,
     guardrail_id: guardrail,
     session_id: session,
+    fallback_from: given(view.fallback),
     q: given(view.q),
     from: instant(from),
     to: instant(to),

@@ -1,12 +1,13 @@
 /** Dimensions of sums: filters, and the values of a tag. */
 import { type ExplorerTab, type FilterName, type View, filterNames, filterTitles, tabOf } from "./address.ts";
 
-/** Every filter but sessions, of which there are too many, and but the list of tags. */
-type PlainDimension = Exclude<FilterName, "session" | "tags">;
+/** Filters without a dimension: there are too many sessions, and the others are several values of a request. */
+const filtersAlone = ["session", "fallback", "tags"] as const satisfies readonly FilterName[];
+type PlainDimension = Exclude<FilterName, (typeof filtersAlone)[number]>;
 /** A tag has its name behind the colon, percent-encoded as in a list of tags. */
 export type Dimension = PlainDimension | `tag:${string}`;
 export const dimensions = filterNames.filter(
-  (name) => name !== "session" && name !== "tags",
+  (name) => !(filtersAlone as readonly FilterName[]).includes(name),
 ) as readonly PlainDimension[];
 
 const defaultDimensions: Readonly<Record<ExplorerTab, Dimension>> = {

@@ -144,6 +144,7 @@ function FilterFields({ explorer: { view, change }, names }: BarProps) {
       {text("session")}
       {choice("guardrail", [...names.guardrails])}
       {choice("door", words(queries.listGenerations.door))}
+      {text("fallback", providers.data?.map(({ slug }) => slug) ?? [])}
       {text("task")}
       {text("tags")}
     </div>

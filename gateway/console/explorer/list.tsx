@@ -24,7 +24,7 @@ export function RequestList({ explorer, whole, refreshes }: ListProps) {
   const requests = useLoad(() => loadRequests(view), [explorerAddress({ ...view, sort: "", tab: "" }), refreshes]);
   return (
     <>
-      {whole && view.q === "" && <Summary sums={whole} />}
+      {whole && view.q === "" && view.fallback === "" && <Summary sums={whole} />}
       <Show of={requests} lines={8}>
         {({ data, next_cursor: next }) => (
           <>

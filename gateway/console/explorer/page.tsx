@@ -6,7 +6,7 @@ import { CheckField, SelectField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { type Explorer, activeFilters, explorerTabs, noFilters, tabOf, useExplorer } from "./address.ts";
+import { type Explorer, type View, activeFilters, explorerTabs, noFilters, tabOf, useExplorer } from "./address.ts";
 import { type ViewSums, cumulated, drawingOf, loadSums } from "./data.ts";
 import { DimensionField } from "./dimension-field.tsx";
 import { dimensionTitle, dimensionsOf } from "./dimensions.ts";
@@ -31,6 +31,7 @@ export function ExplorerPage() {
     sort: "",
     measure: "",
     q: "",
+    fallback: "",
     by: dimensionsOf(view),
   });
   const [refreshes, setRefreshes] = useState(0);
@@ -77,8 +78,11 @@ export function ExplorerPage() {
 /** Whether the requests are listed below the chart, instead of the sums. A search is one for requests. */
 function isListed({ view }: Explorer): boolean {
   if (view.show !== "") return view.show === "list";
-  return tabOf(view) === "requests" || view.q !== "";
+  return tabOf(view) === "requests" || narrowsList(view);
 }
+
+/** A search and fallbacks choose requests; sums do not have them. */
+const narrowsList = ({ q, fallback }: View): boolean => q !== "" || fallback !== "";
 
 const Tabs = ({ explorer: { view, addressWith } }: { explorer: Explorer }) => (
   <nav class="tab-links" aria-label="Figures">
@@ -151,8 +155,10 @@ function Drawn({ explorer, sums, names }: DrawnProps) {
         format={measure.format}
         onSelect={(from, to) => change({ last: "", from: toAddressTime(from), to: toAddressTime(to), step: "" })}
       />
-      {view.q !== "" && (
-        <p class="hint">The chart counts every request of the other filters: a search narrows the list below it.</p>
+      {narrowsList(view) && (
+        <p class="hint">
+          The chart counts every request of the other filters: a search, and fallbacks, narrow the list below it.
+        </p>
       )}
     </Card>
   );

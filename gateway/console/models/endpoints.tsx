@@ -2,7 +2,7 @@
 import { useLoad } from "../api/load.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { formatCount, formatMilliseconds } from "../parts/words.ts";
+import { formatCount, formatMilliseconds, formatUptime } from "../parts/words.ts";
 import { type Endpoint, loadEndpoints, perMillion } from "./data.ts";
 
 interface RecordProps {
@@ -69,7 +69,7 @@ function EndpointPart({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-const uptime = (value: unknown): string => (typeof value === "number" ? `${value.toFixed(1)}%` : "no calls");
+const uptime = (value: unknown): string => (typeof value === "number" ? formatUptime(value) : "no calls");
 
 const percentiles = (of: Endpoint["latency_last_30m"], format: (value: number) => string): string =>
   of ? `p50 ${format(of.p50)} · p90 ${format(of.p90)} · p99 ${format(of.p99)}` : "not measured in 30 minutes";

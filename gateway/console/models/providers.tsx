@@ -55,7 +55,7 @@ const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day
         <td class="wide">{policy.retention === "none" ? "None" : "Not declared"}</td>
         <td class="wide number">{formatFirstTokenTimes(day?.get(slug))}</td>
         <td>
-          <State status={status} />
+          <ProviderState status={status} />
         </td>
         <td class="number">
           {session.value?.account && (
@@ -83,7 +83,7 @@ const LeftOutList = ({ providers }: { providers: readonly LeftOut[] }) => (
   </details>
 );
 
-const State = ({ status }: Pick<Provider, "status">) => {
+export const ProviderState = ({ status }: Pick<Provider, "status">) => {
   if (status === null) return <span class="badge">No calls in 30 minutes</span>;
   const tone = status === "operational" ? "good" : "warn";
   return <span class={`badge ${tone}`}>{`${status.charAt(0).toUpperCase()}${status.slice(1)}`}</span>;

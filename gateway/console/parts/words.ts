@@ -22,6 +22,9 @@ export const formatCount = (value: number): string =>
 export const formatPercent = (share: number): string =>
   share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: 1 });
 
+/** Rounded down to a tenth, so that only a whole hundred reads as such. @param percent 0 to 100 */
+export const formatUptime = (percent: number): string => `${(Math.floor(percent * 10) / 10).toFixed(1)}%`;
+
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${formatCount(value)} ${value === 1 ? one : many}`;
 

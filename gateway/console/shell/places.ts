@@ -18,6 +18,7 @@ export const placeGroups: readonly (readonly [title: string, places: readonly Pl
       { path: "/console", name: "Overview", icon: "overview" },
       { path: "/console/explorer", name: "Explorer", icon: "usage" },
       { path: "/console/sessions", name: "Sessions", icon: "calls" },
+      { path: "/console/health", name: "Health", icon: "health" },
       { path: "/console/live", name: "Live", icon: "live" },
     ],
   ],

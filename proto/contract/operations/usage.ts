@@ -101,6 +101,7 @@ const listGenerations = forwarded(
       session_id: sessionId,
       request_id: requestId,
       guardrail_id: guardrailId,
+      fallback_from: fallbackFrom,
       q: search,
       status,
       ...others
@@ -113,6 +114,7 @@ const listGenerations = forwarded(
     sessionId,
     requestId,
     guardrailId,
+    fallbackFrom,
   }),
   ({ generations, nextCursor }) => ({
     data: generations.map(toTurnJson),

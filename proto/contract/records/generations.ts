@@ -75,6 +75,7 @@ export const generationsQuery = object(
     operation: described(operation, "Turns of this kind: `turn` or `embed`."),
     guardrail_id: described(text, "Turns that this guardrail blocked, or in which it found something last."),
     error: described(text, "Turns that failed so: an `error_type` or a `provider_error`."),
+    fallback_from: described(text, "Turns that made another call after a call to this provider had failed."),
     task: described(text, "Turns of this kind of task, where routers learn from it."),
     tags: described(tagList, "Turns with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`."),
     q: described(

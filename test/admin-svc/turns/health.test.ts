@@ -136,6 +136,12 @@ test("calls count by what became of them, whether their turns arrive whole or in
         },
       ],
     });
+    const query = { ...period, fallbackFrom: "gone" };
+    const { generations } = await callAsAdministrator(installation, UsageService.method.listGenerations, query);
+    expect(generations.map(({ provider }) => provider).toSorted()).toEqual([
+      ...Array<string>(times).fill("acme"),
+      ...Array<string>(times).fill("gone"),
+    ]);
     const acme = (answer["data"] as readonly Record<string, number>[])[1];
     // Of 100, 200, 200, 200 and 300 ms, at most 9 % off.
     for (const [name, ms] of Object.entries({

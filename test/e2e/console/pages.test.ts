@@ -20,6 +20,7 @@ const pages = [
   { path: "/explorer?tab=latency&last=30d&by=provider", title: "Explorer", shows: "northwind" },
   { path: "/sessions", title: "Sessions", shows: "checkout-run" },
   { path: "/sessions/checkout-run", title: "Session", shows: "Turns" },
+  { path: "/health", title: "Health", shows: "Northwind" },
   { path: "/keys", title: "Keys", shows: "checkout-service" },
   { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
   { path: "/models", title: "Models", shows: "Atlas Large" },

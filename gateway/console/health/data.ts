@@ -1,0 +1,68 @@
+/** The health of providers: calls of a period by provider and model, and what one process has seen of the endpoints just now. */
+import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
+import { toView } from "../explorer/address.ts";
+import { rangeOf } from "../explorer/time.ts";
+import { type Provider, loadEndpoints, loadProviders } from "../models/data.ts";
+
+export type CalledModel = Schemas["CalledModel"];
+
+/** Periods of the page, by their names in addresses of the explorer, whose figures are of the same time. */
+export const periods = [
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+] as const;
+export const defaultPeriod = "24h";
+
+export interface ProviderHealth {
+  /** Id of the provider, or of another service that the key paid for. */
+  readonly id: string;
+  /** Undefined for a provider that serves no models now. */
+  readonly provider: Provider | undefined;
+  readonly models: readonly CalledModel[];
+  /** Models with an endpoint that is ejected in the asked process. */
+  readonly ejected: ReadonlySet<string>;
+}
+
+/** Most models whose endpoints are asked about: each is a request. */
+const maxAsked = 20;
+
+export async function loadHealth(last: string): Promise<readonly ProviderHealth[]> {
+  const query = { from: new Date(rangeOf(toView({ last }), Date.now()).from).toISOString() };
+  const [{ data }, providers] = await Promise.all([
+    unwrapAnswer(api.GET("/usage/health", { params: { query } })),
+    loadProviders(),
+  ]);
+  const failing = new Set(
+    providers.filter(({ status }) => status !== null && status !== "operational").map(({ slug }) => slug),
+  );
+  const ejected = await loadEjected(data.filter(({ provider }) => failing.has(provider)));
+  const ids = new Set([...data.map(({ provider }) => provider), ...providers.map(({ slug }) => slug)]);
+  const list = [...ids].map((id) => ({
+    id,
+    provider: providers.find(({ slug }) => slug === id),
+    models: data.filter(({ provider }) => provider === id),
+    ejected: ejected.get(id) ?? new Set<string>(),
+  }));
+  // Those with failures come first, as in the answer.
+  return list.toSorted((one, other) => Number(failing.has(other.id)) - Number(failing.has(one.id)));
+}
+
+/** Ejected models by provider. */
+async function loadEjected(models: readonly CalledModel[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const slugs = [...new Set(models.map(({ model }) => model ?? ""))].filter((slug) => slug.includes("/"));
+  const found = new Map<string, Set<string>>();
+  await Promise.all(
+    slugs.slice(0, maxAsked).map(async (slug) => {
+      const [author = "", ...rest] = slug.split("/");
+      // A model may have been removed since.
+      const endpoints = await loadEndpoints(author, rest.join("/")).catch(() => []);
+      for (const { tag, status } of endpoints) {
+        if (status >= 0) continue;
+        const provider = tag.split("/")[0] ?? tag;
+        found.set(provider, (found.get(provider) ?? new Set()).add(slug));
+      }
+    }),
+  );
+  return found;
+}

@@ -1,5 +1,6 @@
 /** Builds the kit of a configuration: what the layers of the stack are made of. */
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import type { TracingContent } from "@sluice/proto/config/tracing.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import { type ModelCallerDeps, type EndpointFeature, buildModelCaller } from "./models/ask.ts";
@@ -54,6 +55,7 @@ export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatu
   readonly mcp: McpServers;
   readonly vectorStores: VectorStores;
   readonly alignment: AlignmentSettings;
+  readonly tracing: TracingContent;
   readonly fusionPresets: FusionPresets;
 }
 
@@ -83,6 +85,7 @@ export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit
     roles,
     compactionSeal: new StateSeal(parts.secret, "compaction"),
     alignment: parts.alignment,
+    tracing: parts.tracing,
     fusionSettings: fusionSettings({ catalog, presets: parts.fusionPresets, tools: plain }),
     hasModerationService: parts.moderation !== undefined,
     pluginTexts: features.pluginTexts,

@@ -11,6 +11,7 @@ import {
   outputPatterns,
 } from "./features/guardrails/feature.ts";
 import { compaction } from "./features/compaction/feature.ts";
+import { tracedAnswer, tracedRequest } from "./features/trace-content/feature.ts";
 import { furtherCalls } from "./features/further-calls/feature.ts";
 import { embeddingFeatures } from "./embedding-stack.ts";
 import { type KitDeps, buildKits } from "./kit.ts";
@@ -34,6 +35,8 @@ import { imageDownloads, passedAddresses } from "./features/web/addresses-featur
 import type { Feature, Kit } from "./features/kit.ts";
 
 export const features: readonly Feature[] = [
+  // Around all layers that change an answer: a trace gets what the client gets.
+  tracedAnswer,
   // Around every layer with calls: the budget reserve for further calls must last until the last of them has ended.
   furtherCalls,
   // Around all layers that change an answer: its summary has passed all guardrails before it is sealed, and the inner layers see earlier summaries as text.
@@ -65,6 +68,8 @@ export const features: readonly Feature[] = [
   moderation,
   // The judge is a model: it gets only text already redacted by patterns and detectors.
   inputJudge,
+  // After the input guardrails: a trace gets only redacted texts, and none of a refused request.
+  tracedRequest,
   // After the input guardrails: a model reads scanned pages only of permitted requests, and guardrails scan its text.
   scannedPages,
   // Routers may call a model for the order of models; that model gets only redacted texts.

@@ -36,6 +36,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
 const switches = [
   { name: "disabled", on: "disable", off: "enable" },
   { name: "capture_content", on: "capture-content", off: "no-capture-content" },
+  { name: "trace_content", on: "trace-content", off: "no-trace-content" },
 ] as const;
 
 const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name]) => {
@@ -49,6 +50,7 @@ const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name])
 export const keyOptions = {
   ...Object.fromEntries(settingOptions.map(({ option }) => [option, textOption])),
   "capture-content": flagOption,
+  "trace-content": flagOption,
 };
 
 /** `keyOptions`, and the options for clearing a setting. */
@@ -65,6 +67,7 @@ const usageOf = ({ option, value, clear }: SettingOption, clears: boolean): stri
 export const keyUsage = [
   ...settingOptions.filter(({ name }) => name !== "name").map((each) => usageOf(each, false)),
   "[--capture-content]",
+  "[--trace-content]",
 ].join(" ");
 
 export const keyChangeUsage = [

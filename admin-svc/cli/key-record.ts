@@ -85,7 +85,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `permissions    ${row.permissions === null ? "-" : escapeUnprintable(JSON.stringify(row.permissions))}`,
   `tags           ${row.tags === null ? "-" : escapeUnprintable(row.tags)}`,
   `networks       ${row.allowed_networks?.join(", ") ?? "-"}`,
-  `content        ${row.capture_content ? "captured" : "-"}`,
+  `content        ${[row.capture_content && "captured", row.trace_content && "traced"].filter(Boolean).join(", ") || "-"}`,
 ];
 
 function limitText({ limit_usd: limit, limit_reset: reset }: KeyRow): string {

@@ -135,6 +135,7 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     hasBudget: key.hasBudget,
     externalUserInactive: key.externalUserInactive,
     capturesContent: key.capturesContent,
+    tracesContent: key.tracesContent,
     tags: key.tags ?? "",
     requiredTags: [...parseTagNames(key.requiredTags ?? "", "required_tags")],
     allowedNetworks: [...(key.allowedNetworks ?? [])],

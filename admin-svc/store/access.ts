@@ -17,6 +17,7 @@ export interface ResolvedKey {
   /** True when the end user of the key is registered and not active. */
   readonly externalUserInactive: boolean;
   readonly capturesContent: boolean;
+  readonly tracesContent: boolean;
   /** Tags of the key as text; null without any. */
   readonly tags: string | null;
   /** Names of the tags required by the workspace, as text; null when there are none. */
@@ -50,6 +51,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly expires_at: string | null;
   readonly account: boolean;
   readonly capture_content: boolean;
+  readonly trace_content: boolean;
   readonly tags: string | null;
   readonly required_tags: string | null;
   readonly allowed_networks: readonly string[] | null;
@@ -103,6 +105,7 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.expires_at",
       "key.account",
       "key.capture_content",
+      "key.trace_content",
       "key.tags",
       "workspace.required_tags",
       "key.allowed_networks",
@@ -139,6 +142,7 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     hasBudget: key.is_limited || guardrails.some(limits),
     externalUserInactive: key.external_user_inactive,
     capturesContent: key.capture_content,
+    tracesContent: key.trace_content,
     tags: key.tags,
     requiredTags: key.required_tags,
     allowedNetworks: key.allowed_networks,

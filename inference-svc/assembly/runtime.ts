@@ -165,7 +165,8 @@ export class Runtime {
   }
 
   #build(): Stack {
-    const { internal_models: internalModels, alignment, fusion, tools, auto_router: autoRouter } = this.#config.file;
+    const { file } = this.#config;
+    const { internal_models: internalModels, alignment, tracing, fusion, tools, auto_router: autoRouter } = file;
     const { records, ledger, budgets, secret, log } = this.#parts;
     return buildStack({
       catalog: this.#config.catalog,
@@ -175,11 +176,12 @@ export class Runtime {
       detectors: this.#detectors.byId,
       moderation: this.#moderation?.detectors,
       web: this.#web,
-      addresses: new PassedAddresses(this.#config.file, systemResolve, records.now),
+      addresses: new PassedAddresses(file, systemResolve, records.now),
       sandbox: this.#sandbox,
       mcp: this.#mcp,
       vectorStores: this.#vectorStores,
       alignment,
+      tracing,
       fusionPresets: fusion.presets,
       records,
       ledger,

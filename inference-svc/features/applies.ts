@@ -28,6 +28,7 @@ export const isPlain: Predicate = (request, caller) =>
   request.plugins === undefined &&
   request.imageConfigJson === undefined &&
   request.extraFields === undefined &&
+  request.mayKeepContent === undefined &&
   !request.models.some(isSpecial) &&
   !hasHostedTools(request) &&
   textOnly.of(request.input) &&
@@ -73,6 +74,7 @@ const namesJev: Predicate = (request) => namesSlug(request, jevSlug);
 
 /** True in doubt: a feature left out by mistake silently does nothing. */
 export const applies = {
+  tracedContent: ({ mayKeepContent }, { tracesContent }) => mayKeepContent === true && tracesContent,
   furtherCalls: (request, { hasBudget }) =>
     hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
   compaction: ({ input }) => hasUnknownItem(input, ({ type }) => compactionItems.has(type)),

@@ -1,6 +1,7 @@
 /** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
 import type * as Generic from "../turn/feature.ts";
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
+import type { TracingContent } from "@sluice/proto/config/tracing.js";
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { InternalModels } from "@sluice/proto/config/config-file.js";
 import type { FileReader } from "../content/files/texts.ts";
@@ -40,6 +41,8 @@ export interface DryKit {
   /** Seals the summaries of conversations. */
   readonly compactionSeal: StateSeal;
   readonly alignment: AlignmentSettings;
+  /** Prompts and answers in traces. */
+  readonly tracing: TracingContent;
   readonly fusionSettings: SettingsParts;
   readonly detectors: DryDetectorMap;
   readonly guardJudge: JudgeProfile | undefined;

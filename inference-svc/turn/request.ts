@@ -216,6 +216,8 @@ export interface TurnRequest extends ParameterValues {
   readonly extraFields?: Readonly<Record<string, string>>;
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
+  /** Present when the request permits Sluice to keep its prompt and answer. */
+  readonly mayKeepContent?: true;
   /** Present for requests for vectors instead of an answer. */
   readonly embedding?: EmbeddingSettings;
 }

@@ -18,6 +18,7 @@ import { autoRouter, fusion } from "./routers.ts";
 import { sandbox } from "./sandbox.ts";
 import { sinkSections } from "./sinks/sinks.ts";
 import { tools } from "./tools.ts";
+import { tracing } from "./tracing.ts";
 import { search, webFetch } from "./web.ts";
 
 export const configSchema = z.strictObject({
@@ -49,6 +50,7 @@ export const configSchema = z.strictObject({
   cors: cors.prefault({}),
   trusted_proxies: trustedProxies,
   log_client_addresses: logClientAddresses,
+  tracing: tracing.prefault({}),
   ...sinkSections,
 });
 

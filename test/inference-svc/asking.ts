@@ -213,6 +213,7 @@ export function openParts(
     findTask: learnedTasks(file.auto_router.learning_share),
     budgets: { begin: () => () => {}, ...budgets },
     internalModels: file.internal_models,
+    tracing: file.tracing,
     detectors: detectors.byId,
     moderation: moderation?.detectors,
     web,

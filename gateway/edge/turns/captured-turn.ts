@@ -4,7 +4,10 @@ import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_servi
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 /** The fields of a request that decide about its capture and describe it. */
-export type CapturedRequest = Pick<RunTurnRequest, "provider" | "user">;
+export type CapturedRequest = Pick<RunTurnRequest, "provider" | "user"> & PermittingRequest;
+
+/** A request whose content may be in its trace; requests for embeddings have no such field. */
+export type PermittingRequest = Partial<Pick<RunTurnRequest, "mayKeepContent">>;
 
 /** Identity of a captured turn. */
 export interface CapturedIdentity {

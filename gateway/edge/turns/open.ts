@@ -19,6 +19,7 @@ import { type ItemMemory, type ScannedBody, restoreItems, scanBody } from "./bod
 import type { CapturedRequest, CapturedTurn } from "./captured-turn.ts";
 import type { Captures } from "./captures.ts";
 import type { Door } from "./door.ts";
+import { permitTracedContent } from "./storage.ts";
 
 export interface TurnOpeningDeps {
   readonly limiter: Limiter;
@@ -93,6 +94,7 @@ export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, ca
     const turn = call.read(whole, remember);
     admission.countTokens(turn.request);
     call.captured = parts.captures.begin(call, turn, source);
+    permitTracedContent(call.caller, turn.request, source);
     const opening = call.open(turn, source);
     if (opening) await opening;
   } catch (error) {

@@ -200,6 +200,7 @@ function settingsOf(request: RunTurnRequest): Unfinished {
   turn.identityField = identityFieldOf(request);
   turn.echoUpstreamBody = request.echoUpstreamBody && request.stream;
   turn.serviceMetadata = request.serviceMetadata;
+  turn.mayKeepContent = request.mayKeepContent || undefined;
   return turn;
 }
 
@@ -237,6 +238,7 @@ const unset: Omit<Unfinished, keyof ParameterValues> = {
   identityField: undefined,
   echoUpstreamBody: false,
   serviceMetadata: false,
+  mayKeepContent: undefined,
 };
 
 const blank = blankTurn();

@@ -33,6 +33,7 @@ export interface KeySettings {
   readonly model_limits?: ModelLimitsJson | null;
   readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
+  readonly trace_content?: boolean;
   /** As in the header `x-sluice-tags`. */
   readonly tags?: string | null;
   readonly allowed_networks?: readonly string[] | null;

@@ -138,6 +138,14 @@ const settings = {
     shown: described(boolean, "Whether prompts and answers are stored for a while."),
     unset: false,
   },
+  trace_content: {
+    given: described(
+      boolean,
+      "Whether prompts and answers, after redaction, are attributes of its traces. Needs `tracing.content` of the configuration file.",
+    ),
+    shown: described(boolean, "Whether prompts and answers are attributes of its traces."),
+    unset: false,
+  },
   tags: {
     given: described(
       nullable(tagMap),

@@ -9,15 +9,26 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
-import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 import { setTimeout as delay } from "node:timers/promises";
 import { Counter } from "../metrics/metrics.ts";
 import { version } from "../process/version.ts";
 import { type TraceHeaders, readTraceHeaders, traceparentOf } from "./context.ts";
 import type { TracingOptions, TracingSettings } from "./settings.ts";
-import type { Attributes, Span, SpanOptions, Tracing } from "./span.ts";
+import { type Attributes, type Span, type SpanOptions, type Tracing, maxContentBytes } from "./span.ts";
 
 const maxValueLength = 1_024;
+/**
+ * Spans with prompts and answers that wait for the collector, and those of one delivery. With 200 KB each, three texts of the default `tracing.max_bytes`,
+ * they are 50 MB and 3 MB; further ones are dropped.
+ */
+const contentQueue = { maxQueueSize: 256, maxExportBatchSize: 16 };
 const closeMs = 5_000;
 
 export async function openTelemetry({ protocol }: TracingSettings, options: TracingOptions): Promise<Tracing> {
@@ -29,8 +40,8 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
   });
   const provider = new BasicTracerProvider({
     resource: named.merge(detectResources({ detectors: [envDetector] })),
-    spanLimits: { attributeValueLengthLimit: maxValueLength },
-    spanProcessors: [new BatchSpanProcessor(countDeliveries(await exporterOf(protocol), options))],
+    spanLimits: { attributeValueLengthLimit: maxContentBytes },
+    spanProcessors: [new QueuesBySize(countDeliveries(await exporterOf(protocol), options))],
   });
   const tracer = provider.getTracer("sluice");
   return {
@@ -41,6 +52,46 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
     },
   };
 }
+
+/** Spans with content wait in a queue of their own, whose memory is bounded, and never displace the others. */
+class QueuesBySize implements SpanProcessor {
+  readonly #small: BatchSpanProcessor;
+  readonly #large: BatchSpanProcessor;
+
+  constructor(exporter: SpanExporter) {
+    this.#small = new BatchSpanProcessor(exporter);
+    this.#large = new BatchSpanProcessor(exporter, contentQueue);
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    (span.attributes[contentMark] === undefined ? this.#small : this.#large).onEnd(span);
+  }
+
+  async forceFlush(): Promise<void> {
+    await Promise.all([this.#small.forceFlush(), this.#large.forceFlush()]);
+  }
+
+  /** One after the other: the first to end shuts down their common exporter. */
+  async shutdown(): Promise<void> {
+    await this.#large.forceFlush().catch(() => {});
+    await this.#small.shutdown();
+    await this.#large.shutdown();
+  }
+}
+
+/** Attribute of every span with content. */
+const contentMark = "sluice.has_content";
+
+/** The attributes with long texts cut. */
+const bounded = (attributes: Attributes): Attributes =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === "string" && value.length > maxValueLength ? value.slice(0, maxValueLength) : value,
+    ]),
+  );
 
 async function exporterOf(protocol: TracingSettings["protocol"]): Promise<SpanExporter> {
   const { OTLPTraceExporter } =
@@ -87,7 +138,7 @@ class TelemetrySpan implements Span {
   constructor(tracer: Tracer, name: string, { kind, parent, attributes, startedAtMs }: SpanOptions) {
     const options = {
       kind: kinds[kind],
-      ...(attributes && { attributes }),
+      ...(attributes && { attributes: bounded(attributes) }),
       ...(startedAtMs !== undefined && { startTime: startedAtMs }),
     };
     this.#span = tracer.startSpan(name, options, contextOf(parent));
@@ -110,12 +161,20 @@ class TelemetrySpan implements Span {
     return this.context.traceState?.serialize() ?? "";
   }
 
+  get isRecorded(): boolean {
+    return this.#span.isRecording();
+  }
+
   rename(name: string): void {
     this.#span.updateName(name);
   }
 
   set(attributes: Attributes): void {
-    this.#span.setAttributes(attributes);
+    this.#span.setAttributes(bounded(attributes));
+  }
+
+  setText(name: string, text: string): void {
+    this.#span.setAttributes({ [contentMark]: true, [name]: text });
   }
 
   event(name: string, attributes: Attributes): void {

@@ -1,6 +1,9 @@
 /** Span interface of the rooms. It loads no part of OpenTelemetry: without tracing there is no Tracing. */
 import type { TraceHeaders } from "./context.ts";
 
+/** Maximum bytes of a prompt, and of an answer, in a span. */
+export const maxContentBytes = 262_144;
+
 /** Values of more than 1,024 characters are cut; undefined values are omitted. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -17,8 +20,12 @@ export interface SpanOptions {
 /** A span; its headers belong to every outgoing call made for it. */
 export interface Span extends TraceHeaders {
   readonly traceId: string;
+  /** Whether the span is exported: false in a trace that is not sampled. */
+  readonly isRecorded: boolean;
   rename(name: string): void;
   set(attributes: Attributes): void;
+  /** Sets a text of at most `maxContentBytes`, uncut. */
+  setText(name: string, text: string): void;
   /** Adds an event at the current time. */
   event(name: string, attributes: Attributes): void;
   /** Links a span of another trace. */

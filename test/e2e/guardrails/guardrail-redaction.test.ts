@@ -11,8 +11,10 @@ import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { type Collector, startCollector } from "../../support/collector.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { scrape } from "../../support/metrics.ts";
+import { eventually } from "../../support/processes.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -121,6 +123,7 @@ const ordinary = {
 let upstream: Upstream;
 /** A provider that refuses every request and quotes it. */
 let quoting: Server;
+let collector: Collector;
 let installation: Installation;
 let client: Client;
 
@@ -128,6 +131,7 @@ beforeAll(async () => {
   upstream = await startUpstream();
   quoting = createServer((request, response) => void quote(request, response)).listen(0, "127.0.0.1");
   await once(quoting, "listening");
+  collector = await startCollector();
   const url = `${upstream.url}/v1`;
   installation = await startInstallation({
     config: `
@@ -141,16 +145,24 @@ models:
   - {id: acme/chat, endpoints: [{provider: chat}]}
   - {id: acme/messages, endpoints: [{provider: messages}]}
   - {id: acme/quoting, input_modalities: [text, image, file], endpoints: [{provider: quoting}]}
+tracing: {content: true}
 `,
+    environment: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    },
   });
   client = dial(`127.0.0.1:${installation.ports.inference}`);
   const made = await installation.admin("guardrails", "create", "--name", "g", "--redact", marker.source, "--json");
   const { id } = JSON.parse(made.stdout) as { id: string };
   await installation.admin("guardrails", "assign", id, hashKey(installation.apiKey));
+  await installation.admin("keys", "update", hashKey(installation.apiKey), "--trace-content");
 });
 afterAll(async () => {
   client?.close();
   await installation?.stop();
+  await collector?.stop();
   await upstream?.stop();
   quoting?.close();
 });
@@ -205,6 +217,14 @@ describe("a marker in forty places", () => {
     await installation.allLogged();
     expectNothing(kept());
     expectNothing(await scrape(installation));
+  });
+
+  test("is in no trace, though it has the prompt", async () => {
+    expect(await post("/responses", { ...everywhere, model: "acme/responses" })).toMatchObject({ status: 200 });
+    await eventually(() => collector.spans.some(({ attributes }) => "gen_ai.input.messages" in attributes));
+    const traces = collector.bodies.join("\n");
+    expect(traces.match(/\[REDACTED\]/g)?.length).toBeGreaterThanOrEqual(20);
+    expectNothing(traces);
   });
 
   test.each([

@@ -18,7 +18,15 @@ const call = { type: "function_call", id: "fc_1", call_id: "a", name: "f", argum
 const output = { type: "function_call_output", call_id: "a", output: "1" };
 
 /** Fields that make a request special, and fields filled in by layers. */
-type Special = "models" | "input" | "tools" | "plugins" | "imageConfigJson" | "extraFields" | "embedding";
+type Special =
+  | "models"
+  | "input"
+  | "tools"
+  | "plugins"
+  | "imageConfigJson"
+  | "extraFields"
+  | "mayKeepContent"
+  | "embedding";
 type OfLayers = "sources" | "foundFiles" | "pages" | "files" | "fused";
 
 /** All other fields: a new field of requests is added here, and fails the test where a feature depends on it. */
@@ -91,6 +99,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["fields outside of the contract", { extraFields: { a: "1" } }],
   ["a router", { models: ["acme/large-2", "service/auto"] }],
   ["a model with web search", { models: ["acme/large-2:online"] }],
+  ["content for its trace", { mayKeepContent: true }],
 ])("a request with %s is not plain", (_, fields) => {
   expect(isPlain(testRequest(fields), plainCaller)).toBe(false);
 });

@@ -66,12 +66,14 @@ export function emptyRunTurnRequest(): RunTurnRequest {
     topA: undefined,
     repetitionPenalty: undefined,
     tags: "",
+    mayKeepContent: false,
   } as unknown as RunTurnRequest;
 }
 
 export function writeRunTurnRequest(writer: BackwardWriter, value: RunTurnRequest): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
   if (value.inputJson.length > 0) followingField(writer, value.inputJson, 26);
+  if (value.mayKeepContent) boolField(writer, value.mayKeepContent, 408);
   if (value.tags !== "") textField(writer, value.tags, 402);
   if (value.repetitionPenalty !== undefined) doubleField(writer, value.repetitionPenalty, 393);
   if (value.topA !== undefined) doubleField(writer, value.topA, 385);
@@ -188,6 +190,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
   let _topA: RunTurnRequest["topA"] | undefined = undefined;
   let _repetitionPenalty: RunTurnRequest["repetitionPenalty"] | undefined = undefined;
   let _tags: RunTurnRequest["tags"] = "";
+  let _mayKeepContent: RunTurnRequest["mayKeepContent"] = false;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 10:
@@ -342,6 +345,9 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
       case 402:
         _tags = reader.string();
         break;
+      case 408:
+        _mayKeepContent = reader.bool();
+        break;
       default:
         throw unsupportedMessage;
     }
@@ -399,6 +405,7 @@ export function readRunTurnRequest(reader: WireReader, end: number): RunTurnRequ
     topA: _topA,
     repetitionPenalty: _repetitionPenalty,
     tags: _tags,
+    mayKeepContent: _mayKeepContent,
   } as unknown as RunTurnRequest;
 }
 

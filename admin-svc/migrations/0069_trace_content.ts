@@ -1,0 +1,6 @@
+/** Keys with prompts and answers in their traces. */
+import { type Kysely, sql } from "kysely";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`alter table api_keys add column trace_content boolean not null default false`.execute(database);
+}

@@ -17,11 +17,12 @@ import {
   type CountedLimits,
   type KeyUse,
   KeyUses,
-  chargeTokens,
+  type OfflineUse,
+  charge,
   decideJointly,
   decideLocally,
-  giveRequestBack,
 } from "./local.ts";
+import { lateOutcome } from "./late-answer.ts";
 import { type MeteredRequest, TokenMeter } from "./meter.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
@@ -118,9 +119,9 @@ export class Limiter {
         use.pending--;
         return this.#admission(caller.keyHash, use, limits, limited, decision);
       },
-      () => {
+      (error: unknown) => {
         use.pending--;
-        return this.#enterOffline(caller.keyHash, use, limits, limited);
+        return this.#enterOffline(caller.keyHash, use, limits, limited, error);
       },
     );
   }
@@ -139,17 +140,39 @@ export class Limiter {
         for (const { use } of all) use.pending--;
         return this.#jointAdmission(rows, all, decision);
       },
-      () => {
+      (error: unknown) => {
         for (const { use } of all) use.pending--;
-        return this.#enterModelsOffline(rows, all);
+        return this.#enterModelsOffline(rows, all, error);
       },
     );
   }
 
-  #enterModelsOffline(rows: readonly ModelLimitRow[], all: readonly CountedLimits[]): JointAdmission {
+  /** @param error of a step in Redis that has failed */
+  #enterModelsOffline(rows: readonly ModelLimitRow[], all: readonly CountedLimits[], error?: unknown): JointAdmission {
     const now = performance.now();
     for (const { use } of all) this.#shared?.offline(use, now);
-    return this.#jointAdmission(rows, all, decideJointly(all, newTurnUse, this.#shared?.share ?? 1, now));
+    const decision = decideJointly(all, newTurnUse, this.#shared?.share ?? 1, now);
+    if (decision.refusedBy === undefined) this.#owe(all, oweRequest, error);
+    return this.#jointAdmission(rows, all, decision);
+  }
+
+  /**
+   * Adds to what Redis is told at its return. Redis may still run a step that was answered too late, and then knows already: the answer shows it.
+   * @param owe adds the use of one of the limits
+   * @param error of the step
+   */
+  #owe(all: readonly CountedLimits[], owe: OweUse, error: unknown): void {
+    const shared = this.#shared;
+    if (shared === undefined) return;
+    const add = () => {
+      const now = performance.now();
+      // Found anew, because a use may have been forgotten while Redis was waited for.
+      for (const [index, { use, limits }] of this.#uses.ofAll(all, now).entries())
+        owe(shared.offline(use, now), limits, now, index);
+    };
+    const outcome = lateOutcome(error);
+    if (outcome === undefined) add();
+    else void outcome.then((known) => known === "counted" || add());
   }
 
   #jointAdmission(
@@ -170,38 +193,36 @@ export class Limiter {
   #settleJointly(all: readonly CountedLimits[], ends: readonly TurnEnd[]): void {
     const now = performance.now();
     for (const { use } of all) use.open--;
-    if (this.#shared?.up) void this.#shared.leaveJointly(all, ends).catch(() => this.#chargeJointly(all, ends));
+    if (this.#shared?.up)
+      void this.#shared.leaveJointly(all, ends).catch((error: unknown) => this.#chargeJointly(all, ends, error));
     else this.#chargeJointly(all, ends);
     for (const { id, use } of all) this.#uses.release(id, use, now);
   }
 
-  /** Charges the use in this process, which tells Redis when it answers again. */
-  #chargeJointly(rows: readonly CountedLimits[], ends: readonly TurnEnd[]): void {
+  /** Charges the use in this process, which tells Redis when it answers again. @param error of a step in Redis that has failed */
+  #chargeJointly(rows: readonly CountedLimits[], ends: readonly TurnEnd[], error?: unknown): void {
     const now = performance.now();
     const share = this.#shared?.share ?? 1;
     // Found anew, because a use may have been forgotten while Redis was waited for.
     for (const [index, { use, limits }] of this.#uses.ofAll(rows, now).entries()) {
-      const { tokens, isUnused } = ends[index] ?? nothingUsed;
       this.#shared?.offline(use, now);
-      chargeTokens(use, limits, tokens, share, now);
-      if (isUnused) giveRequestBack(use, limits, share, now);
+      charge(use, limits, ends[index] ?? nothingUsed, share, now);
     }
+    this.#owe(rows, (use, limits, at, index) => charge(use, limits, ends[index] ?? nothingUsed, 1, at), error);
   }
 
   async stop(): Promise<void> {
     await this.#shared?.stop();
   }
 
-  #enterOffline(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Admission {
+  /** @param error of a step in Redis that has failed */
+  #enterOffline(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse, error?: unknown): Admission {
     const now = performance.now();
     this.#shared?.offline(use, now);
-    return this.#admission(
-      keyHash,
-      use,
-      limits,
-      limited,
-      decideLocally(use, limits, limited, this.#shared?.share ?? 1, now),
-    );
+    const decision = decideLocally(use, limits, limited, this.#shared?.share ?? 1, now);
+    if (decision.refusedBy === undefined && limited.request)
+      this.#owe([{ id: keyHash, use, limits }], oweRequest, error);
+    return this.#admission(keyHash, use, limits, limited, decision);
   }
 
   #admission(
@@ -247,17 +268,28 @@ export class Limiter {
     if (!this.#shared?.up) this.#charge(keyHash, limits, tokens);
     else if (turns > 0 || tokens > 0) {
       const left = this.#shared.leave(keyHash, use, limits, tokens, turns);
-      void left.catch(() => this.#charge(keyHash, limits, tokens));
+      void left.catch((error: unknown) => this.#charge(keyHash, limits, tokens, error));
     }
     this.#uses.release(keyHash, use, performance.now());
   }
 
-  /** Charges the use of a key in this process, which tells Redis when it answers again. */
-  #charge(keyHash: string, limits: KeyLimits, tokens: number): void {
+  /** Charges the use of a key in this process, as `#chargeJointly` does. */
+  #charge(keyHash: string, limits: KeyLimits, tokens: number, error?: unknown): void {
     const now = performance.now();
     // Found anew, because the use may have been forgotten while Redis was waited for.
     const use = this.#uses.of(keyHash, now);
     this.#shared?.offline(use, now);
-    if (limits.tokensPerMinute !== undefined) chargeTokens(use, limits, tokens, this.#shared?.share ?? 1, now);
+    if (limits.tokensPerMinute === undefined) return;
+    const end = { tokens, isUnused: false };
+    charge(use, limits, end, this.#shared?.share ?? 1, now);
+    this.#owe([{ id: keyHash, use, limits }], (owed, _, at) => charge(owed, limits, end, 1, at), error);
   }
+}
+
+/** Adds the use of one limit to that which Redis does not know. */
+type OweUse = (use: OfflineUse, limits: KeyLimits, now: number, index: number) => void;
+
+function oweRequest(use: OfflineUse, limits: KeyLimits, now: number): void {
+  use.follow(limits, now);
+  use.takeRequest(limits, 1, now);
 }

@@ -1,6 +1,7 @@
 /** Counts the limits of keys in one process. */
 import { Bucket, DayBucket, dayMs, remainingUnits } from "./bucket.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision } from "./decision.ts";
+import type { TurnEnd } from "./joint-admission.ts";
 import type { KeyLimits } from "./settings.ts";
 
 /** Use by the day. */
@@ -117,7 +118,7 @@ export function decideLocally(
   now: number,
 ): Decision {
   const refusedBy = findReached(use, limits, limited, share, now);
-  if (refusedBy === undefined && limited.request) countRequest(use, limits, share, now);
+  if (refusedBy === undefined && limited.request) use.takeRequest(limits, share, now);
   return { refusedBy, ahead: use.ahead(now) };
 }
 
@@ -136,13 +137,8 @@ export function decideJointly(
     const refusedBy = findReached(use, limits, limited, share, now);
     if (refusedBy !== undefined) return { refusedBy, index, ahead: all.map((each) => each.use.ahead(now)) };
   }
-  if (limited.request) for (const { use, limits } of all) countRequest(use, limits, share, now);
+  if (limited.request) for (const { use, limits } of all) use.takeRequest(limits, share, now);
   return { refusedBy: undefined, index: 0, ahead: all.map(({ use }) => use.ahead(now)) };
-}
-
-function countRequest(use: KeyUse, limits: KeyLimits, share: number, now: number): void {
-  use.takeRequest(limits, share, now);
-  use.offline?.takeRequest(limits, 1, now);
 }
 
 /** The first exhausted limit. */
@@ -166,20 +162,17 @@ function findReached(
 const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number, period?: number): boolean =>
   limit !== undefined && remainingUnits(partOf(limit, share), bucket.aheadMs(now), period) === 0;
 
-/** Charges tokens at the end of a turn. Use above the limit delays the next turn. */
-export function chargeTokens(use: KeyUse, limits: KeyLimits, tokens: number, share: number, now: number): void {
+/** Charges a turn at its end. Use above the limit delays the next turn. */
+export function charge(
+  use: PeriodUse,
+  limits: KeyLimits,
+  { tokens, isUnused }: TurnEnd,
+  share: number,
+  now: number,
+): void {
   use.follow(limits, now);
-  use.offline?.follow(limits, now);
   use.takeTokens(tokens, limits, share, now);
-  use.offline?.takeTokens(tokens, limits, 1, now);
-}
-
-/** Gives a request back that was counted and came to nothing. */
-export function giveRequestBack(use: KeyUse, limits: KeyLimits, share: number, now: number): void {
-  use.follow(limits, now);
-  use.offline?.follow(limits, now);
-  use.giveRequest(limits, share, now);
-  use.offline?.giveRequest(limits, 1, now);
+  if (isUnused) use.giveRequest(limits, share, now);
 }
 
 const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));

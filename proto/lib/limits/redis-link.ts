@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { Redis } from "ioredis";
 import type { Logger } from "../log/log.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
+import { LateAnswerError } from "./late-answer.ts";
 
 /** A step takes a fraction of a millisecond, so a silence of this length means a dead Redis. */
 const silenceMs = 100;
@@ -78,10 +79,10 @@ export class RedisLink {
     return this.#up;
   }
 
-  /** @throws when there is no answer in time; then the link counts as down */
+  /** @throws when there is no answer in time; then the link counts as down. LateAnswerError when the step may still be run */
   async run(step: ScriptCall): Promise<unknown> {
     try {
-      const answer = await this.#inTime(this.#evaluate(step));
+      const answer = await this.#inTime(step);
       this.#lastAnswerAt = performance.now();
       return answer;
     } catch (error) {
@@ -95,11 +96,14 @@ export class RedisLink {
     this.#client.disconnect();
   }
 
-  async #evaluate({ script, keys, args }: ScriptCall): Promise<unknown> {
+  /** @param isLate whether nobody waits any longer */
+  async #evaluate({ script, keys, args }: ScriptCall, isLate: () => boolean): Promise<unknown> {
     try {
       return await this.#client.evalsha(digestOf(script), keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      // It would be run after steps that tell Redis what was counted without it.
+      if (isLate()) throw error;
       return this.#client.eval(script, keys.length, ...keys, ...args);
     }
   }
@@ -114,7 +118,7 @@ export class RedisLink {
     if (this.#up || this.#probing || this.#client.status !== "ready") return;
     this.#probing = true;
     try {
-      await this.#inTime(this.#evaluate(this.#options.probe));
+      await this.#inTime(this.#options.probe);
       this.#up = true;
       this.#isLossLogged = false;
       this.#options.log.info("limits are counted in Redis");
@@ -127,14 +131,16 @@ export class RedisLink {
   }
 
   /** Keeps a stalled event loop from looking like a silent Redis: answers received before a late timer are read first. */
-  #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  #inTime(step: ScriptCall): Promise<unknown> {
+    let isLate = false;
+    const answer = this.#evaluate(step, () => isLate);
     return new Promise((resolve, reject) => {
       const requestedAt = performance.now();
       const look = () => {
         const now = performance.now();
         const isSilent = now - Math.max(requestedAt, this.#lastAnswerAt) >= silenceMs - 1;
-        if (isSilent || now - requestedAt >= stepLimitMs)
-          reject(new Error(`no answer in ${Math.round(now - requestedAt)} ms`));
+        isLate = isSilent || now - requestedAt >= stepLimitMs;
+        if (isLate) reject(new LateAnswerError(`no answer in ${Math.round(now - requestedAt)} ms`, answer));
         else timer = setTimeout(() => setImmediate(look), silenceMs);
       };
       let timer = setTimeout(() => setImmediate(look), silenceMs);

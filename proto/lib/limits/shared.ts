@@ -121,8 +121,8 @@ export class SharedLimits {
   }
 
   /** Switches to local counting without Redis, before anything is admitted. */
-  offline(use: KeyUse, now: number): void {
-    use.offline ??= new OfflineUse(use.copy(now));
+  offline(use: KeyUse, now: number): OfflineUse {
+    return (use.offline ??= new OfflineUse(use.copy(now)));
   }
 
   /** Frees this process's part of the limits for the others. */

@@ -3,11 +3,13 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import type { JointAdmission, ModelLimitRow } from "@sluice/proto/lib/limits/joint-admission.js";
+import { readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type { KeyLimits } from "@sluice/proto/lib/limits/settings.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Redis } from "ioredis";
 import { DatabaseLink } from "../../support/database-link.ts";
+import { leaveAfter } from "../../support/admissions.ts";
 import { eventually } from "../../support/processes.ts";
 import { describeWithRedis, redisUrl } from "../../support/redis.ts";
 
@@ -64,6 +66,14 @@ const admits = async (process: Counting, ...rows: readonly ModelLimitRow[]): Pro
 /** Number of requests that are admitted until one is refused. */
 async function countAdmitted(process: Counting, ...rows: readonly ModelLimitRow[]): Promise<number> {
   for (let count = 0; ; count++) if (!(await admits(process, ...rows))) return count;
+}
+
+/** Whether exactly so many tokens of the day are left. */
+async function hasTokens(process: Counting, limited: ModelLimitRow, left: number): Promise<boolean> {
+  leaveWith(await enter(process, limited), left - 1);
+  const last = await enter(process, limited);
+  leaveWith(last, 1);
+  return last.reached === undefined && !(await admits(process, limited));
 }
 
 function describeCounts(start: () => Promise<Counting>): void {
@@ -221,6 +231,42 @@ describeWithRedis("with Redis", () => {
       const raised = row({ requestsPerDay: 12 }, id);
       expect(await admits(process, raised)).toBe(true);
       expect(await countAdmitted(await find(), raised)).toBe(7);
+    });
+
+    test("a late answer counts a request and charges tokens once, and a step that was never run counts, too", async () => {
+      for (const isRun of [true, false]) {
+        const [requests, tokens] = [row({ requestsPerDay: 10 }), row({ tokensPerDay: 100 })];
+        const running = await enter(process, tokens);
+        link.freeze();
+        // Both wait for their answers at the same time, and both give up.
+        const entering = enter(process, requests);
+        leaveWith(running, 40);
+        expect((await entering).reached).toBeUndefined();
+        await eventually(async () => !(await process.isShared()));
+        if (!isRun) link.reset();
+        link.thaw();
+        await eventually(process.isShared);
+        const other = await sharing();
+        expect(await countAdmitted(other, requests)).toBe(9);
+        expect(await hasTokens(other, tokens, 60)).toBe(true);
+      }
+    });
+
+    test("a late answer counts a request and charges tokens of a key once", async () => {
+      // A unit of these limits takes 15 s to come back.
+      const key = { keyHash: randomUUID(), rateLimits: { requestsPerMinute: 4, tokensPerMinute: 4 } } as never;
+      const running = await process.limiter.enter(key);
+      link.freeze();
+      const entering = process.limiter.enter(key);
+      leaveAfter(2, running);
+      expect((await entering).refusal).toBeUndefined();
+      await eventually(async () => !(await process.isShared()));
+      link.thaw();
+      await eventually(process.isShared);
+      const { headers } = await (await sharing()).limiter.enter(key, readOnlyUse);
+      expect(headers).toMatchObject({ "x-ratelimit-remaining-requests": "1" });
+      const { headers: after } = await (await sharing()).limiter.enter(key);
+      expect(after).toMatchObject({ "x-ratelimit-remaining-requests": "0", "x-ratelimit-remaining-tokens": "2" });
     });
 
     test("tokens of a turn that ends as it is lost are charged", async () => {

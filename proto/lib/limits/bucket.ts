@@ -19,6 +19,9 @@ const tolerance = 0.01;
 /** Time by which one unit moves a bucket ahead. */
 const stepMs = (limit: number, period: number): number => period / limit;
 
+/** The part of a limit that is available to a process. @param share at most 1 */
+export const sharedPart = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
+
 /** Remaining whole units. */
 export const remainingUnits = (limit: number, aheadMs: number, period = periodMs): number =>
   Math.max(0, Math.floor((period - aheadMs) / stepMs(limit, period) + tolerance));
@@ -43,15 +46,17 @@ export class Bucket {
   }
 
   take(units: number, limit: number, now: number): void {
-    this.set(this.aheadMs(now) + units * stepMs(limit, this.#period), now);
+    const ahead = this.aheadMs(now);
+    const most = Math.max(ahead, this.#maxAheadMs);
+    this.set(Math.min(most, ahead + units * stepMs(limit, this.#period)), now);
   }
 
   set(aheadMs: number, now: number): void {
-    this.#paidUntil = now + Math.min(this.#maxAheadMs, aheadMs);
+    this.#paidUntil = now + aheadMs;
   }
 }
 
-/** A bucket by the day. */
+/** A bucket by the day. A lowered limit may be raised again, so the use stays under the higher limit as long as no request is admitted under the lower one. */
 export class DayBucket extends Bucket {
   /** The limit under which its time counts; 0 while unknown. */
   limit = 0;
@@ -60,9 +65,25 @@ export class DayBucket extends Bucket {
     super(dayMs, maxDayAheadMs);
   }
 
-  /** Keeps the used units under a changed limit. */
+  /** The use under a present limit, within bounds. */
+  aheadUnder(limit: number, now: number): number {
+    const ahead = this.aheadMs(now);
+    return this.limit === 0 || this.limit === limit ? ahead : Math.min(maxDayAheadMs, (ahead * this.limit) / limit);
+  }
+
+  /** Counts under another limit, where its remainder allows a request. */
   follow(limit: number, now: number): void {
     if (this.limit !== limit && this.limit !== 0) this.set((this.aheadMs(now) * this.limit) / limit, now);
     this.limit = limit;
+  }
+
+  /** Counts under a raised limit. */
+  rise(limit: number, now: number): void {
+    if (limit > this.limit) this.follow(limit, now);
+  }
+
+  /** Takes units under the limit of its time. */
+  takePart(units: number, share: number, now: number): void {
+    this.take(units, sharedPart(this.limit, share), now);
   }
 }

@@ -1,5 +1,5 @@
 /** Counts the limits of keys in one process. */
-import { Bucket, DayBucket, dayMs, remainingUnits } from "./bucket.ts";
+import { Bucket, DayBucket, dayMs, sharedPart, remainingUnits } from "./bucket.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision } from "./decision.ts";
 import type { TurnEnd } from "./joint-admission.ts";
 import type { KeyLimits } from "./settings.ts";
@@ -8,6 +8,14 @@ import type { KeyLimits } from "./settings.ts";
 class DayUse {
   readonly requests = new DayBucket();
   readonly tokens = new DayBucket();
+
+  /** Nothing used, under the same limits. */
+  empty(): DayUse {
+    const empty = new DayUse();
+    empty.requests.limit = this.requests.limit;
+    empty.tokens.limit = this.tokens.limit;
+    return empty;
+  }
 }
 
 /** Use by the minute, and by the day where a limit by the day was met. */
@@ -34,35 +42,50 @@ class PeriodUse {
     day.tokens.set(tokensDayMs, now);
   }
 
-  /** Keeps the use of the day under changed limits. */
+  /** The same under present limits. */
+  aheadUnder({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): BucketUse {
+    const { day } = this;
+    const ahead = this.ahead(now);
+    if (day === undefined) return ahead;
+    return {
+      ...ahead,
+      ...(requestsPerDay !== undefined && { requestsDayMs: day.requests.aheadUnder(requestsPerDay, now) }),
+      ...(tokensPerDay !== undefined && { tokensDayMs: day.tokens.aheadUnder(tokensPerDay, now) }),
+    };
+  }
+
+  /** Counts the use of the day under changed limits, where it leaves a request. */
   follow({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): void {
     if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.follow(requestsPerDay, now);
     if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.follow(tokensPerDay, now);
   }
 
+  /** Counts the use of the day under raised limits. */
+  rise({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): void {
+    if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.rise(requestsPerDay, now);
+    if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.rise(tokensPerDay, now);
+  }
+
   takeRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
-    if (requestsPerMinute !== undefined) this.requests.take(1, partOf(requestsPerMinute, share), now);
-    if (requestsPerDay !== undefined) this.day?.requests.take(1, partOf(requestsPerDay, share), now);
+    if (requestsPerMinute !== undefined) this.requests.take(1, sharedPart(requestsPerMinute, share), now);
+    if (requestsPerDay !== undefined) this.day?.requests.takePart(1, share, now);
   }
 
   /** Gives a request back that came to nothing. */
   giveRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
-    if (requestsPerMinute !== undefined) this.requests.take(-1, partOf(requestsPerMinute, share), now);
-    if (requestsPerDay !== undefined) this.day?.requests.take(-1, partOf(requestsPerDay, share), now);
+    if (requestsPerMinute !== undefined) this.requests.take(-1, sharedPart(requestsPerMinute, share), now);
+    if (requestsPerDay !== undefined) this.day?.requests.takePart(-1, share, now);
   }
 
   takeTokens(tokens: number, { tokensPerMinute, tokensPerDay }: KeyLimits, share: number, now: number): void {
-    if (tokensPerMinute !== undefined) this.tokens.take(tokens, partOf(tokensPerMinute, share), now);
-    if (tokensPerDay !== undefined) this.day?.tokens.take(tokens, partOf(tokensPerDay, share), now);
+    if (tokensPerMinute !== undefined) this.tokens.take(tokens, sharedPart(tokensPerMinute, share), now);
+    if (tokensPerDay !== undefined) this.day?.tokens.takePart(tokens, share, now);
   }
 
   copy(now: number): PeriodUse {
     const copy = new PeriodUse();
+    copy.day = this.day?.empty();
     copy.set(this.ahead(now), now);
-    if (this.day && copy.day) {
-      copy.day.requests.limit = this.day.requests.limit;
-      copy.day.tokens.limit = this.day.tokens.limit;
-    }
     return copy;
   }
 }
@@ -74,12 +97,18 @@ export class OfflineUse extends PeriodUse {
   constructor(lastAnswer: PeriodUse) {
     super();
     this.lastAnswer = lastAnswer;
+    this.day = lastAnswer.day?.empty();
   }
 
   /** The last answer, too, was under the limits of its time. */
   override follow(limits: KeyLimits, now: number): void {
     super.follow(limits, now);
     this.lastAnswer.follow(limits, now);
+  }
+
+  override rise(limits: KeyLimits, now: number): void {
+    super.rise(limits, now);
+    this.lastAnswer.rise(limits, now);
   }
 }
 
@@ -129,15 +158,16 @@ export function decideJointly(
   share: number,
   now: number,
 ): JointDecision {
+  for (const [index, { use, limits }] of all.entries()) {
+    const refusedBy = findReached(use, limits, limited, share, now);
+    if (refusedBy !== undefined)
+      return { refusedBy, index, ahead: all.map((each) => each.use.aheadUnder(each.limits, now)) };
+  }
   for (const { use, limits } of all) {
     use.follow(limits, now);
     use.offline?.follow(limits, now);
+    if (limited.request) use.takeRequest(limits, share, now);
   }
-  for (const [index, { use, limits }] of all.entries()) {
-    const refusedBy = findReached(use, limits, limited, share, now);
-    if (refusedBy !== undefined) return { refusedBy, index, ahead: all.map((each) => each.use.ahead(now)) };
-  }
-  if (limited.request) for (const { use, limits } of all) use.takeRequest(limits, share, now);
   return { refusedBy: undefined, index: 0, ahead: all.map(({ use }) => use.ahead(now)) };
 }
 
@@ -152,15 +182,18 @@ function findReached(
   const { requestsPerMinute, tokensPerMinute, requestsPerDay, tokensPerDay, concurrentRequests } = limits;
   const { day } = use;
   if (limited.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
-  if (limited.request && day && isReached(requestsPerDay, day.requests, share, now, dayMs)) return "requests_per_day";
+  if (limited.request && day && isDayReached(requestsPerDay, day.requests, share, now)) return "requests_per_day";
   if (limited.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
-  if (limited.tokens && day && isReached(tokensPerDay, day.tokens, share, now, dayMs)) return "tokens_per_day";
+  if (limited.tokens && day && isDayReached(tokensPerDay, day.tokens, share, now)) return "tokens_per_day";
   if (!limited.turn || concurrentRequests === undefined) return undefined;
-  return use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
+  return use.open >= sharedPart(concurrentRequests, share) ? "concurrency" : undefined;
 }
 
-const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number, period?: number): boolean =>
-  limit !== undefined && remainingUnits(partOf(limit, share), bucket.aheadMs(now), period) === 0;
+const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
+  limit !== undefined && remainingUnits(sharedPart(limit, share), bucket.aheadMs(now)) === 0;
+
+const isDayReached = (limit: number | undefined, bucket: DayBucket, share: number, now: number): boolean =>
+  limit !== undefined && remainingUnits(sharedPart(limit, share), bucket.aheadUnder(limit, now), dayMs) === 0;
 
 /** Charges a turn at its end. Use above the limit delays the next turn. */
 export function charge(
@@ -170,12 +203,10 @@ export function charge(
   share: number,
   now: number,
 ): void {
-  use.follow(limits, now);
+  use.rise(limits, now);
   use.takeTokens(tokens, limits, share, now);
   if (isUnused) use.giveRequest(limits, share, now);
 }
-
-const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
 
 /** Number of keys above which unused entries are swept. */
 const sweepFrom = 1_024;

@@ -107,7 +107,7 @@ for i, key in ipairs(KEYS) do uses[i] = read(key) end
 local function answer(refused, which)
   local told = {refused, which}
   for _, use in ipairs(uses) do
-    for _, field in ipairs({'r', 't', 'R', 'T'}) do told[#told + 1] = string.format('%.4f', use.ahead[field]) end
+    for _, field in ipairs({'r', 't', 'R', 'T'}) do told[#told + 1] = string.format('%.4f', math.min(most[field], use.ahead[field])) end
   end
   return told
 end
@@ -175,9 +175,11 @@ const restore = `${readAll}
 local use = uses[1]
 use.own = tonumber(ARGV[3])
 for i, field in ipairs({'r', 't', 'R', 'T'}) do
-  local at = 1 + 3 * i
-  follow(use, field, tonumber(ARGV[at + 2]))
-  use.ahead[field] = math.max(use.ahead[field], tonumber(ARGV[at])) + tonumber(ARGV[at + 1])
+  local at, part = 1 + 3 * i, 1
+  local limit, known = tonumber(ARGV[at + 2]), use.limits[field]
+  -- A process may know the use only under a lowered limit, which may be raised again.
+  if known and limit > 0 and limit < known then part = limit / known else follow(use, field, limit) end
+  use.ahead[field] = math.max(use.ahead[field], part * tonumber(ARGV[at])) + part * tonumber(ARGV[at + 1])
 end
 keep(use)
 return answer('', 0)`;

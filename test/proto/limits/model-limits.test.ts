@@ -109,6 +109,22 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await admits(process, row({ tokensPerDay: 101 }, tokens.id))).toBe(true);
   });
 
+  test("a limit of a day that is lowered far below the use and raised again keeps the use", async () => {
+    const process = await start();
+    const { id } = row({});
+    const limited = (perDay: number) => row({ requestsPerDay: perDay, tokensPerDay: 10 * perDay }, id);
+    for (let n = 0; n < 29; n++) expect(await admits(process, limited(40))).toBe(true);
+    const running = await enter(process, limited(40));
+    const { reached } = await enter(process, limited(1));
+    expect(reached?.retryAfterMs).toBeLessThanOrEqual(172_800_000);
+    leaveWith(running, 390);
+    for (let n = 0; n < 3; n++) expect(await admits(process, limited(1))).toBe(false);
+    expect(await admits(process, limited(39))).toBe(false);
+    expect(await countAdmitted(process, limited(40))).toBe(10);
+    expect(await admits(process, limited(1))).toBe(false);
+    expect(await countAdmitted(process, limited(60))).toBe(20);
+  });
+
   test("turns at a time and tokens are counted at each limit by themselves", async () => {
     const process = await start();
     const [first, second] = [row({ concurrentRequests: 2, tokensPerMinute: 10 }), row({ tokensPerDay: 10 })];
@@ -231,6 +247,18 @@ describeWithRedis("with Redis", () => {
       const raised = row({ requestsPerDay: 12 }, id);
       expect(await admits(process, raised)).toBe(true);
       expect(await countAdmitted(await find(), raised)).toBe(7);
+    });
+
+    test("a limit of a day that is lowered meanwhile, and raised again afterwards, keeps the use", async () => {
+      const { id } = row({});
+      const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
+      for (let n = 0; n < 30; n++) expect(await admits(process, limited(40))).toBe(true);
+      expect(await admits(process, limited(1))).toBe(false);
+      await lose();
+      expect(await admits(process, limited(1))).toBe(false);
+      const other = await find();
+      expect(await admits(process, limited(1))).toBe(false);
+      expect(await countAdmitted(other, limited(40))).toBe(10);
     });
 
     test("a late answer counts a request and charges tokens once, and a step that was never run counts, too", async () => {

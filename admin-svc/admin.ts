@@ -37,6 +37,7 @@ import { UsageFolder } from "./service/usage-folder.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
+import { NetworkRefusals } from "./service/network-refusals.ts";
 import { providerService } from "./service/provider.ts";
 import { Reports } from "./service/reports/reports.ts";
 import { RetentionWorker } from "./service/retention-worker.ts";
@@ -141,6 +142,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     reports: new Reports(reports, replica),
     writes,
     bulkWrites,
+    networkRefusals: new NetworkRefusals(writes),
     policy,
     endpoints,
     folder,

@@ -30,6 +30,7 @@ import { clientAddress } from "./edge/http/client-address.ts";
 import { createEdgeServer } from "./edge/http/edge-server.ts";
 import { answerHeaders } from "./edge/http/errors.ts";
 import { KeylessLimiter } from "./edge/http/keyless-limiter.ts";
+import { NetworkRefusals } from "./edge/http/network-refusals.ts";
 import { RequestObserver } from "./edge/http/observe.ts";
 import { closingRefusalText } from "./edge/http/shed.ts";
 import { TracedObserver } from "./edge/http/trace.ts";
@@ -96,6 +97,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...appParts(options, connections),
     addressOf,
     keylessLimiter: new KeylessLimiter(eventLoop, addressOf),
+    networkRefusals: new NetworkRefusals({ admin: connections.admin, token: options.token, log }),
     pressure,
     keepAlive,
     limiter,

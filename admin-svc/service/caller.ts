@@ -1,5 +1,4 @@
 /** Authorizes administrative operations. */
-import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
@@ -12,7 +11,7 @@ import {
   serviceTokenHeader,
   workspaceHeader,
 } from "@sluice/proto/lib/rpc/caller.js";
-import { type Calling, callerAddress } from "@sluice/proto/lib/rpc/peer.js";
+import { type Calling, callPath, callerAddress } from "@sluice/proto/lib/rpc/peer.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
@@ -32,19 +31,35 @@ export type Administrator = Author & {
   readonly isDeleted: boolean;
 };
 
+type CallerDeps = Pick<Deps, "reads" | "serviceToken" | "networkRefusals">;
+
 /** The calling key, of either kind. A process of Sluice has held the key to its networks before. @throws Fault */
-export async function requireKey(
-  database: Kysely<Database>,
-  calling: Calling,
-  serviceToken: ServiceToken,
-): Promise<KeyRow> {
+export async function requireKey(deps: CallerDeps, calling: Calling): Promise<KeyRow> {
+  const { reads, serviceToken } = deps;
   const { requestHeader } = calling;
-  const key = await findLiveKey(database, callerKeyHash(requestHeader, serviceToken));
+  const key = await findLiveKey(reads, callerKeyHash(requestHeader, serviceToken));
   if (!key) throw invalidKey();
   if (key.allowed_networks && !isServiceToken(requestHeader.get(serviceTokenHeader), serviceToken)) {
-    requireAllowedNetwork(key.allowed_networks, callerAddress(calling, serviceToken) ?? "");
+    await holdToNetworks(deps, calling, key, key.allowed_networks);
   }
   return key;
+}
+
+/** @throws Fault PERMISSION_DENIED, which is in the audit log for a management key */
+async function holdToNetworks(
+  { networkRefusals, serviceToken }: CallerDeps,
+  calling: Calling,
+  { kind, hash: keyHash, workspace_id: workspaceId }: KeyRow,
+  networks: readonly string[],
+): Promise<void> {
+  const address = callerAddress(calling, serviceToken);
+  try {
+    requireAllowedNetwork(networks, address ?? "");
+  } catch (error) {
+    const author = { workspaceId, keyHash, program: "api", requestId: null, address } as const;
+    if (kind === "management") await networkRefusals.note(author, callPath(calling));
+    throw error;
+  }
 }
 
 /**
@@ -52,31 +67,26 @@ export async function requireKey(
  * @returns `ownKeyHash` is undefined for a management key
  * @throws Fault
  */
-export async function requireReader(database: Kysely<Database>, calling: Calling, serviceToken: ServiceToken) {
-  const key = await requireKey(database, calling, serviceToken);
+export async function requireReader(deps: CallerDeps, calling: Calling) {
+  const key = await requireKey(deps, calling);
   if (key.kind === "inference") return { workspaceId: key.workspace_id, ownKeyHash: key.hash };
-  const { workspaceId } = await administratorOf(database, calling, serviceToken, key);
+  const { workspaceId } = await administratorOf(deps, calling, key);
   return { workspaceId, ownKeyHash: undefined };
 }
 
 /** Runs on every call, so a revoked administrator is refused at once. @throws Fault */
-async function requireAdministrator(
-  database: Kysely<Database>,
-  calling: Calling,
-  serviceToken: ServiceToken,
-): Promise<Administrator> {
-  const key = await requireKey(database, calling, serviceToken);
+async function requireAdministrator(deps: CallerDeps, calling: Calling): Promise<Administrator> {
+  const key = await requireKey(deps, calling);
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  return administratorOf(database, calling, serviceToken, key);
+  return administratorOf(deps, calling, key);
 }
 
 /** @throws Fault NOT_FOUND for a workspace that the key may not see */
 async function administratorOf(
-  database: Kysely<Database>,
+  { reads, serviceToken }: CallerDeps,
   calling: Calling,
-  serviceToken: ServiceToken,
   key: KeyRow,
 ): Promise<Administrator> {
   const { requestHeader: headers } = calling;
@@ -87,7 +97,7 @@ async function administratorOf(
   const given = { program: "api", person, requestId, address: callerAddress(calling, serviceToken) } as const;
   const named = headers.get(workspaceHeader);
   if (named === null || named === workspaceId) return { ...own, ...given, ofAccount: isAccountKey };
-  const state = isAccountKey ? await findWorkspaceState(database, named) : undefined;
+  const state = isAccountKey ? await findWorkspaceState(reads, named) : undefined;
   if (!state) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
   return { ...own, ...given, workspaceId: named, isDeleted: state.isDeleted, ofAccount: false };
 }
@@ -97,7 +107,7 @@ async function administratorOf(
  * A deleted workspace is not found.
  */
 export const asAdministrator =
-  (deps: Pick<Deps, "reads" | "serviceToken">) =>
+  (deps: CallerDeps) =>
   <Result>(context: Calling, work: (administrator: Administrator) => Promise<Result>): Promise<Result> =>
     asReader(deps)(context, (administrator) => {
       if (administrator.isDeleted) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
@@ -106,10 +116,10 @@ export const asAdministrator =
 
 /** Runs a read-only operation for an authorized administrator, also in a deleted workspace. */
 export const asReader =
-  ({ reads, serviceToken }: Pick<Deps, "reads" | "serviceToken">) =>
+  (deps: CallerDeps) =>
   <Result>(calling: Calling, work: (administrator: Administrator) => Promise<Result>): Promise<Result> =>
     withRetryableOutage(async () => {
-      const administrator = await requireAdministrator(reads, calling, serviceToken);
+      const administrator = await requireAdministrator(deps, calling);
       return await (async () => work(administrator))().catch(refused);
     });
 
@@ -123,7 +133,7 @@ export const asReport = (deps: ReportDeps, narrowedBy: string) => reporting(deps
 export const asRecordReport = (deps: ReportDeps, narrowedBy: string) =>
   reporting(deps, { narrowedBy, isOfRecords: true });
 
-type ReportDeps = Pick<Deps, "reads" | "reports" | "serviceToken">;
+type ReportDeps = CallerDeps & Pick<Deps, "reports">;
 
 function reporting(deps: ReportDeps, kind: Pick<Report, "narrowedBy" | "isOfRecords">) {
   const read = asReader(deps);

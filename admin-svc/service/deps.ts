@@ -6,6 +6,7 @@ import type { Kysely } from "kysely";
 import type { Alerts } from "../sinks/alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { EndpointFeed } from "./endpoint-feed.ts";
+import type { NetworkRefusals } from "./network-refusals.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
 import type { Reports } from "./reports/reports.ts";
 import type { UsageFolder } from "./usage-folder.ts";
@@ -19,6 +20,7 @@ export interface Deps {
   readonly writes: Kysely<Database>;
   /** Connections for changes of many keys at once. */
   readonly bulkWrites: Kysely<Database>;
+  readonly networkRefusals: NetworkRefusals;
   readonly policy: PolicyFeed;
   readonly endpoints: EndpointFeed;
   readonly folder: UsageFolder;

@@ -47,7 +47,7 @@ const defaultPageSize = 100;
 export const keyService = (deps: Deps): KeyMethods => ({ ...readMethods(deps), ...changeMethods(deps) });
 
 function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getCurrentKey"> {
-  const { reads, serviceToken } = deps;
+  const { reads } = deps;
   const administer = asAdministrator(deps);
   return {
     listKeys: ({ includeDisabled, workspaceId, query, sort, ...page }, context) =>
@@ -71,7 +71,7 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
       }),
     getCurrentKey: (_, context) =>
       withRetryableOutage(async () => {
-        const row = await requireKey(reads, context, serviceToken);
+        const row = await requireKey(deps, context);
         const [key] = await keyMessages(deps, [row]);
         return create(GetCurrentKeyResponseSchema, { ...(key && { key }) });
       }),

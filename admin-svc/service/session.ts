@@ -10,6 +10,7 @@ import {
   type Person,
   PersonSchema,
   RecordEndedTurnResponseSchema,
+  RecordNetworkRefusalResponseSchema,
   RecordRefusalResponseSchema,
   ResolvePersonResponseSchema,
   ResolveSessionResponseSchema,
@@ -96,6 +97,13 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
       return administer(context, async (administrator) => {
         await recordRefusal(writes, administrator, refusal);
         return create(RecordRefusalResponseSchema);
+      });
+    },
+    recordNetworkRefusal: ({ call }, context) => {
+      requireServiceToken(context.requestHeader, serviceToken);
+      return administer(context, async (administrator) => {
+        await deps.networkRefusals.note(administrator, call);
+        return create(RecordNetworkRefusalResponseSchema);
       });
     },
     findConfigRefusal: (_, { requestHeader }) => {

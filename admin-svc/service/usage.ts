@@ -32,7 +32,7 @@ import { toGeneration } from "../store/ledger/turn-messages.ts";
 import { toRecord } from "../store/ledger/usage-messages.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
-  const { reads, writes, serviceToken, capture } = deps;
+  const { reads, writes, capture } = deps;
   const read = asReader(deps);
   return {
     getCredits: (_, context) =>
@@ -47,7 +47,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
       }),
     getGeneration: ({ generationId, requestId }, context) =>
       withRetryableOutage(async () => {
-        const { workspaceId, ownKeyHash } = await requireReader(reads, context, serviceToken);
+        const { workspaceId, ownKeyHash } = await requireReader(deps, context);
         const whose = { workspaceId, ...(ownKeyHash !== undefined && { keyHash: ownKeyHash }) };
         const named = namedTurn(generationId, requestId);
         const [turn] = isStorable(generationId + requestId) ? await listTurns(reads, { ...whose, ...named }, 1) : [];

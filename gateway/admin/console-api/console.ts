@@ -158,10 +158,16 @@ export class Console {
     return session;
   }
 
-  /** @throws Fault PERMISSION_DENIED */
-  async #requireAllowedNetwork(keyHash: string, { req, trace }: EdgeContext): Promise<void> {
+  /** @throws Fault PERMISSION_DENIED, which is in the audit log */
+  async #requireAllowedNetwork(keyHash: string, { req, requestId, trace, address }: EdgeContext): Promise<void> {
     const { caller } = await this.#parts.access.resolve(keyHash, undefined, trace);
-    if (caller) requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(req));
+    if (!caller) return;
+    try {
+      requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(req));
+    } catch (error) {
+      await this.#parts.networkRefusals.note(caller, req, { requestId, trace, address });
+      throw error;
+    }
   }
 
   /** The proxy's person takes precedence over a cookie, which may belong to an earlier person at the same browser. */

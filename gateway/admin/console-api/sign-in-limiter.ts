@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
+import { WindowCounts } from "@sluice/proto/lib/limits/window-counts.js";
 
 /** Failures a minute of one key prefix at an address: a person who mistypes a key. */
 const maxOfPair = 10;
@@ -19,43 +20,23 @@ const delayMs = 1_000;
 const maxDelayed = 1_024;
 /** Characters of a key shown in lists: enough to distinguish keys, and not secret. */
 const prefixLength = 10;
-/** Maximum entries of a kind (less than a MiB); beyond it, the oldest first failure is forgotten. */
-const maxEntries = 4_096;
-
-interface Failures {
-  count: number;
-  readonly until: number;
-}
-
 /** Failures of one kind. */
 class FailureCounts {
   readonly #limit: number;
-  /** In the order of their first failure. */
-  readonly #entries = new Map<string, Failures>();
+  readonly #counts = new WindowCounts(windowMs);
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#counts.size;
   }
 
   /** Counts a failure. @returns RATE_LIMITED beyond the limit */
   note(name: string, now: number): Fault | undefined {
-    const failures = this.#find(name, now);
-    failures.count++;
-    return failures.count > this.#limit ? tooMany(this.#limit, failures.until - now) : undefined;
-  }
-
-  #find(name: string, now: number): Failures {
-    const known = this.#entries.get(name);
-    if (known && known.until > now) return known;
-    this.#entries.delete(name);
-    const failures = { count: 0, until: now + windowMs };
-    this.#entries.set(name, failures);
-    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value as string);
-    return failures;
+    const { count, until } = this.#counts.count(name, now);
+    return count > this.#limit ? tooMany(this.#limit, until - now) : undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { ByteBudget, Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/lib/load/fair-shares.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
-import { isKeyRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import { isKeyRefusal, isNetworkRefusal, requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { administrationFault, isAdministration } from "./administration.ts";
 import { readKeyHash } from "./auth.ts";
@@ -14,6 +14,7 @@ import type { Exchange } from "./context.ts";
 import { writeFault } from "./errors.ts";
 import { recordAnswer } from "./impatience.ts";
 import type { KeylessLimiter } from "./keyless-limiter.ts";
+import type { NetworkRefusals } from "./network-refusals.ts";
 import type { Observer } from "./observe.ts";
 import { rawPath } from "./path.ts";
 
@@ -24,6 +25,7 @@ export interface ExchangeDeps {
   readonly access: Access;
   readonly budget: ByteBudget;
   readonly keylessLimiter: KeylessLimiter;
+  readonly networkRefusals: NetworkRefusals;
   readonly observer: Observer;
   /** Address of the client of a request. */
   readonly addressOf: (request: IncomingMessage) => string;
@@ -106,14 +108,19 @@ export function continueAsCaller(
 
 /** Answers with the failure of a request, unless its answer has begun. */
 export async function answerFailure(
-  { keylessLimiter }: ExchangeDeps,
+  { keylessLimiter, networkRefusals, addressOf }: ExchangeDeps,
   exchange: Exchange,
   error: unknown,
 ): Promise<void> {
   const { req: request, res: response } = exchange;
   const fault = Fault.from(error);
-  const isLost = fault.reason === FaultReason.NOT_FOUND && (exchange.caller as Caller | undefined) === undefined;
+  const caller = exchange.caller as Caller | undefined;
+  const isLost = fault.reason === FaultReason.NOT_FOUND && caller === undefined;
   if (isLost || isKeyRefusal(fault)) await keylessLimiter.admit(request);
+  if (caller && isNetworkRefusal(fault)) {
+    const { requestId, trace } = exchange;
+    await networkRefusals.note(caller, request, { requestId, trace, address: addressOf(request) });
+  }
   exchange.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
   if (response.headersSent) response.destroy();
   else writeFault(response, exchange.fault, { requestId: exchange.requestId }, exchange.faults);

@@ -6,9 +6,11 @@ import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Http2ServerRequest, type Http2Session, constants } from "node:http2";
 import type { ByteBudget, Reservation } from "../load/byte-budget.ts";
 import { Fault, FaultReason } from "../faults/fault.ts";
+import { serviceTokenHeader } from "./caller.ts";
 import type { RequestHandler } from "./connections.ts";
 import { peerAddress } from "./peer.ts";
 import { reflectionPath } from "./reflection.ts";
+import type { LogRefusal } from "./refusal-log.ts";
 import { toConnectError } from "./status.ts";
 
 /** A message is held twice: in its chunks, and as a whole. */
@@ -55,21 +57,22 @@ const senderWithoutKey = (path: string): Sender | undefined =>
 
 /** Wraps a handler, which reads admitted messages; a refused message fails as if it had not arrived. */
 export const withAdmission =
-  (admission: MessageAdmission, handle: RequestHandler): RequestHandler =>
+  (admission: MessageAdmission, handle: RequestHandler, refused: LogRefusal): RequestHandler =>
   (request, response) => {
     const chunks = request[Symbol.asyncIterator].bind(request) as () => AsyncIterableIterator<Buffer>;
-    request[Symbol.asyncIterator] = () => admitted(admission, request, response, chunks);
+    request[Symbol.asyncIterator] = () => admitted(admission, refused, request, response, chunks);
     handle(request, response);
   };
 
 async function* admitted(
   { senderOf, budget }: MessageAdmission,
+  refused: LogRefusal,
   request: Request,
   response: Response,
   chunks: () => AsyncIterableIterator<Buffer>,
 ): AsyncGenerator<Buffer, undefined> {
+  const path = request.url ?? "";
   try {
-    const path = request.url ?? "";
     const sender = senderWithoutKey(path) ?? (await senderOf(path, request.headers, peerAddress(request)));
     if (sender === trustedSender) {
       if (request instanceof Http2ServerRequest) widenWindow(request.stream.session);
@@ -82,6 +85,7 @@ async function* admitted(
     room.shrink(ahead);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
+    refused(path, (request.headers[serviceTokenHeader] as string | undefined) ?? null, error);
     endUnread(request);
     throw toConnectError(error);
   }

@@ -10,7 +10,11 @@ import type { ServiceToken } from "./service-token.ts";
 export const peerAddressKey = createContextKey<string | undefined>(undefined);
 
 /** The part of a call that names its caller. */
-export type Calling = Pick<HandlerContext, "requestHeader" | "values">;
+export type Calling = Pick<HandlerContext, "requestHeader" | "values" | "service" | "method">;
+
+/** Path of the RPC of a call. */
+export const callPath = ({ service, method }: Pick<Calling, "service" | "method">): string =>
+  `/${service.typeName}/${method.name}`;
 
 /** Plain address of the client of a call: named by a process of Sluice, or that of the connection; undefined where it is unknown. */
 export function callerAddress({ requestHeader, values }: Calling, token: ServiceToken): string | undefined {

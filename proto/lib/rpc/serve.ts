@@ -11,6 +11,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../log/log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import type { Registry } from "../metrics/metrics.ts";
+import { serviceTokenHeader } from "./caller.ts";
 import { type MessageAdmission, withAdmission, untrustedWindowBytes, trustedWindowBytes } from "./admission.ts";
 import { Connections, type RequestHandler } from "./connections.ts";
 import { health } from "./health.ts";
@@ -18,7 +19,9 @@ import { type Http1Options, serveHttp1 } from "./http1.ts";
 import { type InternalCalls, interceptStreams } from "./internal-streams.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
+import { callPath } from "./peer.ts";
 import { reflection, reflectionServices } from "./reflection.ts";
+import { type LogRefusal, refusalLog } from "./refusal-log.ts";
 import { callMetricsInterceptor } from "./measure.ts";
 import { toConnectError } from "./status.ts";
 import { reduceStatusEscapes } from "./status-text.ts";
@@ -96,7 +99,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const { tls, log, token, admission, internalCalls = new Map(), share = 1 } = options;
   const unproven = new UnprovenConnections({ token, log });
   const serve = handlerOf(options, unproven);
-  const handle = unproven.inTurn(admission ? withAdmission(admission, serve) : serve);
+  const handle = unproven.inTurn(admission ? withAdmission(admission, serve, refusalLog(log, token)) : serve);
   const server = tls ? createTlsServer(tls, certifiedOptions, log, handle) : createServer(openOptions, handle);
   interceptStreams(server, { calls: internalCalls, token: tls ? undefined : token, connections, unproven });
   if (!tls) unproven.guard(server);
@@ -134,6 +137,7 @@ function handlerOf(
     readMaxBytes = maxMessageBytes,
     services,
     lifecycle,
+    token,
   }: RpcServerOptions,
   unproven: UnprovenConnections,
 ): RequestHandler {
@@ -148,7 +152,7 @@ function handlerOf(
     interceptors: [
       ...(tracing ? [tracedCalls(tracing)] : []),
       ...(registry ? [callMetricsInterceptor(registry)] : []),
-      faults(log),
+      faults(log, refusalLog(log, token)),
       unproven.interceptor,
       refuseUnknownFields(strict),
     ],
@@ -189,7 +193,7 @@ function listen(
 
 /** The only place where an error becomes a status: handlers throw Faults, every other error is masked and logged. */
 const faults =
-  (log: Logger): Interceptor =>
+  (log: Logger, refused: LogRefusal): Interceptor =>
   (next) =>
   async (request) => {
     const translate = (error: unknown) => {
@@ -197,6 +201,7 @@ const faults =
       if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
       const translated = toConnectError(error);
       const fault = error instanceof Fault ? error : undefined;
+      if (fault) refused(callPath(request), request.header.get(serviceTokenHeader), fault);
       if (translated.code === Code.Internal) {
         log.error({ err: fault?.cause ?? error, method: request.method.name }, "rpc failed");
       }

@@ -136,6 +136,8 @@ describe("a key for a network", () => {
     expect(await callFrom(other, inference, list, { authorization })).toMatchObject(refusalOf(other));
     const spoofed = { authorization, "x-forwarded-for": allowed };
     expect(await callFrom(other, inference, list, spoofed)).toMatchObject(refusalOf(other));
+    const line = await installation.logged("inference-svc", '"msg":"request"', `"route":"${list}"`, '"status":403');
+    expect(JSON.parse(line)).toMatchObject({ method: "POST", error_type: "permission_denied" });
     expect(await callFrom(proxy, inference, list, spoofed)).toMatchObject(refusalOf(proxy));
     const read = "/sluice.admin.v1.KeyService/GetCurrentKey";
     expect(await callFrom(allowed, admin, read, { authorization })).toMatchObject({ status: 200 });
@@ -302,6 +304,56 @@ describe("a management key for a network", () => {
     const authorization = `Bearer ${manager}`;
     expect(await callFrom(office, admin, list, { authorization })).toMatchObject({ status: 200 });
     expect(await callFrom(other, admin, list, { authorization })).toMatchObject(refusalOf(other));
+  });
+
+  /** Calls of the key that are in the audit log as refused from an address. */
+  const entered = async (hash: string, address: string): Promise<readonly string[]> => {
+    const query = `/audit?limit=100&action=keys.refuse&target=${hash}&address=${address}`;
+    const { data } = (await administer(installation, "GET", query)) as {
+      data: readonly { readonly actor: string; readonly after: { readonly call: string; readonly setting: string } }[];
+    };
+    expect(data.every(({ actor, after }) => actor === hash && after.setting === "allowed_networks")).toBe(true);
+    return data.map(({ after }) => after.call);
+  };
+
+  const newManager = async () => {
+    const create = ["keys", "create", "--management", "--account", "--name", "watched", "--allowed-networks", office];
+    return JSON.parse((await installation.admin(...create, "--json")).stdout) as { key: string; hash: string };
+  };
+
+  test("is in the audit log when it is used elsewhere, once a minute for an address and ten times from all", async () => {
+    const { key, hash } = await newManager();
+    const authorization = `Bearer ${key}`;
+    const signIn = { body: { management_key: key } };
+    const from = (address: string) => ask(address, key, "/keys?limit=1");
+    expect(await console("127.0.2.1", "/session", signIn)).toMatchObject(refusalOf("127.0.2.1"));
+    expect(await entered(hash, "127.0.2.1")).toEqual(["POST /console/api/session"]);
+    for (let n = 0; n < 3; n++) expect(await from("127.0.2.2")).toMatchObject(refusalOf("127.0.2.2"));
+    expect(await entered(hash, "127.0.2.2")).toEqual(["GET /api/v1/keys"]);
+    const list = "/sluice.admin.v1.KeyService/ListKeys";
+    for (let n = 0; n < 3; n++) await callFrom("127.0.2.3", installation.ports.admin, list, { authorization });
+    expect(await entered(hash, "127.0.2.3")).toEqual([list]);
+    const socket = new SocketClient(installation.ports.gateway, { authorization }, "127.0.2.4");
+    await once(socket.socket, "unexpected-response");
+    socket.socket.terminate();
+    expect(await entered(hash, "127.0.2.4")).toEqual(["GET /api/v1/responses"]);
+    for (let last = 5; last < 20; last++) await from(`127.0.2.${last}`);
+    const all = await Promise.all(Array.from({ length: 20 }, (_, last) => entered(hash, `127.0.2.${last}`)));
+    expect(all.flat()).toHaveLength(10);
+  });
+
+  test("is in the audit log when its session is used elsewhere", async () => {
+    const { key, hash } = await newManager();
+    const opened = await console(office, "/session", { body: { management_key: key } });
+    const cookie = String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "";
+    for (const path of ["/session", "/keys"]) await console("127.0.2.1", path, { headers: { cookie } });
+    expect(await entered(hash, "127.0.2.1")).toEqual(["GET /console/api/session"]);
+  });
+
+  test("has entries in the audit log, and an API key has none", async () => {
+    const { key, data } = await newKey(allowed);
+    expect(await ask(other, key, "/models/count")).toMatchObject(refusalOf(other));
+    expect(await entered(data.hash, other)).toEqual([]);
   });
 
   test("signs in to the console from there only, and its session is useless elsewhere", async () => {

@@ -79,7 +79,13 @@ export class ResponseSockets {
     const keyHash = readKeyHash(request);
     const { caller } = await this.#parts.access.resolve(keyHash, undefined, untraced);
     if (!caller) throw invalidKey();
-    requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(request));
+    const address = this.#parts.addressOf(request);
+    try {
+      requireAllowedNetwork(caller.allowedNetworks, address);
+    } catch (error) {
+      await this.#parts.networkRefusals.note(caller, request, { address });
+      throw error;
+    }
     return keyHash;
   }
 

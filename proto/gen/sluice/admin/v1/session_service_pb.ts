@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/session_service.proto.
  */
 export const file_sluice_admin_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIvChZSZWNvcmRFbmRlZFR1cm5SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGQoXUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2UiigIKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcm9sZRgJIAEoCRIOCgZwZXJzb24YCiABKAkSDAoEcnVsZRgLIAEoCSJXCgZQZXJzb24SDQoFZW1haWwYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg8KB2FjY291bnQYAyABKAgSDAoEcm9sZRgEIAEoCRIMCgRydWxlGAUgASgJIj0KEk9wZW5TZXNzaW9uUmVxdWVzdBInCgZwZXJzb24YASABKAsyFy5zbHVpY2UuYWRtaW4udjEuUGVyc29uIlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiJCChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJEhMKC2tub3dzX3JvbGVzGAIgASgIIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIj8KFFJlc29sdmVQZXJzb25SZXF1ZXN0EicKBnBlcnNvbhgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5QZXJzb24iQgoVUmVzb2x2ZVBlcnNvblJlc3BvbnNlEikKB3Nlc3Npb24YASABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiI2ChFFbmRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSCwoDYWxsGAIgASgIIhQKEkVuZFNlc3Npb25SZXNwb25zZSIaChhGaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QiTQoZRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZRIwCgdyZWZ1c2FsGAEgASgLMh8uc2x1aWNlLmNvbW1vbi52MS5Db25maWdSZWZ1c2FsMrYFCg5TZXNzaW9uU2VydmljZRJYCgtPcGVuU2Vzc2lvbhIjLnNsdWljZS5hZG1pbi52MS5PcGVuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXNwb25zZRJhCg5SZXNvbHZlU2Vzc2lvbhImLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlU2Vzc2lvblJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXNwb25zZRJeCg1SZXNvbHZlUGVyc29uEiUuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVQZXJzb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVQZXJzb25SZXNwb25zZRJVCgpFbmRTZXNzaW9uEiIuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXNwb25zZRJkCg9SZWNvcmRFbmRlZFR1cm4SJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5SZWNvcmRFbmRlZFR1cm5SZXNwb25zZRJeCg1SZWNvcmRSZWZ1c2FsEiUuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXNwb25zZRJqChFGaW5kQ29uZmlnUmVmdXNhbBIpLnNsdWljZS5hZG1pbi52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaKi5zbHVpY2UuYWRtaW4udjEuRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sluice_common_v1_configuration]);
+  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIrChtSZWNvcmROZXR3b3JrUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCSIeChxSZWNvcmROZXR3b3JrUmVmdXNhbFJlc3BvbnNlIi8KFlJlY29yZEVuZGVkVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIZChdSZWNvcmRFbmRlZFR1cm5SZXNwb25zZSKKAgoHU2Vzc2lvbhIQCghrZXlfaGFzaBgBIAEoCRIQCghrZXlfbmFtZRgCIAEoCRIRCglrZXlfbGFiZWwYAyABKAkSFAoMd29ya3NwYWNlX2lkGAQgASgJEhYKDndvcmtzcGFjZV9uYW1lGAUgASgJEg8KB2FjY291bnQYBiABKAgSLQoJb3BlbmVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRyb2xlGAkgASgJEg4KBnBlcnNvbhgKIAEoCRIMCgRydWxlGAsgASgJIlcKBlBlcnNvbhINCgVlbWFpbBgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSDwoHYWNjb3VudBgDIAEoCBIMCgRyb2xlGAQgASgJEgwKBHJ1bGUYBSABKAkiPQoST3BlblNlc3Npb25SZXF1ZXN0EicKBnBlcnNvbhgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5QZXJzb24iUAoTT3BlblNlc3Npb25SZXNwb25zZRIOCgZzZWNyZXQYASABKAkSKQoHc2Vzc2lvbhgCIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIkIKFVJlc29sdmVTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSEwoLa25vd3Nfcm9sZXMYAiABKAgiQwoWUmVzb2x2ZVNlc3Npb25SZXNwb25zZRIpCgdzZXNzaW9uGAEgASgLMhguc2x1aWNlLmFkbWluLnYxLlNlc3Npb24iPwoUUmVzb2x2ZVBlcnNvblJlcXVlc3QSJwoGcGVyc29uGAEgASgLMhcuc2x1aWNlLmFkbWluLnYxLlBlcnNvbiJCChVSZXNvbHZlUGVyc29uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIjYKEUVuZFNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoCRILCgNhbGwYAiABKAgiFAoSRW5kU2Vzc2lvblJlc3BvbnNlIhoKGEZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdCJNChlGaW5kQ29uZmlnUmVmdXNhbFJlc3BvbnNlEjAKB3JlZnVzYWwYASABKAsyHy5zbHVpY2UuY29tbW9uLnYxLkNvbmZpZ1JlZnVzYWwyqwYKDlNlc3Npb25TZXJ2aWNlElgKC09wZW5TZXNzaW9uEiMuc2x1aWNlLmFkbWluLnYxLk9wZW5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5PcGVuU2Vzc2lvblJlc3BvbnNlEmEKDlJlc29sdmVTZXNzaW9uEiYuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVTZXNzaW9uUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlU2Vzc2lvblJlc3BvbnNlEl4KDVJlc29sdmVQZXJzb24SJS5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVBlcnNvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVBlcnNvblJlc3BvbnNlElUKCkVuZFNlc3Npb24SIi5zbHVpY2UuYWRtaW4udjEuRW5kU2Vzc2lvblJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuRW5kU2Vzc2lvblJlc3BvbnNlEmQKD1JlY29yZEVuZGVkVHVybhInLnNsdWljZS5hZG1pbi52MS5SZWNvcmRFbmRlZFR1cm5SZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlJlY29yZEVuZGVkVHVyblJlc3BvbnNlEl4KDVJlY29yZFJlZnVzYWwSJS5zbHVpY2UuYWRtaW4udjEuUmVjb3JkUmVmdXNhbFJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVjb3JkUmVmdXNhbFJlc3BvbnNlEnMKFFJlY29yZE5ldHdvcmtSZWZ1c2FsEiwuc2x1aWNlLmFkbWluLnYxLlJlY29yZE5ldHdvcmtSZWZ1c2FsUmVxdWVzdBotLnNsdWljZS5hZG1pbi52MS5SZWNvcmROZXR3b3JrUmVmdXNhbFJlc3BvbnNlEmoKEUZpbmRDb25maWdSZWZ1c2FsEikuc2x1aWNlLmFkbWluLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdBoqLnNsdWljZS5hZG1pbi52MS5GaW5kQ29uZmlnUmVmdXNhbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_sluice_common_v1_configuration]);
 
 /**
  * A call not permitted by the role of a session.
@@ -69,6 +69,42 @@ export const RecordRefusalResponseSchema: GenMessage<RecordRefusalResponse> = /*
   messageDesc(file_sluice_admin_v1_session_service, 1);
 
 /**
+ * A call with a management key from a network that the key does not allow.
+ *
+ * @generated from message sluice.admin.v1.RecordNetworkRefusalRequest
+ */
+export type RecordNetworkRefusalRequest = Message<"sluice.admin.v1.RecordNetworkRefusalRequest"> & {
+  /**
+   * Method and path: `GET /api/v1/keys`.
+   *
+   * @generated from field: string call = 1;
+   */
+  call: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.RecordNetworkRefusalRequest.
+ * Use `create(RecordNetworkRefusalRequestSchema)` to create a new message.
+ */
+export const RecordNetworkRefusalRequestSchema: GenMessage<RecordNetworkRefusalRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 2);
+
+/**
+ * Entry in the audit log, unless there were many.
+ *
+ * @generated from message sluice.admin.v1.RecordNetworkRefusalResponse
+ */
+export type RecordNetworkRefusalResponse = Message<"sluice.admin.v1.RecordNetworkRefusalResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.RecordNetworkRefusalResponse.
+ * Use `create(RecordNetworkRefusalResponseSchema)` to create a new message.
+ */
+export const RecordNetworkRefusalResponseSchema: GenMessage<RecordNetworkRefusalResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 3);
+
+/**
  * A turn ended by an administrator.
  *
  * @generated from message sluice.admin.v1.RecordEndedTurnRequest
@@ -87,7 +123,7 @@ export type RecordEndedTurnRequest = Message<"sluice.admin.v1.RecordEndedTurnReq
  * Use `create(RecordEndedTurnRequestSchema)` to create a new message.
  */
 export const RecordEndedTurnRequestSchema: GenMessage<RecordEndedTurnRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 2);
+  messageDesc(file_sluice_admin_v1_session_service, 4);
 
 /**
  * Entry in the audit log.
@@ -102,7 +138,7 @@ export type RecordEndedTurnResponse = Message<"sluice.admin.v1.RecordEndedTurnRe
  * Use `create(RecordEndedTurnResponseSchema)` to create a new message.
  */
 export const RecordEndedTurnResponseSchema: GenMessage<RecordEndedTurnResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 3);
+  messageDesc(file_sluice_admin_v1_session_service, 5);
 
 /**
  * Session of a console. It ends an hour after its last use, at its expiry, and with its key.
@@ -193,7 +229,7 @@ export type Session = Message<"sluice.admin.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 4);
+  messageDesc(file_sluice_admin_v1_session_service, 6);
 
 /**
  * A person identified by an external identity service, with the rights from a rule.
@@ -242,7 +278,7 @@ export type Person = Message<"sluice.admin.v1.Person"> & {
  * Use `create(PersonSchema)` to create a new message.
  */
 export const PersonSchema: GenMessage<Person> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 5);
+  messageDesc(file_sluice_admin_v1_session_service, 7);
 
 /**
  * Request for a session.
@@ -263,7 +299,7 @@ export type OpenSessionRequest = Message<"sluice.admin.v1.OpenSessionRequest"> &
  * Use `create(OpenSessionRequestSchema)` to create a new message.
  */
 export const OpenSessionRequestSchema: GenMessage<OpenSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 6);
+  messageDesc(file_sluice_admin_v1_session_service, 8);
 
 /**
  * New session.
@@ -291,7 +327,7 @@ export type OpenSessionResponse = Message<"sluice.admin.v1.OpenSessionResponse">
  * Use `create(OpenSessionResponseSchema)` to create a new message.
  */
 export const OpenSessionResponseSchema: GenMessage<OpenSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 7);
+  messageDesc(file_sluice_admin_v1_session_service, 9);
 
 /**
  * Search for a session.
@@ -319,7 +355,7 @@ export type ResolveSessionRequest = Message<"sluice.admin.v1.ResolveSessionReque
  * Use `create(ResolveSessionRequestSchema)` to create a new message.
  */
 export const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 8);
+  messageDesc(file_sluice_admin_v1_session_service, 10);
 
 /**
  * Found session.
@@ -340,7 +376,7 @@ export type ResolveSessionResponse = Message<"sluice.admin.v1.ResolveSessionResp
  * Use `create(ResolveSessionResponseSchema)` to create a new message.
  */
 export const ResolveSessionResponseSchema: GenMessage<ResolveSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 9);
+  messageDesc(file_sluice_admin_v1_session_service, 11);
 
 /**
  * Person of a request.
@@ -361,7 +397,7 @@ export type ResolvePersonRequest = Message<"sluice.admin.v1.ResolvePersonRequest
  * Use `create(ResolvePersonRequestSchema)` to create a new message.
  */
 export const ResolvePersonRequestSchema: GenMessage<ResolvePersonRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 10);
+  messageDesc(file_sluice_admin_v1_session_service, 12);
 
 /**
  * Rights of a person.
@@ -382,7 +418,7 @@ export type ResolvePersonResponse = Message<"sluice.admin.v1.ResolvePersonRespon
  * Use `create(ResolvePersonResponseSchema)` to create a new message.
  */
 export const ResolvePersonResponseSchema: GenMessage<ResolvePersonResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 11);
+  messageDesc(file_sluice_admin_v1_session_service, 13);
 
 /**
  * Session to end.
@@ -410,7 +446,7 @@ export type EndSessionRequest = Message<"sluice.admin.v1.EndSessionRequest"> & {
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 12);
+  messageDesc(file_sluice_admin_v1_session_service, 14);
 
 /**
  * The ended session.
@@ -425,7 +461,7 @@ export type EndSessionResponse = Message<"sluice.admin.v1.EndSessionResponse"> &
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 13);
+  messageDesc(file_sluice_admin_v1_session_service, 15);
 
 /**
  * Requests the state of the configuration file.
@@ -440,7 +476,7 @@ export type FindConfigRefusalRequest = Message<"sluice.admin.v1.FindConfigRefusa
  * Use `create(FindConfigRefusalRequestSchema)` to create a new message.
  */
 export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 14);
+  messageDesc(file_sluice_admin_v1_session_service, 16);
 
 /**
  * State of the configuration file.
@@ -461,7 +497,7 @@ export type FindConfigRefusalResponse = Message<"sluice.admin.v1.FindConfigRefus
  * Use `create(FindConfigRefusalResponseSchema)` to create a new message.
  */
 export const FindConfigRefusalResponseSchema: GenMessage<FindConfigRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 15);
+  messageDesc(file_sluice_admin_v1_session_service, 17);
 
 /**
  * Internal: serves only callers with the service token.
@@ -529,6 +565,17 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof RecordRefusalRequestSchema;
     output: typeof RecordRefusalResponseSchema;
+  },
+  /**
+   * Records in the audit log that the management key in `x-sluice-key-hash` was used from a network that it does not allow: once a minute for a key and a
+   * network, and ten times a minute for a key. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.admin.v1.SessionService.RecordNetworkRefusal
+   */
+  recordNetworkRefusal: {
+    methodKind: "unary";
+    input: typeof RecordNetworkRefusalRequestSchema;
+    output: typeof RecordNetworkRefusalResponseSchema;
   },
   /**
    * Reports whether this process has refused the current configuration file.

@@ -1,0 +1,21 @@
+/** Enters refusals of management keys by their networks into the audit log, within bounds. */
+import { NetworkRefusalBound } from "@sluice/proto/lib/limits/network-refusal-bound.js";
+import type { Kysely } from "kysely";
+import type { Author } from "../store/audit.ts";
+import type { Database } from "../store/database.ts";
+import { recordNetworkRefusal } from "../store/network-refusals.ts";
+
+export class NetworkRefusals {
+  readonly #writes: Kysely<Database>;
+  readonly #bound = new NetworkRefusalBound();
+
+  constructor(writes: Kysely<Database>) {
+    this.#writes = writes;
+  }
+
+  /** @param call method and path, or the path of an RPC */
+  async note(author: Author & { readonly keyHash: string }, call: string): Promise<void> {
+    if (this.#bound.admits(author.keyHash, author.address ?? ""))
+      await recordNetworkRefusal(this.#writes, author, call);
+  }
+}

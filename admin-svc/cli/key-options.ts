@@ -18,6 +18,7 @@ interface SettingOption {
 }
 
 const asText = (given: string): string => given;
+const asList = (given: string): string[] => given.split(",").map((entry) => entry.trim());
 
 /** Exceptions from the rule: an option with the setting's name, a whole number as value, and `--no-` to clear it. */
 const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption> & { readonly fixed?: boolean }>>> = {
@@ -25,7 +26,8 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   expires_at: { value: "TIME", read: expiry, clear: "never-expires" },
   external_user: { value: "USER", read: asText },
   tags: { value: "NAME=VALUE,…", read: asText },
-  allowed_networks: { value: "NETWORK,…", read: (given) => given.split(",").map((network) => network.trim()) },
+  allowed_networks: { value: "NETWORK,…", read: asList },
+  further_guardrails: { value: "ID,…", read: asList },
   limit_usd: { value: "USD", read: asText, option: "limit", clear: "no-limit" },
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
   model_limits: { value: "JSON", read: readModelLimits },

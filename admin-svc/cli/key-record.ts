@@ -70,6 +70,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `kind           ${row.kind}${row.account ? " of the account" : ""}`,
   `state          ${stateOf(row)}`,
   `guardrail      ${row.guardrail_id ?? "-"}`,
+  `further ones   ${row.further_guardrails?.join(", ") ?? "-"}`,
   `external user  ${row.external_user === null ? "-" : escapeUnprintable(row.external_user)}`,
   `created        ${formatTime(row.created_at)}`,
   `updated        ${formatTime(row.updated_at)}`,

@@ -55,6 +55,7 @@ import * as permissions from "./0061_permissions.ts";
 import * as modelLimits from "./0063_model_limits.ts";
 import * as networks from "./0064_networks.ts";
 import * as traceContent from "./0069_trace_content.ts";
+import * as furtherGuardrails from "./0070_further_guardrails.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -115,4 +116,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0063_model_limits": modelLimits,
   "0064_networks": networks,
   "0069_trace_content": traceContent,
+  "0070_further_guardrails": furtherGuardrails,
 };

@@ -136,6 +136,7 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     externalUserInactive: key.externalUserInactive,
     capturesContent: key.capturesContent,
     tracesContent: key.tracesContent,
+    furtherGuardrailIds: furtherIds(key),
     tags: key.tags ?? "",
     requiredTags: [...parseTagNames(key.requiredTags ?? "", "required_tags")],
     allowedNetworks: [...(key.allowedNetworks ?? [])],
@@ -146,6 +147,12 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),
     ...guardrails,
   });
+
+/** A default guardrail applies as a default, also where the key names it. */
+const furtherIds = ({ furtherGuardrails, workspaceGuardrails }: ResolvedKey): string[] =>
+  workspaceGuardrails
+    .filter((row) => furtherGuardrails.includes(row.id) && !row.workspace_default && !row.account_default)
+    .map(({ id }) => id);
 
 /** A missing limit is absent in the message, and null in the row. */
 const toRateLimits = (row: ResolvedKey["rateLimits"]): RateLimits =>

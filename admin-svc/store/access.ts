@@ -18,6 +18,8 @@ export interface ResolvedKey {
   readonly externalUserInactive: boolean;
   readonly capturesContent: boolean;
   readonly tracesContent: boolean;
+  /** Ids of guardrails of the workspace. */
+  readonly furtherGuardrails: readonly string[];
   /** Tags of the key as text; null without any. */
   readonly tags: string | null;
   /** Names of the tags required by the workspace, as text; null when there are none. */
@@ -33,7 +35,7 @@ export interface ResolvedKey {
   /** Lists of the key and of its workspace, those that exist. */
   readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
-  /** Guardrails of the account, then of the workspace, each oldest first; the key's own guardrail is not among them. */
+  /** Guardrails of the account, then those of the workspace and the further ones of the key, oldest first; the assigned one is not among them. */
   readonly workspaceGuardrails: readonly EnforcedGuardrail[];
 }
 
@@ -52,6 +54,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly account: boolean;
   readonly capture_content: boolean;
   readonly trace_content: boolean;
+  readonly further_guardrails: readonly string[] | null;
   readonly tags: string | null;
   readonly required_tags: string | null;
   readonly allowed_networks: readonly string[] | null;
@@ -79,7 +82,8 @@ export async function resolveKeys(database: Kysely<Database>, hashes: readonly s
       sql<readonly FoundKey[]>`array(select to_json(found) from found)`.as("keys"),
       sql<readonly EnforcedGuardrail[]>`array(
         select to_json(guardrail) from guardrails as guardrail
-        where guardrail.id in (select guardrail_id from found) or guardrail.account_default
+        where guardrail.id in (select guardrail_id from found union all select unnest(further_guardrails)::uuid from found)
+          or guardrail.account_default
           or (guardrail.workspace_default and guardrail.workspace_id in (select workspace_id from found))
         order by guardrail.account_default desc, guardrail.created_at, guardrail.id
       )`.as("guardrails"),
@@ -106,6 +110,7 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.account",
       "key.capture_content",
       "key.trace_content",
+      "key.further_guardrails",
       "key.tags",
       "workspace.required_tags",
       "key.allowed_networks",
@@ -131,7 +136,8 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     (guardrail) =>
       guardrail === held ||
       guardrail.account_default ||
-      (guardrail.workspace_default && guardrail.workspace_id === key.workspace_id),
+      (guardrail.workspace_id === key.workspace_id &&
+        (guardrail.workspace_default || key.further_guardrails?.includes(guardrail.id) === true)),
   );
   return {
     hash: key.hash,
@@ -143,6 +149,7 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     externalUserInactive: key.external_user_inactive,
     capturesContent: key.capture_content,
     tracesContent: key.trace_content,
+    furtherGuardrails: key.further_guardrails ?? [],
     tags: key.tags,
     requiredTags: key.required_tags,
     allowedNetworks: key.allowed_networks,

@@ -40,6 +40,7 @@ export const keyBudgets: RawBuilder<unknown> = sql`
     from listed
       cross join lateral (
         select guardrail_id from guardrail_key_assignments where key_hash = hash
+        union select unnest(further_guardrails)::uuid
         union select id from guardrails as usual where usual.workspace_id = listed.workspace_id and workspace_default
         union select id from guardrails where account_default
       ) as applied
@@ -56,7 +57,7 @@ export async function readBudgetAccounts(
 ): Promise<ReadonlyMap<string, readonly Account[]>> {
   const { rows } = await sql<AccountRow>`
     with listed as (
-      select hash, workspace_id, limit_usd, limit_reset from api_keys where hash = any(${keyHashes}::text[])
+      select hash, workspace_id, limit_usd, limit_reset, further_guardrails from api_keys where hash = any(${keyHashes}::text[])
     ),
     ${keyBudgets},
     shared as (

@@ -149,24 +149,34 @@ export function deleteGuardrail(
       .where("guardrail_id", "=", id)
       .returning("key_hash")
       .execute();
+    const loosed = await removeFurther(transaction, id);
     await transaction.deleteFrom("guardrails").where("id", "=", id).execute();
-    const keyHashes = released.map((row) => row.key_hash);
+    const keyHashes = [...new Set([...released.map((row) => row.key_hash), ...loosed])];
     const entry = { action: "guardrails.delete", target: id, before: { ...before, key_hashes: keyHashes } };
     return recordChange(transaction, author, entry, isShared(before) ? null : keyHashes);
   });
 }
 
+/** Takes the guardrail out of the lists of further ones. @returns hashes of the keys */
+async function removeFurther(transaction: Transaction<Database>, id: string): Promise<string[]> {
+  const rows = await transaction
+    .updateTable("api_keys")
+    .set({ further_guardrails: sql<string[] | null>`nullif(array_remove(further_guardrails, ${id}), '{}')` })
+    .where(hasFurther(id))
+    .returning("hash")
+    .execute();
+  return rows.map(({ hash }) => hash);
+}
+
+/** Condition on keys that have the guardrail as a further one, in the form of its index. */
+const hasFurther = (id: string) => sql<boolean>`further_guardrails @> array[${id}::text]`;
+
 /** Locks the keys in the order of a bulk assignment, so neither deadlocks with the other. */
 async function lockHolders(transaction: Transaction<Database>, id: string): Promise<void> {
-  const holders = await transaction
-    .selectFrom("guardrail_key_assignments")
-    .select("key_hash")
-    .where("guardrail_id", "=", id)
-    .execute();
   await transaction
     .selectFrom("api_keys")
     .select("hash")
-    .where("hash", "=", sql<string>`any(${holders.map((row) => row.key_hash)}::text[])`)
+    .where("hash", "in", holders(transaction, id))
     .orderBy("hash")
     .forUpdate()
     .execute();
@@ -203,12 +213,17 @@ const isShared = (row: GuardrailRow): boolean => row.workspace_default || row.ac
 /** The name counts because receipts show it. The description does not affect the policy. */
 const withoutUnenforced = (row: GuardrailRow): object => ({ ...row, description: null, updated_at: null });
 
-/** Reads one more key than the limit, to notice when there are too many. */
-async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {
-  const rows = await transaction
+/** Hashes of the keys that the guardrail is assigned to, or that have it as a further one. */
+const holders = (transaction: Transaction<Database>, id: string) =>
+  transaction
     .selectFrom("guardrail_key_assignments")
     .select("key_hash")
     .where("guardrail_id", "=", id)
+    .union(transaction.selectFrom("api_keys").select("hash as key_hash").where(hasFurther(id)));
+
+/** Reads one more key than the limit, to notice when there are too many. */
+async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {
+  const rows = await holders(transaction, id)
     .limit(maxNamedKeys + 1)
     .execute();
   return rows.map((row) => row.key_hash);

@@ -2,6 +2,7 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/key-settings.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
@@ -42,6 +43,7 @@ export async function addKey(
   key: NewKey,
 ): Promise<ChangedKey | undefined> {
   if (key.account === true) requireAccount(author);
+  await lockFurther(transaction, author.workspaceId, key);
   const row = await insertKey(transaction, author.workspaceId, key);
   if (!row) return undefined;
   const entry = { action: "keys.create", target: row.hash, after: row };
@@ -73,6 +75,29 @@ async function insertKey(
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returningAll()
     .executeTakeFirst();
+}
+
+/**
+ * Keeps the further guardrails of a key from being deleted until the commit. Guardrails are locked before keys, as by their deletion, so that no two changes wait for
+ * each other. A rotated key needs no lock: a deletion waits for the old key, and takes the guardrail from both.
+ * @throws Fault INVALID_REQUEST for a guardrail that the workspace does not have
+ */
+async function lockFurther(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  { further_guardrails: ids }: KeySettings,
+): Promise<void> {
+  if (!ids) return;
+  const rows = await transaction
+    .selectFrom("guardrails")
+    .select("id")
+    .where("id", "=", sql<string>`any(${ids}::uuid[])`)
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("id")
+    .forKeyShare()
+    .execute();
+  const missing = ids.findIndex((id) => !rows.some((row) => row.id === id));
+  if (missing !== -1) throw invalid(`further_guardrails.${missing}`, "the workspace has no such guardrail");
 }
 
 /** An enabled, unexpired key by the database's clock. */
@@ -110,6 +135,7 @@ export function updateKey(
   change: KeySettings,
 ): Promise<ChangedKey | undefined> {
   return runInTransaction(database, async (transaction) => {
+    await lockFurther(transaction, author.workspaceId, change);
     const before = await lockKey(transaction, author.workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
     const stored = await writeKey(transaction, hash, { ...withLimitsJson(change), updated_at: sql<Date>`updated_at` });

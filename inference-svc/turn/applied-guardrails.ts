@@ -17,7 +17,7 @@ export interface AppliedGuardrail {
 const known = new WeakMap<Caller, readonly AppliedGuardrail[]>();
 
 /**
- * Guardrails of the account first, then those of the workspace, then the key's own. The list is the same object for each turn of a caller, so
+ * Guardrails of the account first, then those of the workspace and the further ones of the key, then its assigned one. The list is the same object for each turn of a caller, so
  * results computed from it can be cached: a policy change makes a new caller.
  */
 export function guardrailsFor(caller: Caller): readonly AppliedGuardrail[] {
@@ -26,8 +26,11 @@ export function guardrailsFor(caller: Caller): readonly AppliedGuardrail[] {
   return applied;
 }
 
-const list = ({ guardrail, workspaceGuardrails }: Caller): readonly AppliedGuardrail[] => [
-  ...workspaceGuardrails.map((shared) => ({ guardrail: shared, scope: guardrailScope(shared) })),
+const list = ({ guardrail, workspaceGuardrails, furtherGuardrailIds }: Caller): readonly AppliedGuardrail[] => [
+  ...workspaceGuardrails.map((other) => ({
+    guardrail: other,
+    scope: furtherGuardrailIds.includes(other.id) ? ("api-key" as const) : guardrailScope(other),
+  })),
   ...(guardrail ? [{ guardrail, scope: "api-key" } as const] : []),
 ];
 

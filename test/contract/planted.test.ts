@@ -64,6 +64,7 @@ function least(of: JsonSchema): unknown {
 function textFor({ pattern = "", minLength }: JsonSchema): string {
   if (String(pattern).includes("T")) return "2026-09-16T12:00:00Z";
   if (String(pattern).startsWith("^[0-9A-Fa-f:.]")) return "::1";
+  if (String(pattern).startsWith("^[0-9a-f]{8}")) return "00000000-0000-4000-8000-000000000000";
   return String(pattern).includes("\\d") ? "1" : "a".repeat(Number(minLength ?? 0));
 }
 

@@ -24,10 +24,11 @@ const kinds: Readonly<Record<string, (schema: JsonSchema) => fc.Arbitrary<unknow
   object: objectOf,
 };
 
-/** Times, networks, authors of models, and other texts: with spaces inside, since some may not have them at their ends. */
+/** Times, ids, networks, authors of models, and other texts: with spaces inside, since some may not have them at their ends. */
 function textOf({ pattern = "" }: JsonSchema): fc.Arbitrary<string> {
   const form = String(pattern);
   if (form.includes("T")) return fc.date({ noInvalidDate: true, min, max }).map((date) => date.toISOString());
+  if (form.startsWith("^[0-9a-f]{8}")) return fc.uuid();
   if (form.startsWith("^[0-9A-Fa-f:.]")) return fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant("10.0.0.0/8"));
   return fc.stringMatching(form.startsWith("^[a-z0-9]") ? /^[a-z0-9]{1,9}$/ : /^[a-z]([a-z .,"'<-]{0,9}[a-z])?$/);
 }

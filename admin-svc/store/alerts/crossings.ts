@@ -46,7 +46,7 @@ export async function recordBudgetCrossings(
       select * from jsonb_to_recordset(${JSON.stringify(sinks)}::jsonb) as sink (name text, workspace text, percents integer[])
     ),
     listed as (
-      select hash, name, workspace_id, limit_usd, limit_reset from api_keys where hash = any(${keyHashes}::text[])
+      select hash, name, workspace_id, limit_usd, limit_reset, further_guardrails from api_keys where hash = any(${keyHashes}::text[])
     ),
     ${keyBudgets},
     ${budget}

@@ -23,7 +23,7 @@ export const guardrailForm = formOf("Guardrail", {
 
 export const keyForm = formOf("Key", {
   closed:
-    /^(?:allowed_networks|capture_content|external|model_limits|permissions|tags|trace_content)$|_per_minute$|^concurrent_/,
+    /^(?:allowed_networks|capture_content|external|further_guardrails|model_limits|permissions|tags|trace_content)$|_per_minute$|^concurrent_/,
   labels: { limit: "Budget in USD", limit_reset: "Resets", expires_at: "Expires", external: "End user" },
   // An empty list allows nothing and an absent one everything: JSON shows the difference.
   kinds: { expires_at: "time", permissions: "json" },

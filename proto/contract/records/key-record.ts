@@ -37,6 +37,8 @@ export interface KeySettings {
   /** As in the header `x-sluice-tags`. */
   readonly tags?: string | null;
   readonly allowed_networks?: readonly string[] | null;
+  /** Ids of guardrails. */
+  readonly further_guardrails?: readonly string[] | null;
 }
 
 const rateLimitsField = "rate_limits";

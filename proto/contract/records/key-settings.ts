@@ -17,6 +17,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { readRecordedTags, tagsText } from "../../lib/turns/tags.ts";
 import { tagMap } from "./tags.ts";
+import { guardrailIds } from "./guardrail-ids.ts";
 import { networkList } from "./networks.ts";
 import { endUserName } from "./end-users.ts";
 import { modelLimitsField, shownModelLimits, storedModelLimits } from "./model-limits.ts";
@@ -162,6 +163,14 @@ const settings = {
       "Addresses and networks from which the key may be used, such as `10.0.0.0/8` and `2001:db8::1`; a request from elsewhere is refused with 403. Null: from everywhere.",
     ),
     shown: described(nullable(networkList), "Networks from which it may be used; null: from everywhere."),
+    unset: null,
+  },
+  further_guardrails: {
+    given: described(
+      nullable(guardrailIds),
+      "Ids of guardrails of the workspace that apply besides the assigned one and the defaults. All of them add up. Null: none.",
+    ),
+    shown: described(nullable(guardrailIds), "Ids of its further guardrails; null: none."),
     unset: null,
   },
 } as const satisfies Readonly<Record<string, Setting>>;

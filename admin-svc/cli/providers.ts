@@ -1,5 +1,5 @@
 /**
- * providers: list, create, update, test, delete. On the database only list and delete work: a running installation checks a provider and encrypts
+ * providers: list, found, create, update, test, delete. On the database only list and delete work: a running installation checks a provider and encrypts
  * its keys.
  */
 import { readFileSync } from "node:fs";
@@ -39,6 +39,13 @@ export const providers: Commands = {
       }));
       for (const line of values.json === true ? [JSON.stringify(listed)] : providerLines(listed)) print(line);
     },
+  },
+  found: {
+    usage: "[--json]",
+    summary:
+      "Looks for Ollama, vLLM, LM Studio and llama.cpp on the machine of the installation, and lists their models.",
+    details: ["Works on a running installation: SLUICE_URL, and SLUICE_MANAGEMENT_KEY of the account."],
+    run: requireInstallation,
   },
   create: {
     usage: `ID ${settingsUsage}`,
@@ -85,6 +92,19 @@ export function providerLines(listed: readonly JsonObject[]): string[] {
   });
   return table(["ID", "SOURCE", "MODELS", "KEYS", "AT", "PROBLEM"], cells);
 }
+
+/** @param listed records of `GET /providers/found` */
+export const serverLines = (listed: readonly JsonObject[]): string[] =>
+  table(
+    ["ID", "PROGRAM", "PROVIDER", "AT", "MODELS"],
+    listed.map(({ id, name, provider, base_url: url, models }) => [
+      String(id),
+      String(name),
+      (provider ?? "-") as string,
+      String(url),
+      (models as readonly string[]).join(", ") || "-",
+    ]),
+  );
 
 const options = {
   ...jsonOption,

@@ -72,6 +72,7 @@ describe("the published document", () => {
       "get /models/{author}/{slug}/endpoints": "200 400 401 404 408 429 500 503",
       "get /providers": "200 400 401 408 429 500 503",
       "get /providers/left-out": "200 400 401 403 408 500 503",
+      "get /providers/found": "200 400 401 403 408 500 503",
       "get /providers/configured": "200 400 401 403 408 500 503",
       "post /providers": "201 400 401 403 408 409 413 500 503",
       "patch /providers/{id}": "200 400 401 403 404 408 409 413 500 503",

@@ -1,8 +1,8 @@
-/** providers on another Sluice installation: list, create, update, test, delete. */
+/** providers on another Sluice installation: list, found, create, update, test, delete. */
 import { providerOperations } from "@sluice/proto/contract/operations/providers.js";
 import { CommandError, escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
-import { providerLines, readProviderSettings } from "../providers.ts";
+import { providerLines, readProviderSettings, serverLines } from "../providers.ts";
 import { jsonOption, textOption } from "../terminal.ts";
 import { type RemoteCommands, withoutUnset } from "./command.ts";
 
@@ -11,6 +11,15 @@ export const remoteProviders: RemoteCommands = {
     const { values } = readArguments(args, jsonOption);
     const { data } = await sluice.call(providerOperations.listConfiguredProviders);
     return values.json === true ? [JSON.stringify(data)] : providerLines(data as readonly JsonObject[]);
+  },
+  found: async (args, sluice) => {
+    const { values } = readArguments(args, jsonOption);
+    const { data } = await sluice.call(providerOperations.findLocalServers);
+    const servers = data as readonly JsonObject[];
+    if (values.json === true) return [JSON.stringify(servers)];
+    return servers.length === 0
+      ? ["no server of models answers on the machine of the installation"]
+      : serverLines(servers);
   },
   create: async (args, sluice) => {
     const { id, body, asJson } = readProviderSettings(args);

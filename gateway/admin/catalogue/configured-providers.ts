@@ -53,6 +53,17 @@ export const configuredProviderHandlers: Handlers<typeof providerOperations> = {
     const { providers } = await ask(call, method.listConfiguredProviders, {});
     return { data: providers.map(providerJson) };
   },
+  findLocalServers: async (call) => {
+    const { servers } = await ask(call, method.findLocalServers, {});
+    const data = servers.map(({ id, name, baseUrl: base_url, models, provider = null }) => ({
+      id,
+      name,
+      base_url,
+      models,
+      provider,
+    }));
+    return { data };
+  },
   createProvider: async (call) => dataOf(await ask(call, method.createProvider, { settingsJson: bytesOf(call.body) })),
   updateProvider: async (call) => {
     const { parameters, body } = call;

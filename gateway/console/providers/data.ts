@@ -9,6 +9,17 @@ export type ProviderTest = Schemas["ProviderTest"];
 export const loadConfigured = async (): Promise<readonly ConfiguredProvider[]> =>
   (await unwrapAnswer(api.GET("/providers/configured", {}))).data;
 
+export type LocalServer = Schemas["LocalServer"];
+
+/** Servers on the machine of the gateway that are no providers yet. */
+export async function findServers(): Promise<readonly LocalServer[]> {
+  const { data } = await unwrapAnswer(api.GET("/providers/found", {}));
+  return data.filter(({ provider }) => provider === null);
+}
+
+export const addServer = ({ id, name, base_url, models }: LocalServer): Promise<ConfiguredProvider> =>
+  createProvider({ id, name, dialect: "chat", base_url, models: [...models] } as NewProvider);
+
 export const createProvider = async (body: NewProvider): Promise<ConfiguredProvider> =>
   (await unwrapAnswer(api.POST("/providers", { body }))).data;
 

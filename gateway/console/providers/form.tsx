@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { vendors } from "../gen/vendors.ts";
 import { ActionForm } from "../parts/dialog.tsx";
+import { FoundServers } from "./found.tsx";
 import { AreaField, SelectField, TextField } from "../parts/field.tsx";
 import {
   type ConfiguredProvider,
@@ -51,34 +52,37 @@ export function NewProviderForm({ onDone, ...props }: FormProps) {
       ? { id: id.trim(), dialect, base_url: url.trim(), models: linesOf(models), ...keys }
       : { id: vendor, vendor, known_models: true, ...keys };
   return (
-    <ActionForm
-      label="Add provider"
-      act={async () => onDone(await createProvider(body as NewProvider))}
-      needs="admin"
-      {...props}
-    >
-      <SelectField
-        label="Provider"
-        value={vendor}
-        onValue={setVendor}
-        options={[...vendors, [otherServer, "Another server"]]}
-      />
-      {vendor === otherServer && (
-        <>
-          <TextField label="Id" hint="Slugs of its models begin with it." value={id} onValue={setId} required />
-          <SelectField label="Format" value={dialect} onValue={setDialect} options={dialects} />
-          <TextField label="Base URL" value={url} onValue={setUrl} required placeholder="http://127.0.0.1:11434/v1" />
-          <AreaField
-            label="Models"
-            hint="Names at the provider, one in each line."
-            value={models}
-            onValue={setModels}
-            required
-          />
-        </>
-      )}
-      <TextField label="API key" hint={keyHint} type="password" value={key} onValue={setKey} />
-    </ActionForm>
+    <>
+      <FoundServers onDone={onDone} />
+      <ActionForm
+        label="Add provider"
+        act={async () => onDone(await createProvider(body as NewProvider))}
+        needs="admin"
+        {...props}
+      >
+        <SelectField
+          label="Provider"
+          value={vendor}
+          onValue={setVendor}
+          options={[...vendors, [otherServer, "Another server"]]}
+        />
+        {vendor === otherServer && (
+          <>
+            <TextField label="Id" hint="Slugs of its models begin with it." value={id} onValue={setId} required />
+            <SelectField label="Format" value={dialect} onValue={setDialect} options={dialects} />
+            <TextField label="Base URL" value={url} onValue={setUrl} required placeholder="http://127.0.0.1:11434/v1" />
+            <AreaField
+              label="Models"
+              hint="Names at the provider, one in each line."
+              value={models}
+              onValue={setModels}
+              required
+            />
+          </>
+        )}
+        <TextField label="API key" hint={keyHint} type="password" value={key} onValue={setKey} />
+      </ActionForm>
+    </>
   );
 }
 

@@ -11,6 +11,7 @@ import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
 import { type DryRunDeps, dryRunEmbedHandler, dryRunHandler } from "./dry-run.ts";
 import { type EmbedDeps, embedHandler } from "./embed.ts";
+import { type LocalServersDeps, findLocalServersHandler } from "./local-servers.ts";
 import { type OpenTurnsDeps, openTurnsHandlers } from "./open-turns.ts";
 import { type RecordRefusalsDeps, recordRefusalsHandler } from "./record-refusals.ts";
 import { runTurnHandler } from "./run-turn.ts";
@@ -29,6 +30,7 @@ export type HandlerDeps = SharedTurnDeps &
   TryGuardrailDeps &
   TestProviderDeps &
   ConfiguredProvidersDeps &
+  LocalServersDeps &
   OpenTurnsDeps &
   ConfigurationDeps;
 
@@ -56,6 +58,7 @@ export class InferenceHandlers {
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),
       ...configuredProvidersHandlers(this.#deps),
+      findLocalServers: findLocalServersHandler(this.#deps),
       ...openTurnsHandlers(this.#deps),
       findConfigRefusal: findConfigRefusalHandler(this.#deps),
     });

@@ -305,6 +305,14 @@ export const configuredProviderExample = {
   updated_at: "2026-09-16T12:00:00.000Z",
 } as const;
 
+export const localServerExample = {
+  id: "ollama",
+  name: "Ollama",
+  base_url: "http://127.0.0.1:11434/v1",
+  models: ["llama3.2:3b", "qwen3:8b"],
+  provider: null,
+} as const;
+
 export const providerTestExample = {
   ok: false,
   provider: "acme",

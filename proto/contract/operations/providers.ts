@@ -1,10 +1,11 @@
 /** Operations on providers as they are configured, in the file and in the database. */
 import { string } from "../../lib/validation/shape.ts";
-import { configuredProviderExample, providerTestExample } from "../examples/administration.ts";
+import { configuredProviderExample, localServerExample, providerTestExample } from "../examples/administration.ts";
 import {
   configuredProviderAnswer,
   configuredProviderList,
   deletedProvider,
+  localServerList,
   newProvider,
   providerChange,
 } from "../records/providers.ts";
@@ -35,6 +36,22 @@ const listConfiguredProviders = operation({
   answer: {
     description: "The providers: those of the file first.",
     content: [json(configuredProviderList, example({ data: [configuredProviderExample] }))],
+  },
+  statuses: [400, 401, 403, 408, 500, 503],
+});
+
+const findLocalServers = operation({
+  path: "/providers/found",
+  method: "get",
+  tag,
+  key,
+  role: "admin",
+  summary: "Find servers of models on this machine",
+  description:
+    "Looks for Ollama, vLLM, LM Studio and llama.cpp at the loopback address of the machine of one inference process, at the ports 11434 (or that of `OLLAMA_HOST`), 8000, 1234 and 8080, for a second at most, and lists their models for chat. Nothing is added: `POST /providers` takes what it lists, with the dialect `chat`. Needs a management key of the account.",
+  answer: {
+    description: "The servers that answer; none where there are none.",
+    content: [json(localServerList, example({ data: [localServerExample] }))],
   },
   statuses: [400, 401, 403, 408, 500, 503],
 });
@@ -108,6 +125,7 @@ const testProvider = operation({
 
 export const providerOperations = {
   listConfiguredProviders,
+  findLocalServers,
   createProvider,
   updateProvider,
   deleteProvider,

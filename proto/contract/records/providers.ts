@@ -122,4 +122,22 @@ export const configuredProviderAnswer = named(
   object({ data: configuredProvider }, { required: ["data"] }),
 );
 
+const server = {
+  id: described(string({ min: 1 }), "Suggested id of a provider: ollama, vllm, lmstudio or llama-cpp."),
+  name: described(string(), "Name of the program."),
+  base_url: described(string(), "Address of a provider of the dialect `chat`."),
+  models: described(array(string()), "Names of its models for chat, at most 1,000."),
+  provider: described(nullable(string()), "Id of the provider that has this address already; null without one."),
+};
+
+export const localServerList = named(
+  "LocalServerList",
+  object(
+    {
+      data: array(named("LocalServer", object(server, { required: Object.keys(server) as (keyof typeof server)[] }))),
+    },
+    { required: ["data"] },
+  ),
+);
+
 export const deletedProvider = named("DeletedProvider", deleted);

@@ -1,4 +1,6 @@
 /** The first hour in the console: from a key of a provider to a first request, a budget and a guardrail, and providers changed later. */
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
@@ -14,15 +16,21 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
   let installation: Installation;
   let browser: Browser;
   let upstream: Upstream;
+  let ollama: Server;
   beforeAll(async () => {
     upstream = await startUpstream();
-    installation = await startInstallation({ config: "echo: true\n" });
+    ollama = await startOllama();
+    const { port } = ollama.address() as AddressInfo;
+    const environment = { OLLAMA_HOST: `127.0.0.1:${port}` };
+    installation = await startInstallation({ config: "echo: true\n", environment });
     browser = await openBrowser();
   });
   afterAll(async () => {
     await browser.close();
     await installation.stop();
     await upstream.stop();
+    ollama.closeAllConnections();
+    await new Promise((resolve) => ollama.close(resolve));
   });
 
   async function signedIn(): Promise<Visit> {
@@ -57,7 +65,12 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
       status: 401,
       body: { error: { message: expect.stringContaining("has been used") } },
     });
+    await page.getByText(/^Ollama answers at/).waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await findBarriers(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await page.setViewportSize({ width: 1400, height: 900 });
 
     upstream.script([{ status: 401, chunks: [{ json: { error: { message: "no such key" } } }] }]);
     await fillServer(visited, "large-2");
@@ -126,4 +139,48 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  test("an Ollama on this machine is found, and added with its models for chat by one click", async () => {
+    const { page, complaints } = await signedIn();
+    await page.goto("/console/providers");
+    await page.getByRole("button", { name: "Add provider" }).click();
+    await page.getByText("with 1 model: llama3.2:3b").waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Add Ollama" }).click();
+    await page.getByText("ollama is added, and serves 1 model").waitFor();
+    await page.getByRole("button", { name: "Test ollama" }).click();
+    await page.getByText(/^ollama answers: ollama\/llama3\.2:3b/).waitFor();
+    await page.getByRole("button", { name: "Add provider" }).click();
+    await page.getByLabel("Provider", { exact: true }).waitFor();
+    const found = await fetch(`${installation.baseUrl}/providers/found`, {
+      headers: { authorization: `Bearer ${installation.managementKey}` },
+    });
+    expect(await found.json()).toMatchObject({ data: [{ id: "ollama", models: ["llama3.2:3b"], provider: "ollama" }] });
+    expect(await page.getByText(/^Ollama answers at/).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });
+
+/** Answers as Ollama does: a list with a model for chat and one for embeddings, and chat completions. */
+async function startOllama(): Promise<Server> {
+  const listed = (name: string, family: string) => ({ name, model: name, details: { format: "gguf", family } });
+  const tags = { models: [listed("llama3.2:3b", "llama"), listed("nomic-embed-text:latest", "nomic-bert")] };
+  const message = { role: "assistant", content: "Yes." };
+  const completion = {
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1_796_000_000,
+    model: "llama3.2:3b",
+    choices: [{ index: 0, message, finish_reason: "stop" }],
+    usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
+  };
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(request.url === "/api/tags" ? tags : completion));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}

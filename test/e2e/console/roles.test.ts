@@ -56,7 +56,7 @@ const as = (role: string, verb: string, path: string, body?: object) =>
   askConsole(origin, verb, path, headersFor(`${role}@example.com`), body);
 
 /** Operations reserved to administrators although they change nothing. */
-const confidential = ["getGenerationContent", "listConfiguredProviders"];
+const confidential = ["getGenerationContent", "listConfiguredProviders", "findLocalServers"];
 /** The rights of an operator beyond a viewer's, repeated here so that a slip in the contract shows. */
 const operated = ["createKey", "putKey", "updateKey", "rotateKey", "deleteKey", "testProvider", "tryGuardrail"];
 

@@ -28,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIiAKHkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVxdWVzdCJdCh9MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEjoKCXByb3ZpZGVycxgBIAMoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIpMCChJDb25maWd1cmVkUHJvdmlkZXISCgoCaWQYASABKAkSDgoGc291cmNlGAIgASgJEhUKDXNldHRpbmdzX2pzb24YAyABKAwSEAoIa2V5X2VuZHMYBCADKAkSFAoHcHJvYmxlbRgFIAEoCUgAiAEBEg4KBm1vZGVscxgGIAEoDRIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjMKCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQFCCgoIX3Byb2JsZW1CDQoLX2NyZWF0ZWRfYXRCDQoLX3VwZGF0ZWRfYXQiLgoVQ3JlYXRlUHJvdmlkZXJSZXF1ZXN0EhUKDXNldHRpbmdzX2pzb24YASABKAwiUwoWQ3JlYXRlUHJvdmlkZXJSZXNwb25zZRI5Cghwcm92aWRlchgBIAEoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIjoKFVVwZGF0ZVByb3ZpZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgMIlMKFlVwZGF0ZVByb3ZpZGVyUmVzcG9uc2USOQoIcHJvdmlkZXIYASABKAsyJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvbmZpZ3VyZWRQcm92aWRlciIjChVEZWxldGVQcm92aWRlclJlcXVlc3QSCgoCaWQYASABKAkiGAoWRGVsZXRlUHJvdmlkZXJSZXNwb25zZSI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSAoSRHJ5UnVuRW1iZWRSZXF1ZXN0EjIKB3JlcXVlc3QYASABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdCIrChNEcnlSdW5FbWJlZFJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJKChJDb3VudFRva2Vuc1JlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiKwoTQ291bnRUb2tlbnNSZXNwb25zZRIUCgxpbnB1dF90b2tlbnMYASABKA0iQwoVUmVjb3JkUmVmdXNhbHNSZXF1ZXN0EioKBXR1cm5zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlR1cm5SZWNvcmQiGAoWUmVjb3JkUmVmdXNhbHNSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyIh0KG0xpc3RMZWZ0T3V0UHJvdmlkZXJzUmVxdWVzdCJXChxMaXN0TGVmdE91dFByb3ZpZGVyc1Jlc3BvbnNlEjcKCXByb3ZpZGVycxgBIAMoCzIkLnNsdWljZS5pbmZlcmVuY2UudjEuTGVmdE91dFByb3ZpZGVyIi0KD0xlZnRPdXRQcm92aWRlchIKCgJpZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRmluZENvbmZpZ1JlZnVzYWxSZXF1ZXN0Ik0KGUZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2USMAoHcmVmdXNhbBgBIAEoCzIfLnNsdWljZS5jb21tb24udjEuQ29uZmlnUmVmdXNhbDLxEAoQSW5mZXJlbmNlU2VydmljZRJWCgdSdW5UdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlc3BvbnNlMAESaQoOQ3JlYXRlUmVzcG9uc2USKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlEmAKC0NvdW50VG9rZW5zEicuc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1JlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVzcG9uc2USTgoFRW1iZWQSIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdBoiLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXNwb25zZRJgCgtEcnlSdW5FbWJlZBInLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuRW1iZWRSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlc3BvbnNlElgKB1Nlc3Npb24SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVzcG9uc2UoATABEmkKDlJlY29yZFJlZnVzYWxzEiouc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1JlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVzcG9uc2USXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2USewoUTGlzdExlZnRPdXRQcm92aWRlcnMSMC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RMZWZ0T3V0UHJvdmlkZXJzUmVxdWVzdBoxLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdExlZnRPdXRQcm92aWRlcnNSZXNwb25zZRJjCgxUcnlHdWFyZHJhaWwSKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlc3BvbnNlEmMKDFRlc3RQcm92aWRlchIoLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVzcG9uc2UShAEKF0xpc3RDb25maWd1cmVkUHJvdmlkZXJzEjMuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1JlcXVlc3QaNC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVzcG9uc2USaQoOQ3JlYXRlUHJvdmlkZXISKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVByb3ZpZGVyUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUHJvdmlkZXJSZXNwb25zZRJpCg5VcGRhdGVQcm92aWRlchIqLnNsdWljZS5pbmZlcmVuY2UudjEuVXBkYXRlUHJvdmlkZXJSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5VcGRhdGVQcm92aWRlclJlc3BvbnNlEmkKDkRlbGV0ZVByb3ZpZGVyEiouc2x1aWNlLmluZmVyZW5jZS52MS5EZWxldGVQcm92aWRlclJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlbGV0ZVByb3ZpZGVyUmVzcG9uc2USZgoNTGlzdE9wZW5UdXJucxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RPcGVuVHVybnNSZXNwb25zZRJUCgdFbmRUdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kVHVyblJlc3BvbnNlEnIKEUZpbmRDb25maWdSZWZ1c2FsEi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaLi5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIiAKHkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVxdWVzdCJdCh9MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEjoKCXByb3ZpZGVycxgBIAMoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIpMCChJDb25maWd1cmVkUHJvdmlkZXISCgoCaWQYASABKAkSDgoGc291cmNlGAIgASgJEhUKDXNldHRpbmdzX2pzb24YAyABKAwSEAoIa2V5X2VuZHMYBCADKAkSFAoHcHJvYmxlbRgFIAEoCUgAiAEBEg4KBm1vZGVscxgGIAEoDRIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjMKCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQFCCgoIX3Byb2JsZW1CDQoLX2NyZWF0ZWRfYXRCDQoLX3VwZGF0ZWRfYXQiGQoXRmluZExvY2FsU2VydmVyc1JlcXVlc3QiTQoYRmluZExvY2FsU2VydmVyc1Jlc3BvbnNlEjEKB3NlcnZlcnMYASADKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxvY2FsU2VydmVyIm0KC0xvY2FsU2VydmVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIYmFzZV91cmwYAyABKAkSDgoGbW9kZWxzGAQgAygJEhUKCHByb3ZpZGVyGAUgASgJSACIAQFCCwoJX3Byb3ZpZGVyIi4KFUNyZWF0ZVByb3ZpZGVyUmVxdWVzdBIVCg1zZXR0aW5nc19qc29uGAEgASgMIlMKFkNyZWF0ZVByb3ZpZGVyUmVzcG9uc2USOQoIcHJvdmlkZXIYASABKAsyJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvbmZpZ3VyZWRQcm92aWRlciI6ChVVcGRhdGVQcm92aWRlclJlcXVlc3QSCgoCaWQYASABKAkSFQoNc2V0dGluZ3NfanNvbhgCIAEoDCJTChZVcGRhdGVQcm92aWRlclJlc3BvbnNlEjkKCHByb3ZpZGVyGAEgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5Db25maWd1cmVkUHJvdmlkZXIiIwoVRGVsZXRlUHJvdmlkZXJSZXF1ZXN0EgoKAmlkGAEgASgJIhgKFkRlbGV0ZVByb3ZpZGVyUmVzcG9uc2UiOQoTVGVzdFByb3ZpZGVyUmVxdWVzdBITCgtwcm92aWRlcl9pZBgBIAEoCRINCgVtb2RlbBgCIAEoCSKvAgoUVGVzdFByb3ZpZGVyUmVzcG9uc2USCgoCb2sYASABKAgSEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFgoOdXBzdHJlYW1fbW9kZWwYBCABKAkSEgoKbGF0ZW5jeV9tcxgFIAEoDRIUCgdvdXRjb21lGAYgASgJSACIAQESGQoMaW5wdXRfdG9rZW5zGAcgASgNSAGIAQESGgoNb3V0cHV0X3Rva2VucxgIIAEoDUgCiAEBEjYKB2ZhaWx1cmUYCSABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RGYWlsdXJlSAOIAQFCCgoIX291dGNvbWVCDwoNX2lucHV0X3Rva2Vuc0IQCg5fb3V0cHV0X3Rva2Vuc0IKCghfZmFpbHVyZSJMCgtUZXN0RmFpbHVyZRIMCgRraW5kGAEgASgJEhMKBnN0YXR1cxgCIAEoDUgAiAEBEg8KB21lc3NhZ2UYAyABKAlCCQoHX3N0YXR1cyJBCg9SdW5UdXJuUmVzcG9uc2USLgoGZXZlbnRzGAEgAygLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRXZlbnQiTQoVQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IkYKFkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USFQoNcmVzcG9uc2VfanNvbhgBIAEoDBIVCg1nZW5lcmF0aW9uX2lkGAIgASgJImAKDURyeVJ1blJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QSGQoRcG9saWN5X2dlbmVyYXRpb24YAiABKAQiJgoORHJ5UnVuUmVzcG9uc2USFAoMcmVjZWlwdF9qc29uGAEgASgMIkgKEkRyeVJ1bkVtYmVkUmVxdWVzdBIyCgdyZXF1ZXN0GAEgASgLMiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QiKwoTRHJ5UnVuRW1iZWRSZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIkMKFVJlY29yZFJlZnVzYWxzUmVxdWVzdBIqCgV0dXJucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5UdXJuUmVjb3JkIhgKFlJlY29yZFJlZnVzYWxzUmVzcG9uc2UiEwoRTGlzdE1vZGVsc1JlcXVlc3QiQAoSTGlzdE1vZGVsc1Jlc3BvbnNlEioKBm1vZGVscxgBIAMoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwi2AMKBU1vZGVsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoOY29udGV4dF9sZW5ndGgYAyABKA0SHgoRbWF4X291dHB1dF90b2tlbnMYBCABKA1IAIgBARIYChBpbnB1dF9tb2RhbGl0aWVzGAUgAygJEhkKEW91dHB1dF9tb2RhbGl0aWVzGAYgAygJEhwKFHN1cHBvcnRlZF9wYXJhbWV0ZXJzGAcgAygJEhQKDHByb21wdF9wcmljZRgIIAEoCRIYChBjb21wbGV0aW9uX3ByaWNlGAkgASgJEg8KB2NyZWF0ZWQYCiABKAMSEwoLZGVzY3JpcHRpb24YCyABKAkSEQoJdG9rZW5pemVyGAwgASgJEjIKB3ByaWNpbmcYDSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByaWNpbmdIAYgBARIaChJwYXJhbWV0ZXJzX3Vua25vd24YDiABKAgSEQoJcHJvdmlkZXJzGA8gAygJEg8KB3JlZ2lvbnMYECADKAkSFgoOemVyb19yZXRlbnRpb24YESABKAgSEwoLZGlzdGlsbGFibGUYEiABKAhCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9wcmljaW5nIiUKFExpc3RFbmRwb2ludHNSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJInQKFUxpc3RFbmRwb2ludHNSZXNwb25zZRIpCgVtb2RlbBgBIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwSMAoJZW5kcG9pbnRzGAIgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5FbmRwb2ludCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJJChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMAoJcHJvdmlkZXJzGAEgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlciIdChtMaXN0TGVmdE91dFByb3ZpZGVyc1JlcXVlc3QiVwocTGlzdExlZnRPdXRQcm92aWRlcnNSZXNwb25zZRI3Cglwcm92aWRlcnMYASADKAsyJC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxlZnRPdXRQcm92aWRlciItCg9MZWZ0T3V0UHJvdmlkZXISCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJIhoKGEZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdCJNChlGaW5kQ29uZmlnUmVmdXNhbFJlc3BvbnNlEjAKB3JlZnVzYWwYASABKAsyHy5zbHVpY2UuY29tbW9uLnYxLkNvbmZpZ1JlZnVzYWwy4hEKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USYAoLRHJ5UnVuRW1iZWQSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuRW1iZWRSZXNwb25zZRJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJpCg5SZWNvcmRSZWZ1c2FscxIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEnsKFExpc3RMZWZ0T3V0UHJvdmlkZXJzEjAuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TGVmdE91dFByb3ZpZGVyc1JlcXVlc3QaMS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RMZWZ0T3V0UHJvdmlkZXJzUmVzcG9uc2USYwoMVHJ5R3VhcmRyYWlsEiguc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXNwb25zZRJjCgxUZXN0UHJvdmlkZXISKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlc3BvbnNlEoQBChdMaXN0Q29uZmlndXJlZFByb3ZpZGVycxIzLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdENvbmZpZ3VyZWRQcm92aWRlcnNSZXF1ZXN0GjQuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEmkKDkNyZWF0ZVByb3ZpZGVyEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVQcm92aWRlclJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVByb3ZpZGVyUmVzcG9uc2USaQoOVXBkYXRlUHJvdmlkZXISKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVwZGF0ZVByb3ZpZGVyUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuVXBkYXRlUHJvdmlkZXJSZXNwb25zZRJpCg5EZWxldGVQcm92aWRlchIqLnNsdWljZS5pbmZlcmVuY2UudjEuRGVsZXRlUHJvdmlkZXJSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5EZWxldGVQcm92aWRlclJlc3BvbnNlEm8KEEZpbmRMb2NhbFNlcnZlcnMSLC5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRMb2NhbFNlcnZlcnNSZXF1ZXN0Gi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kTG9jYWxTZXJ2ZXJzUmVzcG9uc2USZgoNTGlzdE9wZW5UdXJucxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RPcGVuVHVybnNSZXNwb25zZRJUCgdFbmRUdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kVHVyblJlc3BvbnNlEnIKEUZpbmRDb25maWdSZWZ1c2FsEi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaLi5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
 
 /**
  * Requests the open turns.
@@ -375,6 +375,91 @@ export const ConfiguredProviderSchema: GenMessage<ConfiguredProvider> = /*@__PUR
   messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
+ * Requests the servers of models on this machine.
+ *
+ * @generated from message sluice.inference.v1.FindLocalServersRequest
+ */
+export type FindLocalServersRequest = Message<"sluice.inference.v1.FindLocalServersRequest"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.FindLocalServersRequest.
+ * Use `create(FindLocalServersRequestSchema)` to create a new message.
+ */
+export const FindLocalServersRequestSchema: GenMessage<FindLocalServersRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
+
+/**
+ * Servers of models on this machine.
+ *
+ * @generated from message sluice.inference.v1.FindLocalServersResponse
+ */
+export type FindLocalServersResponse = Message<"sluice.inference.v1.FindLocalServersResponse"> & {
+  /**
+   * In the order of the looked for programs.
+   *
+   * @generated from field: repeated sluice.inference.v1.LocalServer servers = 1;
+   */
+  servers: LocalServer[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.FindLocalServersResponse.
+ * Use `create(FindLocalServersResponseSchema)` to create a new message.
+ */
+export const FindLocalServersResponseSchema: GenMessage<FindLocalServersResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
+
+/**
+ * A server of models that answers on this machine.
+ *
+ * @generated from message sluice.inference.v1.LocalServer
+ */
+export type LocalServer = Message<"sluice.inference.v1.LocalServer"> & {
+  /**
+   * Id for a provider: ollama, vllm, lmstudio or llama-cpp.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Name of the program.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Address for a provider of dialect chat.
+   *
+   * @generated from field: string base_url = 3;
+   */
+  baseUrl: string;
+
+  /**
+   * Its names of models for chat, at most 1,000.
+   *
+   * @generated from field: repeated string models = 4;
+   */
+  models: string[];
+
+  /**
+   * Id of the provider that has this address already; absent without one.
+   *
+   * @generated from field: optional string provider = 5;
+   */
+  provider?: string | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.LocalServer.
+ * Use `create(LocalServerSchema)` to create a new message.
+ */
+export const LocalServerSchema: GenMessage<LocalServer> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
+
+/**
  * A provider to create.
  *
  * @generated from message sluice.inference.v1.CreateProviderRequest
@@ -393,7 +478,7 @@ export type CreateProviderRequest = Message<"sluice.inference.v1.CreateProviderR
  * Use `create(CreateProviderRequestSchema)` to create a new message.
  */
 export const CreateProviderRequestSchema: GenMessage<CreateProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 10);
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
 
 /**
  * The new provider.
@@ -414,7 +499,7 @@ export type CreateProviderResponse = Message<"sluice.inference.v1.CreateProvider
  * Use `create(CreateProviderResponseSchema)` to create a new message.
  */
 export const CreateProviderResponseSchema: GenMessage<CreateProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 11);
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
 
 /**
  * A change of a provider.
@@ -442,7 +527,7 @@ export type UpdateProviderRequest = Message<"sluice.inference.v1.UpdateProviderR
  * Use `create(UpdateProviderRequestSchema)` to create a new message.
  */
 export const UpdateProviderRequestSchema: GenMessage<UpdateProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
 
 /**
  * The changed provider.
@@ -463,7 +548,7 @@ export type UpdateProviderResponse = Message<"sluice.inference.v1.UpdateProvider
  * Use `create(UpdateProviderResponseSchema)` to create a new message.
  */
 export const UpdateProviderResponseSchema: GenMessage<UpdateProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * The provider to delete.
@@ -484,7 +569,7 @@ export type DeleteProviderRequest = Message<"sluice.inference.v1.DeleteProviderR
  * Use `create(DeleteProviderRequestSchema)` to create a new message.
  */
 export const DeleteProviderRequestSchema: GenMessage<DeleteProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 14);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * A deleted provider.
@@ -499,7 +584,7 @@ export type DeleteProviderResponse = Message<"sluice.inference.v1.DeleteProvider
  * Use `create(DeleteProviderResponseSchema)` to create a new message.
  */
 export const DeleteProviderResponseSchema: GenMessage<DeleteProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 15);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * A provider to test.
@@ -527,7 +612,7 @@ export type TestProviderRequest = Message<"sluice.inference.v1.TestProviderReque
  * Use `create(TestProviderRequestSchema)` to create a new message.
  */
 export const TestProviderRequestSchema: GenMessage<TestProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 16);
+  messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
  * Result of the test.
@@ -604,7 +689,7 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
  * Use `create(TestProviderResponseSchema)` to create a new message.
  */
 export const TestProviderResponseSchema: GenMessage<TestProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 17);
+  messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
  * Cause of a failed test.
@@ -639,7 +724,7 @@ export type TestFailure = Message<"sluice.inference.v1.TestFailure"> & {
  * Use `create(TestFailureSchema)` to create a new message.
  */
 export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 18);
+  messageDesc(file_sluice_inference_v1_inference_service, 21);
 
 /**
  * All events from one read of the upstream; never empty.
@@ -660,7 +745,7 @@ export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
  * Use `create(RunTurnResponseSchema)` to create a new message.
  */
 export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 19);
+  messageDesc(file_sluice_inference_v1_inference_service, 22);
 
 /**
  * Request for a response object.
@@ -681,7 +766,7 @@ export type CreateResponseRequest = Message<"sluice.inference.v1.CreateResponseR
  * Use `create(CreateResponseRequestSchema)` to create a new message.
  */
 export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 20);
+  messageDesc(file_sluice_inference_v1_inference_service, 23);
 
 /**
  * A response object.
@@ -709,7 +794,7 @@ export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponse
  * Use `create(CreateResponseResponseSchema)` to create a new message.
  */
 export const CreateResponseResponseSchema: GenMessage<CreateResponseResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 21);
+  messageDesc(file_sluice_inference_v1_inference_service, 24);
 
 /**
  * Request for a dry run.
@@ -737,7 +822,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
  * Use `create(DryRunRequestSchema)` to create a new message.
  */
 export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 22);
+  messageDesc(file_sluice_inference_v1_inference_service, 25);
 
 /**
  * Result of a dry run.
@@ -758,7 +843,7 @@ export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
  * Use `create(DryRunResponseSchema)` to create a new message.
  */
 export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 23);
+  messageDesc(file_sluice_inference_v1_inference_service, 26);
 
 /**
  * Request for a dry run of embeddings.
@@ -779,7 +864,7 @@ export type DryRunEmbedRequest = Message<"sluice.inference.v1.DryRunEmbedRequest
  * Use `create(DryRunEmbedRequestSchema)` to create a new message.
  */
 export const DryRunEmbedRequestSchema: GenMessage<DryRunEmbedRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 24);
+  messageDesc(file_sluice_inference_v1_inference_service, 27);
 
 /**
  * Result of a dry run of embeddings.
@@ -800,7 +885,7 @@ export type DryRunEmbedResponse = Message<"sluice.inference.v1.DryRunEmbedRespon
  * Use `create(DryRunEmbedResponseSchema)` to create a new message.
  */
 export const DryRunEmbedResponseSchema: GenMessage<DryRunEmbedResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 25);
+  messageDesc(file_sluice_inference_v1_inference_service, 28);
 
 /**
  * Request to count the tokens of a prompt.
@@ -821,7 +906,7 @@ export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest
  * Use `create(CountTokensRequestSchema)` to create a new message.
  */
 export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 26);
+  messageDesc(file_sluice_inference_v1_inference_service, 29);
 
 /**
  * Size of a prompt.
@@ -842,7 +927,7 @@ export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensRespon
  * Use `create(CountTokensResponseSchema)` to create a new message.
  */
 export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 27);
+  messageDesc(file_sluice_inference_v1_inference_service, 30);
 
 /**
  * Turns refused by the gateway.
@@ -863,7 +948,7 @@ export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsR
  * Use `create(RecordRefusalsRequestSchema)` to create a new message.
  */
 export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 28);
+  messageDesc(file_sluice_inference_v1_inference_service, 31);
 
 /**
  * Confirmation of records written to the disk.
@@ -878,7 +963,7 @@ export type RecordRefusalsResponse = Message<"sluice.inference.v1.RecordRefusals
  * Use `create(RecordRefusalsResponseSchema)` to create a new message.
  */
 export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 29);
+  messageDesc(file_sluice_inference_v1_inference_service, 32);
 
 /**
  * Requests the whole catalogue.
@@ -893,7 +978,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 30);
+  messageDesc(file_sluice_inference_v1_inference_service, 33);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -914,7 +999,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 31);
+  messageDesc(file_sluice_inference_v1_inference_service, 34);
 
 /**
  * Entry of the catalogue.
@@ -1054,7 +1139,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 32);
+  messageDesc(file_sluice_inference_v1_inference_service, 35);
 
 /**
  * Requests the endpoints of a model.
@@ -1075,7 +1160,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 33);
+  messageDesc(file_sluice_inference_v1_inference_service, 36);
 
 /**
  * A model and its endpoints.
@@ -1103,7 +1188,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 34);
+  messageDesc(file_sluice_inference_v1_inference_service, 37);
 
 /**
  * Requests all providers.
@@ -1118,7 +1203,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 35);
+  messageDesc(file_sluice_inference_v1_inference_service, 38);
 
 /**
  * The providers, in the order of the configuration.
@@ -1139,7 +1224,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 36);
+  messageDesc(file_sluice_inference_v1_inference_service, 39);
 
 /**
  * Requests the omitted providers.
@@ -1154,7 +1239,7 @@ export type ListLeftOutProvidersRequest = Message<"sluice.inference.v1.ListLeftO
  * Use `create(ListLeftOutProvidersRequestSchema)` to create a new message.
  */
 export const ListLeftOutProvidersRequestSchema: GenMessage<ListLeftOutProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 37);
+  messageDesc(file_sluice_inference_v1_inference_service, 40);
 
 /**
  * The omitted providers, in the order of the configuration.
@@ -1175,7 +1260,7 @@ export type ListLeftOutProvidersResponse = Message<"sluice.inference.v1.ListLeft
  * Use `create(ListLeftOutProvidersResponseSchema)` to create a new message.
  */
 export const ListLeftOutProvidersResponseSchema: GenMessage<ListLeftOutProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 38);
+  messageDesc(file_sluice_inference_v1_inference_service, 41);
 
 /**
  * A provider of the configuration file without any served model.
@@ -1203,7 +1288,7 @@ export type LeftOutProvider = Message<"sluice.inference.v1.LeftOutProvider"> & {
  * Use `create(LeftOutProviderSchema)` to create a new message.
  */
 export const LeftOutProviderSchema: GenMessage<LeftOutProvider> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 39);
+  messageDesc(file_sluice_inference_v1_inference_service, 42);
 
 /**
  * Requests the state of the configuration file.
@@ -1218,7 +1303,7 @@ export type FindConfigRefusalRequest = Message<"sluice.inference.v1.FindConfigRe
  * Use `create(FindConfigRefusalRequestSchema)` to create a new message.
  */
 export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 40);
+  messageDesc(file_sluice_inference_v1_inference_service, 43);
 
 /**
  * State of the configuration file.
@@ -1239,7 +1324,7 @@ export type FindConfigRefusalResponse = Message<"sluice.inference.v1.FindConfigR
  * Use `create(FindConfigRefusalResponseSchema)` to create a new message.
  */
 export const FindConfigRefusalResponseSchema: GenMessage<FindConfigRefusalResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 41);
+  messageDesc(file_sluice_inference_v1_inference_service, 44);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -1439,6 +1524,17 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof DeleteProviderRequestSchema;
     output: typeof DeleteProviderResponseSchema;
+  },
+  /**
+   * Finds servers of models on the machine of this process, by the loopback address and usual ports of Ollama, vLLM, LM Studio and llama.cpp. Callers as for
+   * ListConfiguredProviders. Faults: UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.FindLocalServers
+   */
+  findLocalServers: {
+    methodKind: "unary";
+    input: typeof FindLocalServersRequestSchema;
+    output: typeof FindLocalServersResponseSchema;
   },
   /**
    * Lists the open turns of a workspace in this process, the longest first. Internal: needs the service token, and the hash of a management key of the

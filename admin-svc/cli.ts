@@ -112,6 +112,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
       profiles,
       profile: named,
       readManagementKey: () => readManagementKey(kept, stderr),
+      columns: stdout.columns,
       print: (line) => void stdout.write(`${line}\n`),
     };
     return await dispatch(rest, terminal, choose);

@@ -13,5 +13,6 @@ export async function findGuardrailId(database: Kysely<Database>, workspaceId: s
     text,
     all.filter((row) => isNamed(text, row)),
     guardrailNoun,
+    () => all.map(({ name }) => name),
   );
 }

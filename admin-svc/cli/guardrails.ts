@@ -56,14 +56,14 @@ export const guardrails: Commands = {
       if (values.json === true)
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
       const cells = rows.map((row) => [
-        row.id,
+        row.name,
         String(rulesOf(row).length),
         String(row.keys),
         scopeOf(row),
         formatTime(row.created_at),
-        row.name,
+        row.id,
       ]);
-      for (const line of table(["ID", "FILTERS", "KEYS", "SCOPE", "CREATED", "NAME"], cells)) print(line);
+      for (const line of table(["NAME", "FILTERS", "KEYS", "SCOPE", "CREATED", "ID"], cells)) print(line);
     },
   },
   show: {
@@ -135,13 +135,13 @@ export const guardrails: Commands = {
       if (!found) throw new CommandError("no such guardrail");
       if (values.json === true) return print(JSON.stringify(found.rows));
       const cells = found.rows.map((row) => [
-        row.guardrail_id,
-        row.key_hash,
+        row.key_name,
         row.key_label,
         formatTime(row.created_at),
-        row.key_name,
+        row.key_hash,
+        row.guardrail_id,
       ]);
-      for (const line of table(["GUARDRAIL", "HASH", "LABEL", "SINCE", "NAME"], cells)) print(line);
+      for (const line of table(["NAME", "LABEL", "SINCE", "HASH", "GUARDRAIL"], cells)) print(line);
     },
   },
 };

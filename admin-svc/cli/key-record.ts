@@ -30,7 +30,7 @@ export const describeListedKey = (row: ListedKey, spending: Spending | undefined
 });
 
 const titles = [
-  "HASH",
+  "NAME",
   "LABEL",
   "KIND",
   "STATE",
@@ -40,14 +40,14 @@ const titles = [
   "REMAINING USD",
   "LAST USED",
   "CREATED",
-  "NAME",
+  "HASH",
 ];
 
 export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<string, Spending>): string[] {
   const cells = rows.map((row) => {
     const spent = spending.get(row.hash);
     return [
-      row.hash,
+      row.name,
       row.label,
       row.account ? "account" : row.kind,
       stateOf(row),
@@ -57,7 +57,7 @@ export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<strin
       formatUsd(spent?.remaining),
       formatTime(spent?.last_used_at ?? null),
       formatTime(row.created_at),
-      row.name,
+      row.hash,
     ];
   });
   return table(titles, cells);

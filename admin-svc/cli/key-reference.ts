@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import { isKeyHash } from "../rules/key.ts";
 import type { Database } from "../store/database.ts";
-import { keysNamed } from "../store/key-reference.ts";
+import { keyNames, keysNamed } from "../store/key-reference.ts";
 import { chooseReference, keyNoun } from "./reference.ts";
 
 /** Help of commands with a KEY argument. */
@@ -16,5 +16,5 @@ export async function findKeyHash(database: Kysely<Database>, workspaceId: strin
   if (isKeyHash(text)) return text;
   const found = await keysNamed(database, workspaceId, text);
   const candidates = found.map(({ hash, name, revoked_at: at }) => ({ id: hash, name, isLive: at === null }));
-  return chooseReference(text, candidates, keyNoun);
+  return chooseReference(text, candidates, keyNoun, () => keyNames(database, workspaceId));
 }

@@ -1,5 +1,6 @@
 /** Chooses the only record named by an argument: by its id, by the beginning of its id, or by its name. */
 import { CommandError, escapeUnprintable } from "@sluice/proto/lib/process/cli.js";
+import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 
 export interface Candidate {
   readonly id: string;
@@ -35,23 +36,38 @@ const maxShown = 5;
 export const isNamed = (text: string, { id, name }: Candidate): boolean =>
   id === text || name === text || (prefixForm.test(text) && id.startsWith(text));
 
-/** @param found records matching the text @throws CommandError when there is none, or more than one */
-export function chooseReference(text: string, found: readonly Candidate[], noun: RecordNoun): string {
+/**
+ * @param found records matching the text
+ * @param readNames reads the names of all records, for an error text
+ * @throws CommandError when there is none, or more than one
+ */
+export async function chooseReference(
+  text: string,
+  found: readonly Candidate[],
+  noun: RecordNoun,
+  readNames: () => readonly string[] | Promise<readonly string[]>,
+): Promise<string> {
   const exact = found.find(({ id }) => id === text);
   if (exact) return exact.id;
   const live = found.filter(({ isLive = true }) => isLive);
   const [record, ...others] = live.length > 0 ? live : found;
-  if (!record) {
-    throw new CommandError(
-      `no such ${noun.called}: ${escapeUnprintable(text)}; \`${noun.list}\` shows ${noun.id === "hash" ? "hashes" : "ids"} and names`,
-    );
-  }
+  if (!record) throw noRecord(text, noun, await readNames());
   if (others.length > 0) throw new CommandError(describeCandidates(text, [record, ...others], noun));
   return record.id;
 }
 
+/** The error for a text that names no record, with the name that was probably meant. */
+export function noRecord(text: string, noun: RecordNoun, names: readonly string[]): CommandError {
+  const nearest = nearestWord(text, names, Math.max(1, Math.floor(text.length / 3)));
+  const remedy =
+    nearest === undefined
+      ? `\`${noun.list}\` shows ${noun.id === "hash" ? "hashes" : "ids"} and names`
+      : `did you mean ${escapeUnprintable(nearest)}?`;
+  return new CommandError(`no such ${noun.called}: ${escapeUnprintable(text)}; ${remedy}`);
+}
+
 function describeCandidates(text: string, found: readonly Candidate[], noun: RecordNoun): string {
-  const shown = found.slice(0, maxShown).map(({ id, name }) => `  ${id.slice(0, 16)}  ${escapeUnprintable(name)}`);
+  const shown = found.slice(0, maxShown).map(({ id, name }) => `  ${escapeUnprintable(name)}  ${id.slice(0, 16)}`);
   const more = found.length > maxShown ? [`  and ${found.length - maxShown} more`] : [];
   return [`${escapeUnprintable(text)} is ambiguous; give more of the ${noun.id}:`, ...shown, ...more].join("\n");
 }

@@ -6,7 +6,8 @@ import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../store/audit.ts";
 import { type Database, defaultWorkspaceId } from "../store/database.ts";
-import { findWorkspace } from "../store/workspaces.ts";
+import { findWorkspace, listWorkspaces } from "../store/workspaces.ts";
+import { noRecord, workspaceNoun } from "./reference.ts";
 import type { Profiles } from "./remote/profiles.ts";
 
 /** The program that runs the commands. */
@@ -62,8 +63,14 @@ export function takeOption(
 export async function findAuthor(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
   if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId, ofAccount: true };
   const row = await findWorkspace(database, workspace, { deleted: true });
-  if (!row) throw new CommandError("no such workspace");
+  if (!row) throw await noWorkspace(database, workspace);
   return { ...commandLine, workspaceId: row.id, ofAccount: row.id === defaultWorkspaceId };
+}
+
+/** The error for a text that names no workspace. */
+export async function noWorkspace(database: Kysely<Database>, text: string): Promise<CommandError> {
+  const names = (await listWorkspaces(database)).map(({ name }) => name);
+  return noRecord(text, workspaceNoun, names);
 }
 
 export const commandLine: Omit<Author, "workspaceId"> = { keyHash: null, program: "cli", requestId: null };

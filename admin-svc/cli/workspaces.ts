@@ -23,6 +23,7 @@ import {
   jsonOption,
   textOption,
   formatTime,
+  noWorkspace,
 } from "./terminal.ts";
 
 const options = {
@@ -69,14 +70,14 @@ export const workspaces: Commands = {
       const listed = rows.map((row) => ({ ...row, spent_usd: spentOf(row, accounts) }));
       if (values.json === true) return print(JSON.stringify(listed));
       const cells = listed.map((row) => [
-        row.id,
+        row.name,
         row.limit_usd === null ? "-" : String(Number(row.limit_usd)),
         row.limit_reset ?? "-",
         String(Number(row.spent_usd)),
         formatTime(row.created_at),
-        row.name,
+        row.id,
       ]);
-      for (const line of table(["ID", "LIMIT", "RESET", "SPENT", "CREATED", "NAME"], cells)) print(line);
+      for (const line of table(["NAME", "LIMIT", "RESET", "SPENT", "CREATED", "ID"], cells)) print(line);
     },
   },
   update: {
@@ -87,7 +88,7 @@ export const workspaces: Commands = {
     async run(args, { database, print }) {
       const { workspace: idOrName, change, asJson } = await readWorkspaceChange(args);
       const found = await findWorkspace(await database(), idOrName);
-      if (!found) throw new CommandError("no such workspace");
+      if (!found) throw await noWorkspace(await database(), idOrName);
       const changed = await updateWorkspace(await database(), { ...commandLine, workspaceId: found.id }, change);
       if (!changed) throw new CommandError("this workspace name is taken");
       const { row, generation } = changed;
@@ -104,7 +105,7 @@ export const workspaces: Commands = {
     async run(args, { database, print }) {
       const { named } = readArguments(args, {}, "WORKSPACE");
       const found = await findWorkspace(await database(), named.WORKSPACE);
-      if (!found) throw new CommandError("no such workspace");
+      if (!found) throw await noWorkspace(await database(), named.WORKSPACE);
       if (found.id === defaultWorkspaceId) throw new CommandError("the default workspace cannot be deleted");
       const change = await deleteWorkspace(await database(), { ...commandLine, workspaceId: found.id });
       if (!change) throw new CommandError("no such workspace");

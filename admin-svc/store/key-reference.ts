@@ -20,3 +20,19 @@ export function keysNamed(database: Kysely<Database>, workspaceId: string, text:
     .orderBy("hash")
     .execute();
 }
+
+/** Most names read for a suggestion. */
+const maxNames = 1_000;
+
+/** Names of keys that are not revoked, the latest first. */
+export async function keyNames(database: Kysely<Database>, workspaceId: string): Promise<string[]> {
+  const rows = await database
+    .selectFrom("api_keys")
+    .select("name")
+    .where("workspace_id", "=", workspaceId)
+    .where("revoked_at", "is", null)
+    .orderBy("created_at", "desc")
+    .limit(maxNames)
+    .execute();
+  return rows.map(({ name }) => name);
+}

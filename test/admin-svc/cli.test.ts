@@ -33,6 +33,14 @@ async function runAt(databaseUrl: string | undefined, argv: string[]) {
   return { code, stdout, stderr };
 }
 
+/** Standard output on a terminal of so many columns. */
+async function runOnTerminal(columns: number, ...argv: string[]): Promise<string> {
+  let text = "";
+  const stdout = { columns, write: (written: string) => (text += written) };
+  expect(await runCli(argv, { databaseUrl: created.url, stdout, stderr: { write: () => {} } })).toBe(0);
+  return text;
+}
+
 async function json<Shape>(...argv: string[]): Promise<Shape> {
   const { code, stdout, stderr } = await run(...argv, "--json");
   if (code !== 0) throw new Error(stderr);
@@ -254,12 +262,26 @@ describe("keys", () => {
     expect(await listed(one.hash)).toMatchObject({ guardrail_id: id });
     expect(await run("keys", "update", "twin", "--name", "single")).toMatchObject({ code: 0 });
     expect((await run("keys", "show", "twin")).stdout).toContain(other.hash);
+    expect((await run("keys", "show", "singel")).stderr).toBe("no such key: singel; did you mean single?\n");
+    expect((await run("keys", "list", "--workspace", "defualt")).stderr).toBe(
+      "no such workspace: defualt; did you mean default?\n",
+    );
     for (const none of ["nobody", "sk-sl-abc", one.hash.slice(0, 3)]) {
       expect(await run("keys", "revoke", none)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining("no such key"),
       });
     }
+  });
+
+  test("a list is as wide as the terminal, with names first and hashes cut", async () => {
+    const { hash } = await json<KeyJson>("keys", "create", "--name", "翻訳サービス");
+    const whole = (await run("keys", "list")).stdout;
+    expect(whole).toMatch(new RegExp(`^翻訳サービス .*${hash}$`, "m"));
+    const lines = (await runOnTerminal(180, "keys", "list")).split("\n");
+    expect(lines[0]).toMatch(/^NAME .* HASH$/);
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^翻訳サービス .*${hash.slice(0, 12)}…$`)));
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(180);
   });
 
   test("list and show print a key's budget, spend and remainder", async () => {
@@ -281,7 +303,7 @@ describe("keys", () => {
     expect(await listed(made.hash)).toMatchObject(budget);
     expect(await json("keys", "show", "spender")).toMatchObject(budget);
     expect(await run("keys", "list")).toMatchObject({
-      stdout: expect.stringMatching(/2\.5 monthly +0\.75 +1\.75 .*spender/),
+      stdout: expect.stringMatching(/spender .*2\.5 monthly +0\.75 +1\.75 /),
     });
     const shown = (await run("keys", "show", "spender")).stdout;
     expect(shown).toMatch(/^limit +2\.5 monthly USD$/m);
@@ -306,7 +328,7 @@ describe("keys", () => {
     const { stdout } = await run("keys", "show", hash);
     expect(stdout).toContain("state          disabled\n");
     expect(stdout).toContain("expires        2999-01-31T00:00:00Z\n");
-    expect((await run("keys", "list")).stdout).toMatch(new RegExp(`${hash}.* disabled `));
+    expect((await run("keys", "list")).stdout).toMatch(new RegExp(` disabled .*${hash}`));
     const rest = ["--enable", "--never-expires", "--no-external-user"];
     expect((await run("keys", "update", hash, ...rest)).stdout).toMatch(/changed \(policy generation \d+\)/);
     expect(await listed(hash)).toMatchObject({ disabled: false, expires_at: null, external_user: null });
@@ -363,7 +385,7 @@ describe("guardrails", () => {
     expect(list.find(({ id }) => id === made.id)).toMatchObject({ keys: 2, content_filters: contentFilters });
     const held = await json<{ key_hash: string; key_name: string }[]>("guardrails", "assignments", made.id);
     expect(held.map((row) => row.key_name).toSorted()).toEqual(["a", "b"]);
-    expect((await run("guardrails", "assignments")).stdout).toContain(`${made.id}  ${first.hash}`);
+    expect((await run("guardrails", "assignments")).stdout).toContain(`${first.hash}  ${made.id}`);
     expect((await run("guardrails", "unassign", made.id, first.hash)).stdout).toMatch(/^1 of 1 keys unassigned/);
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
@@ -524,7 +546,7 @@ describe("wrong input", () => {
     [["keys", "toString"], "unknown verb: keys toString"],
     [["keys", "create"], "missing option: --name"],
     [["keys", "create", "--name", ""], "name: at least 1 character"],
-    [["keys", "create", "--name", "x", "--managment"], "--managment"],
+    [["keys", "create", "--name", "x", "--managment"], "unknown option: --managment; did you mean --management?"],
     [["keys", "create", "--name", "x", "--expires-at", "tomorrow"], "--expires-at: an ISO 8601 time"],
     [["keys", "create", "--name", "x", "--expires-at", "2020-01-01"], "--expires-at: must be in the future"],
     [["keys", "create", "--name", "x", "--external-user", " x"], "external.user: must not begin or end with white"],

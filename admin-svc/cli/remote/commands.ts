@@ -16,12 +16,12 @@ import { type Column, recordTable } from "./print.ts";
 import { findRemoteWorkspace } from "./references.ts";
 
 const workspaceColumns: readonly Column[] = [
-  ["ID", "id"],
+  ["NAME", "name"],
   ["LIMIT", "limit"],
   ["RESET", "limit_reset"],
   ["SPENT", "usage"],
   ["CREATED", "created_at"],
-  ["NAME", "name"],
+  ["ID", "id"],
 ];
 
 const workspaces: RemoteCommands = {

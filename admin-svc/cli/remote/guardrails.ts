@@ -14,19 +14,19 @@ import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteGuardrail, findRemoteKey } from "./references.ts";
 
 const columns: readonly Column[] = [
-  ["ID", "id"],
+  ["NAME", "name"],
   ["APPLIES TO", "applies_to"],
   ["MODE", "mode"],
   ["CREATED", "created_at"],
-  ["NAME", "name"],
+  ["ID", "id"],
 ];
 
 const assignmentColumns: readonly Column[] = [
-  ["GUARDRAIL", "guardrail_id"],
-  ["HASH", "key_hash"],
+  ["NAME", "key_name"],
   ["LABEL", "key_label"],
   ["SINCE", "created_at"],
-  ["NAME", "key_name"],
+  ["HASH", "key_hash"],
+  ["GUARDRAIL", "guardrail_id"],
 ];
 
 const matchColumns: readonly Column[] = [

@@ -10,7 +10,7 @@ import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteKey } from "./references.ts";
 
 const columns: readonly Column[] = [
-  ["HASH", "hash"],
+  ["NAME", "name"],
   ["LABEL", "label"],
   ["DISABLED", "disabled"],
   ["LIMIT USD", "limit"],
@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
   ["REMAINING USD", "limit_remaining"],
   ["LAST USED", "last_used_at"],
   ["CREATED", "created_at"],
-  ["NAME", "name"],
+  ["HASH", "hash"],
 ];
 
 export const remoteKeys: RemoteCommands = {

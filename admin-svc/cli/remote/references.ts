@@ -47,5 +47,6 @@ async function choose(
     text,
     candidates.filter((candidate) => isNamed(text, candidate)),
     noun,
+    async () => (await sluice.list(list)).map(({ name }) => String(name)),
   );
 }

@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { nearestWord } from "../validation/edit-distance.ts";
+import { fitTable } from "./table.ts";
 import { version } from "./version.ts";
 
 /** Wrong command line: exit code 2. */
@@ -18,6 +19,8 @@ export class CommandError extends Error {
 export interface Terminal {
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
+  /** Columns of the terminal; undefined when the output goes to a file or a pipe. */
+  readonly columns?: number | undefined;
 }
 
 export interface Command<Context extends Terminal = Terminal> {
@@ -33,6 +36,8 @@ export interface Command<Context extends Terminal = Terminal> {
 
 export interface Output {
   write(text: string): unknown;
+  /** Columns of a terminal. */
+  readonly columns?: number | undefined;
 }
 
 const beforeDashes = (args: readonly string[]): readonly string[] =>
@@ -60,6 +65,7 @@ export async function runCommand<Context extends Terminal>(
     [usage, command.summary, ...(command.details ?? [])].forEach(terminal.print);
     return 0;
   }
+  columns = terminal.columns ?? Infinity;
   try {
     return (await command.run(args, terminal)) ?? 0;
   } catch (error) {
@@ -95,8 +101,21 @@ export function readArguments<Given extends Options, Name extends string>(
   options: Given,
   ...names: Name[]
 ): { values: Values<Given>; named: Record<Name, string> } {
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { values, positionals } = parseOptions(args, options);
   return { values, named: namedArguments(positionals, ...names) };
+}
+
+/** @throws UsageError, or the error of Node, which names the option */
+function parseOptions<Given extends Options>(args: string[], options: Given) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const option = /'(--?[^\s',]+)/.exec(message)?.[1];
+    if (code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION" || option === undefined) throw error;
+    const known = Object.keys(options).map((name) => `--${name}`);
+    throw unknownWord(`unknown option: ${option}`, option, known);
+  }
 }
 
 /** Positional arguments by their names. @throws UsageError when there are fewer or more */
@@ -121,17 +140,16 @@ export const escapeUnprintable = (text: string): string =>
     return `\\u{${codePoint.toString(16)}}`;
   });
 
-/** Lines of aligned columns under their titles. */
-export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [titles, ...rows.map((row) => row.map(escapeUnprintable))];
-  const widths = titles.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) =>
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
+/** Columns of the terminal of the running command; a process runs one. */
+let columns = Infinity;
+
+/** Lines of aligned columns under their titles, as wide as the terminal of the command at most. */
+export const table = (titles: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  fitTable(
+    titles,
+    rows.map((row) => row.map(escapeUnprintable)),
+    columns,
   );
-}
 
 /** Runs a command line when the module was started as a program, not imported, and exits with its exit code. */
 export async function runAsProgram(moduleUrl: string, run: (argv: string[]) => Promise<number>): Promise<void> {

@@ -100,7 +100,7 @@ describe.each([
     const { code, stderr } = await admin("keys", "show", named("twin"));
     expect(code).toBe(1);
     expect(stderr).toContain("is ambiguous; give more of the hash:");
-    for (const { hash } of [first, second]) expect(stderr).toContain(`  ${hash.slice(0, 16)}  ${named("twin")}`);
+    for (const { hash } of [first, second]) expect(stderr).toContain(`  ${named("twin")}  ${hash.slice(0, 16)}`);
     expect(await admin("keys", "show", "nobody")).toMatchObject({
       code: 1,
       stderr: "no such key: nobody; `keys list` shows hashes and names\n",
@@ -299,7 +299,7 @@ describe("another Sluice", () => {
     };
     const program = new URL("../../../../admin-svc/bundle/cli.js", import.meta.url).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, "keys", "list"], { env: environment });
-    expect(stdout).toMatch(/^HASH +LABEL/);
+    expect(stdout).toMatch(/^NAME +LABEL/);
   });
 });
 

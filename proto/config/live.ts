@@ -40,7 +40,8 @@ interface Refusal {
 export class LiveFile<Loaded> {
   readonly #parts: LiveConfigDeps<Loaded>;
   readonly #reloads: Counter<"result">;
-  #current: Loaded;
+  /** The last valid configuration. */
+  current: Loaded;
   /** State of each file before it was last read. */
   #read: ReadonlyMap<string, string>;
   /** State of the files at the previous check, after a change: a file still being written is read later. */
@@ -53,7 +54,7 @@ export class LiveFile<Loaded> {
   constructor(parts: LiveConfigDeps<Loaded>) {
     this.#parts = parts;
     this.#read = looksOf([parts.path]);
-    this.#current = this.#load();
+    this.current = this.#load();
     this.#reloads = reloadCounter(parts.registry);
     gauge(
       parts.registry,
@@ -67,11 +68,6 @@ export class LiveFile<Loaded> {
       "When the configuration file that is in force was read.",
       () => this.#successAtMs / 1_000,
     );
-  }
-
-  /** The last valid configuration. */
-  get current(): Loaded {
-    return this.#current;
   }
 
   /** Undefined while the last read file is in force. @param process service and name of this process */
@@ -107,7 +103,7 @@ export class LiveFile<Loaded> {
     try {
       const loaded = this.#load();
       apply(loaded);
-      this.#current = loaded;
+      this.current = loaded;
       this.#note(undefined);
     } catch (error) {
       const problems = error instanceof ConfigError ? error.problems : [unexpected];

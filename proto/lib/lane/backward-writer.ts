@@ -53,11 +53,6 @@ export class BackwardWriter {
     return message;
   }
 
-  byte(value: number): void {
-    this.#reserve(1);
-    this.#bytes[--this.#at] = value;
-  }
-
   /** @param value a whole number from 0 to 2^53 - 1 */
   varint(value: number): void {
     this.#reserve(8);

@@ -33,7 +33,7 @@ export function followingField(writer: BackwardWriter, value: Uint8Array, tag: n
 }
 
 export function boolField(writer: BackwardWriter, value: boolean, tag: number): void {
-  writer.byte(value ? 1 : 0);
+  writer.varint(value ? 1 : 0);
   writer.varint(tag);
 }
 

@@ -75,11 +75,6 @@ export class ByteBudget {
     return this.bytes - this.#free;
   }
 
-  /** Bytes of this budget used by answers under way: all of them, unless the process has a second budget. */
-  get #heldByAnswers(): number {
-    return (this.#held.bytes * this.bytes) / this.#held.budget;
-  }
-
   /** Creates an empty reservation for a key. */
   open(key: string): Reservation {
     return new Reservation(this, key);
@@ -90,7 +85,8 @@ export class ByteBudget {
     if (bytes === 0) return true;
     const { key } = reservation;
     const held = this.#heldByKey.get(key) ?? 0;
-    const free = this.#free - this.#heldByAnswers;
+    // Answers under way use this budget too: all of them, unless the process has a second budget.
+    const free = this.#free - (this.#held.bytes * this.bytes) / this.#held.budget;
     if (bytes > free || (held > 0 && held + bytes > (free + held) / 2)) return false;
     this.#free -= bytes;
     this.#heldByKey.set(key, held + bytes);
@@ -104,7 +100,7 @@ export class ByteBudget {
     const left = (this.#heldByKey.get(key) ?? 0) - bytes;
     if (left > 0) this.#heldByKey.set(key, left);
     else this.#heldByKey.delete(key);
-    this.#serveWaiters();
+    if (this.#waiters.size > 0) this.#serveWaiters();
   }
 
   /** Called by reservations only. Settles when the bytes are reserved. @throws Fault UNAVAILABLE */

@@ -77,7 +77,7 @@ export class FairShares {
     if (this.#rests || this.#waiting > 0) return false;
     if (this.#sliceBeganAt !== undefined) return this.#now() - this.#sliceBeganAt < sliceMs;
     this.#sliceBeganAt = this.#now();
-    setImmediate(() => this.#nextSlice());
+    setImmediate(this.#nextSlice);
     return true;
   }
 
@@ -88,7 +88,7 @@ export class FairShares {
     this.#waiting++;
     if (this.#sliceBeganAt !== undefined) return;
     this.#sliceBeganAt = this.#now();
-    setImmediate(() => this.#nextSlice());
+    setImmediate(this.#nextSlice);
   }
 
   /** Settles when the key is next; undefined when work may be done at once. */
@@ -107,14 +107,14 @@ export class FairShares {
     return share;
   }
 
-  #nextSlice(): void {
+  readonly #nextSlice = (): void => {
     this.#sliceBeganAt = undefined;
     if (this.#waiting === 0) return;
     this.#sliceBeganAt = this.#now();
     this.#usedBefore = this.#used();
     this.#chargedMs = 0;
     this.#serve();
-  }
+  };
 
   readonly #serve = (): void => {
     const now = this.#now();
@@ -158,7 +158,7 @@ export class FairShares {
 
   #endSlice(): void {
     if (this.#rests) setTimeout(this.#endRest, Math.min(this.#chargedMs, maxRestMs), minRestTurns);
-    else setImmediate(() => this.#nextSlice());
+    else setImmediate(this.#nextSlice);
   }
 
   readonly #endRest = (turns: number): void => {

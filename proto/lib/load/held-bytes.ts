@@ -29,6 +29,7 @@ export class HeldBytes {
   readonly budget: number;
   /** Maximum bytes of all answers together. */
   readonly limit: number;
+  /** Bytes of all accounts; only they change it. */
   bytes = 0;
   /** Number of answers that failed for lack of memory. */
   failed = 0;
@@ -52,12 +53,6 @@ export class HeldBytes {
   /** Called by accounts only. */
   forget(account: Account): void {
     this.#accounts.delete(account.place);
-  }
-
-  /** Called by accounts only. @param bytes negative when they become free */
-  count(bytes: number): void {
-    this.bytes += bytes;
-    if (bytes < 0 && this.onFreed.size > 0) for (const freed of this.onFreed) freed();
   }
 
   /** Called by accounts only, after they have grown. */
@@ -152,9 +147,12 @@ export class Account {
   }
 
   #change(kept: number, working: number): void {
+    const all = this.#all;
+    const bytes = kept + working;
     this.kept += kept;
-    this.bytes += kept + working;
-    this.#all.count(kept + working);
+    this.bytes += bytes;
+    all.bytes += bytes;
+    if (bytes < 0 && all.onFreed.size > 0) for (const freed of all.onFreed) freed();
   }
 
   /** Ends the work behind this account with a fault and releases its bytes. Called when memory is short and no account holds more. */

@@ -81,7 +81,12 @@ class JsonLog implements Logger {
   }
 
   #format(level: number, members: string, end: string): string {
-    return `{"level":${level},"time":"${isoTime()}"${this.#always}${members}${end}`;
+    const now = Date.now();
+    if (now !== writtenMs) {
+      writtenMs = now;
+      writtenTime = new Date(now).toISOString();
+    }
+    return `{"level":${level},"time":"${writtenTime}"${this.#always}${members}${end}`;
   }
 }
 
@@ -92,12 +97,3 @@ const endOfLoss = endOf("log lines were lost: standard output is read too slowly
 /** The millisecond of the last line in its written form: under load, several lines share it. */
 let writtenMs = 0;
 let writtenTime = "";
-
-function isoTime(): string {
-  const now = Date.now();
-  if (now !== writtenMs) {
-    writtenMs = now;
-    writtenTime = new Date(now).toISOString();
-  }
-  return writtenTime;
-}

@@ -47,29 +47,21 @@ export class LineOutput {
 
   /** @param isUrgent writes the line as soon as the descriptor is free, so the log of a killed process contains the reason */
   write(line: string, isUrgent: boolean): void {
-    if (this.#isFull(isUrgent)) {
+    // After a loss, lines without urgency wait until everything before them is written: one line then reports the whole gap.
+    const isFull = isUrgent ? this.#heldBytes >= 2 * maxHeldBytes : this.#lost > 0 || this.#heldBytes >= maxHeldBytes;
+    if (isFull) {
       this.#lost++;
       return;
     }
-    this.#add(line);
-    const isIdle = this.#held.length === 0;
-    if (this.#taken >= batchBytes || (isUrgent && isIdle)) this.#endBatch();
-    else this.#timer ??= setTimeout(this.#onTimer, lingerMs).unref();
-  }
-
-  /** After a loss, lines without urgency wait until everything before them is written: one line then reports the whole gap. */
-  #isFull(isUrgent: boolean): boolean {
-    if (isUrgent) return this.#heldBytes >= 2 * maxHeldBytes;
-    return this.#lost > 0 || this.#heldBytes >= maxHeldBytes;
-  }
-
-  #add(line: string): void {
     const bytes = line.length * maxUnitBytes;
     if (this.#taken + bytes > this.#buffer.length) {
       this.#endBatch();
       if (bytes > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, bufferBytes));
     }
     this.#taken += this.#buffer.write(line, this.#taken);
+    const isIdle = this.#held.length === 0;
+    if (this.#taken >= batchBytes || (isUrgent && isIdle)) this.#endBatch();
+    else this.#timer ??= setTimeout(this.#onTimer, lingerMs).unref();
   }
 
   #endBatch(): void {

@@ -12,25 +12,21 @@ export function logMember(name: keyof LogFields, value: unknown): string {
   return `,"${name}":${typeof value === "bigint" ? value : inert(JSON.stringify(value))}`;
 }
 
-/** The text as a JSON string. A long text is cut. */
-export function quoted(whole: string): string {
-  const text = whole.length > maxCharacters ? whole.slice(0, maxCharacters) : whole;
-  return isPlain(text) ? `"${text}"` : inert(JSON.stringify(text));
-}
-
 const space = 0x20;
 const quote = 0x22;
 const backslash = 0x5c;
 const tilde = 0x7e;
 
-/** Whether a text needs no escapes in JSON: printable ASCII without quotes and backslashes, as nearly all logged texts are. */
-function isPlain(text: string): boolean {
+/** The text as a JSON string. A long text is cut. */
+export function quoted(whole: string): string {
+  const text = whole.length > maxCharacters ? whole.slice(0, maxCharacters) : whole;
   const { length } = text;
+  // Nearly all logged texts are printable ASCII without quotes and backslashes, and need no escapes.
   for (let index = 0; index < length; index++) {
     const code = unitAt(text, index);
-    if (code < space || code > tilde || code === quote || code === backslash) return false;
+    if (code < space || code > tilde || code === quote || code === backslash) return inert(JSON.stringify(text));
   }
-  return true;
+  return `"${text}"`;
 }
 
 /** Control characters allowed by JSON but interpreted by terminals and viewers: C1, line separators, and direction marks and overrides. */

@@ -71,14 +71,8 @@ interface MetricOptions<Name extends string> {
 
 /** Series by the values of their labels, one level for each label, to find a series without joining texts. */
 class Level<Series> {
-  readonly #below = new Map<string, Level<Series>>();
+  readonly below = new Map<string, Level<Series>>();
   series: Series | undefined = undefined;
-
-  at(value: string): Level<Series> {
-    let level = this.#below.get(value);
-    if (level === undefined) this.#below.set(value, (level = new Level()));
-    return level;
-  }
 }
 
 /** A metric with one series for each combination of label values, or a single one without labels. */
@@ -101,7 +95,12 @@ abstract class Labelled<Name extends string, Series> {
   /** The series of these label values; it exists from the first call on. */
   labels(values: Labels<Name>): Series {
     let level = this.#levels;
-    for (const name of this.labelNames) level = level.at(values[name]);
+    for (const name of this.labelNames) {
+      const { below } = level;
+      let next = below.get(values[name]);
+      if (next === undefined) below.set(values[name], (next = new Level()));
+      level = next;
+    }
     return (level.series ??= this.#add(values));
   }
 

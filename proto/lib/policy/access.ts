@@ -38,7 +38,7 @@ export class Access implements PolicyState {
   readonly #endUsers: Policies<ReadonlySet<string>>;
   readonly #supersededServed: Counter;
   #seen = 0n;
-  #applied = 0n;
+  applied = 0n;
   /** The last acknowledged generation: in force with the providers of the database. */
   #acknowledged = 0n;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
@@ -70,10 +70,6 @@ export class Access implements PolicyState {
   /** True once admin-svc has answered: before that no key can be resolved, and the process is not ready. */
   get ready(): boolean {
     return this.silentMs !== Number.POSITIVE_INFINITY;
-  }
-
-  get applied(): bigint {
-    return this.#applied;
   }
 
   get silentMs(): number {
@@ -147,7 +143,10 @@ export class Access implements PolicyState {
   #resolved({ value, generation, isSuperseded }: ServedPolicy<Caller>): ResolvedPolicy {
     if (isSuperseded) this.#supersededServed.inc();
     else this.note(generation);
-    return { caller: unexpired(value), generation, isSuperseded };
+    const expiresAtMs = value?.expiresAtMs;
+    // An expiry takes effect without a message.
+    const isExpired = expiresAtMs !== undefined && Number(expiresAtMs) <= Date.now();
+    return { caller: isExpired ? undefined : value, generation, isSuperseded };
   }
 
   /**
@@ -166,9 +165,9 @@ export class Access implements PolicyState {
 
   #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint | Promise<bigint> {
     // A reconnect at the current generation has missed nothing.
-    const all = message.all && generation !== this.#applied;
+    const all = message.all && generation !== this.applied;
     for (const policies of [this.#callers, this.#endUsers]) policies.invalidate(all ? null : keyHashes, generation);
-    this.#applied = generation;
+    this.applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
     // Another build of admin-svc may know providers that the former one did not.
@@ -188,10 +187,4 @@ export class Access implements PolicyState {
     this.#watch.stop();
     this.#client.close();
   }
-}
-
-/** An expiry takes effect without a message. */
-function unexpired(caller: Caller | undefined): Caller | undefined {
-  const expires = caller?.expiresAtMs;
-  return expires !== undefined && Number(expires) <= Date.now() ? undefined : caller;
 }

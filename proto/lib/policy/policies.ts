@@ -82,19 +82,13 @@ export class Policies<Value> {
   ): ServedPolicy<Value> | Promise<ServedPolicy<Value>> {
     const known = this.#cache.get(name);
     if (!known) return this.#reader.read(name, minGeneration, trace).then((policy) => this.#live(policy));
-    const isCurrent = known.supersededAt === undefined && this.#covers(known, minGeneration);
-    const isFresh = performance.now() - known.requestedAt < this.#lifetime(known);
+    const { applied, silentMs } = this.#state;
+    const isCovered = known.generation >= minGeneration || applied >= minGeneration;
+    const isCurrent = known.supersededAt === undefined && isCovered;
+    const lifetimeMs = !known.value ? unknownMs : silentMs < maxSilenceMs ? freshMs : freshUnwatchedMs;
+    const isFresh = performance.now() - known.requestedAt < lifetimeMs;
     if (isCurrent && isFresh && !this.#isTooOld(known)) return this.#live(known);
     return this.#renew(name, known, { isCurrent, minGeneration, trace });
-  }
-
-  #covers({ generation }: CachedPolicy<Value>, minGeneration: bigint): boolean {
-    return generation >= minGeneration || this.#state.applied >= minGeneration;
-  }
-
-  #lifetime({ value }: CachedPolicy<Value>): number {
-    if (!value) return unknownMs;
-    return this.#state.silentMs < maxSilenceMs ? freshMs : freshUnwatchedMs;
   }
 
   /** A heartbeat confirms every policy it does not supersede, however long ago it was read. */

@@ -32,25 +32,13 @@ export class Hindrances {
   readonly #watched = new Map<Cause, Watched>();
   readonly #watchers = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
+  /** The most severe current cause: a full stop counts before an impairment. Every turn reads it, and it seldom changes. */
+  current: Hindrance | undefined;
+  /** The cause that stops all work of the process; undefined while it works. */
+  whole: Hindrance | undefined;
 
   constructor(log: Pick<Logger, "info" | "error">) {
     this.#log = log;
-  }
-
-  /** The most severe current cause: a full stop counts before an impairment. */
-  get current(): Hindrance | undefined {
-    let partial: Hindrance | undefined;
-    for (const [cause, { found }] of this.#watched) {
-      if (found && !found.isPartial) return { cause, ...found };
-      if (found) partial ??= { cause, ...found };
-    }
-    return partial;
-  }
-
-  /** The cause that stops all work of the process; undefined while it works. */
-  get whole(): Hindrance | undefined {
-    const { current } = this;
-    return current?.isPartial ? undefined : current;
   }
 
   /** Every watched cause with its last finding. */
@@ -64,7 +52,7 @@ export class Hindrances {
     this.#timer ??= setInterval(() => {
       for (const each of this.#watched.keys()) void this.look(each);
     }, lookMs).unref();
-    if (found) this.#notifyListener();
+    if (found) this.#changed();
   }
 
   /** Checks a cause at once, after an event that points to it. Never rejects. */
@@ -101,10 +89,13 @@ export class Hindrances {
     if (!found) this.#log.info({ cause }, "a hindrance is over");
     else if (!before || before.isPartial !== found.isPartial)
       this.#log.error({ cause, reason: found.reason, partial: found.isPartial }, "this process is hindered");
-    this.#notifyListener();
+    this.#changed();
   }
 
-  #notifyListener(): void {
+  #changed(): void {
+    const found = [...this.#watched].flatMap(([cause, watched]) => (watched.found ? { cause, ...watched.found } : []));
+    this.whole = found.find(({ isPartial }) => !isPartial);
+    this.current = this.whole ?? found[0];
     for (const watcher of this.#watchers) watcher();
   }
 }

@@ -46,7 +46,7 @@ export class ClientStream {
     this.#stream = stream;
     stream.on("response", (headers) => (this.#head = this.#status = headers));
     stream.on("trailers", (headers) => (this.#status = headers));
-    stream.on("data", (chunk: Buffer) => this.#read(chunk));
+    stream.on("data", this.#read);
     stream.on("drain", () => listener.drained());
     session.on("error", (error: Error) => this.#fail(error));
     stream.on("error", (error: Error) => this.#fail(error.cause instanceof Error ? error.cause : error));
@@ -67,13 +67,13 @@ export class ClientStream {
     if (!this.#stream.destroyed) this.#stream.end();
   }
 
-  #read(chunk: Buffer): void {
+  readonly #read = (chunk: Buffer): void => {
     try {
       this.#splitter.push(chunk);
     } catch (error) {
       this.#stream.destroy(error as Error);
     }
-  }
+  };
 
   #fail(error: Error): void {
     this.#failure ??= error;

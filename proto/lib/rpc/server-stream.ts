@@ -29,7 +29,7 @@ export class ServerStream {
     this.#splitter = new MessageSplitter(maxBytes, listener.message);
     stream.respond(head, { waitForTrailers: true });
     stream.on("wantTrailers", () => this.#sendStatus());
-    stream.on("data", (chunk: Buffer) => this.#read(chunk));
+    stream.on("data", this.#read);
     stream.on("drain", () => this.#listener.drained());
     stream.on("error", () => {});
     stream.on("end", () => this.#close(undefined));
@@ -41,7 +41,7 @@ export class ServerStream {
     return this.#closed || this.#stream.destroyed || this.#stream.write(bytes);
   }
 
-  #read(chunk: Buffer): void {
+  readonly #read = (chunk: Buffer): void => {
     if (this.#closed) return;
     try {
       this.#splitter.push(chunk);
@@ -49,7 +49,7 @@ export class ServerStream {
       this.#failure = error;
       this.#close(error);
     }
-  }
+  };
 
   #close(error: unknown): void {
     if (this.#closed) return;

@@ -18,7 +18,7 @@ export class WheelTimer {
   readonly #due: Due;
   readonly #subject: unknown;
   /** Neighbours in the ring; the timer itself while it is in none, so an old timer keeps no younger one in memory. */
-  #next: WheelTimer = this;
+  next: WheelTimer = this;
   #previous: WheelTimer = this;
 
   constructor(tick: number, due: Due, subject: unknown) {
@@ -27,15 +27,11 @@ export class WheelTimer {
     this.#subject = subject;
   }
 
-  get next(): WheelTimer {
-    return this.#next;
-  }
-
   /** Does nothing after the limit was reported or stopped. */
   stop(): void {
-    this.#previous.#next = this.#next;
-    this.#next.#previous = this.#previous;
-    this.#next = this;
+    this.#previous.next = this.next;
+    this.next.#previous = this.#previous;
+    this.next = this;
     this.#previous = this;
   }
 
@@ -43,8 +39,8 @@ export class WheelTimer {
   join(ring: WheelTimer): void {
     this.stop();
     this.#previous = ring.#previous;
-    this.#next = ring;
-    ring.#previous.#next = this;
+    this.next = ring;
+    ring.#previous.next = this;
     ring.#previous = this;
   }
 

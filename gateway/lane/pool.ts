@@ -140,7 +140,16 @@ export class LanePool {
   }
 
   readonly #places: TurnAssigner<Peer> = {
-    pick: (open, tried) => this.#pick(open, tried),
+    pick: (open, tried) => {
+      const working = this.#working();
+      // After processes that failed to begin the turn, only an unhindered process is worth a try.
+      const fit = tried.length === 0 ? preferUnhindered(working) : working.filter((peer) => isFresh(peer, tried));
+      const peers = preferFree(selectKnowing(fit, open.request), sizeOf(open), open.keyHash);
+      const key = open.request?.sessionId ?? open.request?.promptCacheKey;
+      const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
+      if (!peer) throw unavailable();
+      return peer;
+    },
     open: (peer, open, listener) => peer[sizeOf(open)].open(open, listener),
   };
 
@@ -178,17 +187,6 @@ export class LanePool {
 
   readonly #openLane = (address: string): Lane =>
     new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
-
-  /** @param tried processes that failed to begin the turn; after these, only an unhindered process is worth a try */
-  #pick(open: Open, tried: readonly Peer[]): Peer {
-    const working = this.#working();
-    const fit = tried.length === 0 ? preferUnhindered(working) : working.filter((peer) => isFresh(peer, tried));
-    const peers = preferFree(selectKnowing(fit, open.request), sizeOf(open), open.keyHash);
-    const key = open.request?.sessionId ?? open.request?.promptCacheKey;
-    const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
-    if (!peer) throw unavailable();
-    return peer;
-  }
 
   async #resolve(): Promise<void> {
     const found = await this.#resolveAddresses();

@@ -41,7 +41,7 @@ export class OpenItem {
     this.#events = events;
     this.#address = ['"item_id":', JSON.stringify(this.#item.id), ',"output_index":', index].join("");
     this.#call = callTexts.get(this.#item.type);
-    this.#emit("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
+    this.#events.add("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
   }
 
   /** Whether the item waits for functions of the client: the response then ends without its `done`. @param json the current item */
@@ -70,15 +70,11 @@ export class OpenItem {
     this.#events.addPrepared(deltaEventHeads[part.kind], `${part.beforeDelta}${toJsonString(delta)}${rest}`);
   }
 
-  #emit(type: string, payload: string): void {
-    this.#events.add(type, payload);
-  }
-
   /** A delta of a call's text. */
   callDelta(delta: string): void {
     if (!this.#call || this.#callDone || delta === "") return;
     this.#callText = append(this.#callText, delta);
-    this.#emit(this.#call.delta, `${this.#address},"delta":${toJsonString(delta)}`);
+    this.#events.add(this.#call.delta, `${this.#address},"delta":${toJsonString(delta)}`);
   }
 
   annotation({ part: index, annotationJson }: Annotation): void {
@@ -86,7 +82,7 @@ export class OpenItem {
     if (!part) return;
     const json = textOf(annotationJson);
     const position = part.annotations.push(JSON.parse(json)) - 1;
-    this.#emit(
+    this.#events.add(
       "response.output_text.annotation.added",
       `${part.position},"annotation_index":${position},"annotation":${json}`,
     );
@@ -96,7 +92,7 @@ export class OpenItem {
   native(type: string, members: string): void {
     // A provider runs a call after it has sent all of its text.
     if (this.#callText !== "" && !type.endsWith(".in_progress")) this.#closeCall();
-    this.#emit(type, members === "" ? this.#address : `${this.#address},${members}`);
+    this.#events.add(type, members === "" ? this.#address : `${this.#address},${members}`);
   }
 
   /** Completes the item: the rest of its text is written, then its end. */
@@ -110,7 +106,7 @@ export class OpenItem {
     }
     this.#close();
     if (this.#call) this.#completeCall(this.#call, item);
-    this.#emit("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
+    this.#events.add("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
   }
 
   /** The delivered part of an item that will not be completed. */
@@ -140,7 +136,7 @@ export class OpenItem {
     const { type, name = "" } = this.#item;
     const named = type === "function_call" ? `,"name":${JSON.stringify(name)}` : "";
     const { done, member } = this.#call;
-    this.#emit(done, `${this.#address}${named},"${member}":${JSON.stringify(this.#callText)}`);
+    this.#events.add(done, `${this.#address}${named},"${member}":${JSON.stringify(this.#callText)}`);
   }
 
   #complete(kind: PartKind, index: number, whole: string): void {
@@ -156,8 +152,8 @@ export class OpenItem {
     this.#close();
     const part = new Part("output_text", index, this.#address);
     this.#parts.push(part);
-    this.#emit("response.content_part.added", `${part.position},"part":${json}`);
-    this.#emit("response.content_part.done", `${part.position},"part":${json}`);
+    this.#events.add("response.content_part.added", `${part.position},"part":${json}`);
+    this.#events.add("response.content_part.done", `${part.position},"part":${json}`);
   }
 
   #siblings(kind: PartKind): number {
@@ -171,23 +167,22 @@ export class OpenItem {
     const siblings = this.#siblings(kind);
     if (index < siblings) return undefined;
     // Clients append a part at "added" and later find it by number: an omitted empty part has to exist.
-    for (let number = siblings; number <= index; number++) this.#begin(new Part(kind, number, this.#address));
+    for (let number = siblings; number <= index; number++) {
+      this.#close();
+      const part = new Part(kind, number, this.#address);
+      this.#parts.push(part);
+      this.#open = part;
+      this.#events.add(`${partEventStem(kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+    }
     return this.#open;
-  }
-
-  #begin(part: Part): void {
-    this.#close();
-    this.#parts.push(part);
-    this.#open = part;
-    this.#emit(`${partEventStem(part.kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 
   #close(): void {
     const part = this.#open;
     if (!part) return;
     this.#open = undefined;
-    this.#emit(`${textEventStems[part.kind]}.done`, textDonePayload(part));
-    this.#emit(`${partEventStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
+    this.#events.add(`${textEventStems[part.kind]}.done`, textDonePayload(part));
+    this.#events.add(`${partEventStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 }
 

@@ -32,15 +32,11 @@ export class Ladder implements StreamedAnswer {
   #open = 0;
   readonly #events = new EventText();
   #opened = false;
-  #over = false;
+  /** Whether the last event was written. */
+  over = false;
 
   constructor(response: ResponseObject) {
     this.#response = response;
-  }
-
-  /** Whether the last event was written. */
-  get over(): boolean {
-    return this.#over;
   }
 
   get withheldUsageJson(): string | undefined {
@@ -61,8 +57,8 @@ export class Ladder implements StreamedAnswer {
 
   /** Returns response.failed with unfinished items in their current state, and then [DONE]. */
   failed(fault: Fault): string {
-    if (this.#over) return "";
-    this.#over = true;
+    if (this.over) return "";
+    this.over = true;
     this.#begin();
     const partial = new Map<number, string>();
     for (const [index, item] of this.#items.entries()) if (item) partial.set(index, item.partialJson());
@@ -71,7 +67,7 @@ export class Ladder implements StreamedAnswer {
   }
 
   #step(event: TurnEvent["event"]): void {
-    if (this.#over || event.case === undefined) return;
+    if (this.over || event.case === undefined) return;
     switch (event.case) {
       case "textDelta":
         this.#begin();
@@ -142,7 +138,7 @@ export class Ladder implements StreamedAnswer {
     if (this.#open > 0) throw disorder(`the turn ends while ${this.#open} items are open`);
     const terminal = this.#response.terminal();
     if (!terminal) return;
-    this.#over = true;
+    this.over = true;
     this.#events.add(`response.${terminal.status}`, `"response":${terminal.json}`);
     this.#events.addRaw(doneSentinel);
   }

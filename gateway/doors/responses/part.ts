@@ -8,7 +8,8 @@ export type PartKind = "output_text" | "refusal" | "reasoning_text" | "summary_t
 export class Part {
   readonly kind: PartKind;
   readonly index: number;
-  readonly #address: string;
+  /** JSON members with the location of the part, at the start of all its payloads. */
+  readonly position: string;
   /** The payload of a delta event up to the delta, with a leading comma. Joined in advance, because a joined text is one object. */
   readonly beforeDelta: string;
   text = "";
@@ -19,13 +20,8 @@ export class Part {
   constructor(kind: PartKind, index: number, address: string) {
     this.kind = kind;
     this.index = index;
-    this.#address = address;
+    this.position = `${address},"${kind === "summary_text" ? "summary_index" : "content_index"}":${index}`;
     this.beforeDelta = [",", this.position, ',"delta":'].join("");
-  }
-
-  /** JSON members with the location of the part, at the start of all its payloads. */
-  get position(): string {
-    return `${this.#address},"${this.kind === "summary_text" ? "summary_index" : "content_index"}":${this.index}`;
   }
 }
 
@@ -60,8 +56,10 @@ export function partsOfItem(
 }
 
 /** The text of a finished part. */
-export const textOfPart = ({ refusal, text }: Readonly<Record<string, unknown>>): string =>
-  [refusal, text].find((value) => typeof value === "string") ?? "";
+export function textOfPart({ refusal, text }: Readonly<Record<string, unknown>>): string {
+  if (typeof refusal === "string") return refusal;
+  return typeof text === "string" ? text : "";
+}
 
 /** Stem of the event types `<stem>.added` and `<stem>.done`. */
 export const partEventStem = (kind: PartKind): string =>

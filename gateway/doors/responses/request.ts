@@ -55,7 +55,8 @@ export function parseRequest(
   const fields = readFields(body, spans, textFormat, problems);
   const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
-  refusePrompt(fields);
+  // The last check: it refuses an otherwise valid request.
+  if (isObject(fields.prompt)) throw promptNotFound(fields.prompt);
   const unknown = [...known.unknownAmong(members), ...nested.map((path) => toUnknownField(path))].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
   if (unknown.length > 0) request.extraJson = known.extraJson(body, members);
@@ -151,12 +152,9 @@ function buildTurn(
   return request;
 }
 
-/** Rejects a stored prompt, since Sluice stores none. Call it last, for an otherwise valid request. @throws Fault NOT_FOUND */
-function refusePrompt({ prompt }: { readonly prompt: JsonObject | null | undefined }): void {
-  if (!isObject(prompt)) return;
-  throw new Fault(
-    FaultReason.NOT_FOUND,
-    `prompt ${String(prompt["id"]).slice(0, 256)} not found: no prompts are stored`,
-    { origin: FaultOrigin.CLIENT, metadata: { error_type: "not_found", param: "prompt" } },
-  );
-}
+/** The refusal of a stored prompt, since Sluice stores none. */
+const promptNotFound = ({ id }: JsonObject): Fault =>
+  new Fault(FaultReason.NOT_FOUND, `prompt ${String(id).slice(0, 256)} not found: no prompts are stored`, {
+    origin: FaultOrigin.CLIENT,
+    metadata: { error_type: "not_found", param: "prompt" },
+  });

@@ -52,10 +52,11 @@ export function readBody(
   timeoutMs: number = bodyTimeoutMs,
 ): Buffer | Promise<Buffer> {
   checkHeaders(request, limitBytes);
-  const { "content-encoding": coding } = request.headers;
+  const { "content-encoding": coding, "transfer-encoding": transferCoding, "content-length": length } = request.headers;
   const decoder = coding === undefined ? undefined : decoderOf(coding);
   if (decoder) return readCoded(request, decoder, limitBytes, room, timeoutMs);
-  const announced = announcedBytes(request);
+  // A chunked body announces no length.
+  const announced = transferCoding === undefined ? Number(length ?? 0) : undefined;
   const waiting = room.grow(copiesHeld * (announced ?? 0));
   if (waiting) return waiting.then(() => readReserved(request, announced, limitBytes, room, timeoutMs));
   return readReserved(request, announced, limitBytes, room, timeoutMs);
@@ -198,12 +199,6 @@ function receive(
 
 /** A module-level function, because the listener stays with the request: a closure made while reading would keep the body in memory as long. */
 const ignoreReset = (): void => {};
-
-/** The value of Content-Length; undefined for a chunked body. */
-function announcedBytes({ headers }: IncomingMessage): number | undefined {
-  if (headers["transfer-encoding"] !== undefined) return undefined;
-  return Number(headers["content-length"] ?? 0);
-}
 
 function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   const { "content-type": type = "" } = headers;

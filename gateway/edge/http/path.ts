@@ -8,9 +8,9 @@ const absoluteForm = /^https?:\/\/([^/?#]*)([^?]*)/i;
 /** The path in a URL of either form up to its query, undecoded. */
 export function pathIn(url: string): string {
   const absolute = url.startsWith("/") ? null : absoluteForm.exec(url);
-  if (!absolute) return withoutQuery(url);
-  const [, , path = ""] = absolute;
-  return path === "" ? "/" : path;
+  if (absolute) return absolute[2] || "/";
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
 }
 
 /**
@@ -23,11 +23,6 @@ export function rawPath({ url = "", headers }: IncomingMessage): string {
     throw invalid("url", "the host of the request line differs from the Host header");
   }
   return pathIn(url);
-}
-
-function withoutQuery(url: string): string {
-  const query = url.indexOf("?");
-  return query === -1 ? url : url.slice(0, query);
 }
 
 /** The path meant by a client with a base URL that lacks the base path, repeats it, or ends in a slash. */

@@ -23,7 +23,8 @@ export class EventStream {
   readonly #response: ServerResponse;
   readonly #keepAlive: KeepAlive;
   readonly #source: EventSource;
-  #begun = false;
+  /** Whether the first events were written. */
+  begun = false;
   /** Its place in the keep-alive; undefined before the beginning and after the end. */
   #place: number | undefined;
   #full = false;
@@ -36,13 +37,9 @@ export class EventStream {
     this.#source = source;
   }
 
-  get begun(): boolean {
-    return this.#begun;
-  }
-
   /** Writes the first events after the headers. Later failures are events. */
   begin(text: string): void {
-    this.#begun = true;
+    this.begun = true;
     this.#place = this.#keepAlive.add(this);
     this.write(text, true);
   }
@@ -68,7 +65,7 @@ export class EventStream {
 
   /** Writes no more comments. */
   forget(): void {
-    if (this.#place !== undefined) this.#keepAlive.remove(this.#place);
+    if (this.#place !== undefined) this.#keepAlive.delete(this.#place);
     this.#place = undefined;
   }
 
@@ -101,12 +98,12 @@ export const encodingOf = (text: string, bytes: number): "latin1" | "utf8" =>
   bytes === text.length ? "latin1" : "utf8";
 
 /** Serves all streams with one timer, because ten thousand timers would cost more than the comments. */
-export class KeepAlive {
-  readonly #streams = new SlotArray<EventStream>();
+export class KeepAlive extends SlotArray<EventStream> {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param silenceMs maximum silence on a stream */
   constructor(silenceMs: number) {
+    super();
     this.change(silenceMs);
   }
 
@@ -116,20 +113,11 @@ export class KeepAlive {
     this.#timer = setInterval(
       () => {
         const now = performance.now();
-        for (const stream of this.#streams.values()) stream.tick(now, silenceMs);
+        for (const stream of this.values()) stream.tick(now, silenceMs);
       },
       Math.min(1_000, Math.max(10, silenceMs / 4)),
     );
     this.#timer.unref();
-  }
-
-  /** @returns the place of the stream, needed for its removal */
-  add(stream: EventStream): number {
-    return this.#streams.add(stream);
-  }
-
-  remove(place: number): void {
-    this.#streams.delete(place);
   }
 
   stop(): void {

@@ -66,7 +66,8 @@ export abstract class AnswerWriter implements TurnListener {
   #control: TurnControl | undefined = undefined;
   /** Memory account of the answer, from the opened turn until the response closes. */
   #held: Account | undefined = undefined;
-  #over = false;
+  /** Whether the answer has ended. */
+  protected over = false;
   #hasEvents = false;
 
   constructor(call: AnsweredCall, head: AnswerHead) {
@@ -102,22 +103,24 @@ export abstract class AnswerWriter implements TurnListener {
     this.#hasEvents = true;
     for (const { event } of events) {
       if (event.case !== "start") continue;
-      if (this.call.prepared) removeWarnings(this.call.res, this.call.prepared.request, event.value.passedFields);
-      warnAboutAlteredFields(this.call.res, event.value, this.#head.turn.names);
+      const { passedFields, alteredFields } = event.value;
+      const { res: response, prepared } = this.call;
+      if (prepared && passedFields.length > 0) removeWarnings(response, prepared.request, passedFields);
+      if (alteredFields.length > 0) warnAboutAlteredFields(response, alteredFields, this.#head.turn.names);
     }
   }
 
   /** Called when the response has closed. */
   left(): void {
     this.#held?.release();
-    if (this.#over) return;
+    if (this.over) return;
     this.settle();
     this.#control?.cancel();
   }
 
   /** Ends the largest answer when all answers together hold too much memory. An answer already complete waits only for a client that does not read it. */
   #overflow(fault: Fault): void {
-    if (this.#over) return void this.call.res.destroy();
+    if (this.over) return void this.call.res.destroy();
     this.#control?.cancel();
     this.failed(fault);
   }
@@ -132,12 +135,8 @@ export abstract class AnswerWriter implements TurnListener {
 
   /** Ends the answer; nothing is written later. */
   protected settle(fault?: Fault): void {
-    this.#over = true;
+    this.over = true;
     this.call.settled(fault);
-  }
-
-  protected get over(): boolean {
-    return this.#over;
   }
 
   /** @param usageJson of tokens consumed by a withheld answer */

@@ -82,6 +82,8 @@ function reserveForParsing(
 
 /** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
 export interface ItemMemory {
+  /** Whether items are remembered. */
+  readonly isOn: boolean;
   /** @returns the receiver of the answer's items; undefined when they are not remembered */
   taker(keyHash: string): ItemReceiver | undefined;
   /** @returns the body with items instead of references to them; undefined when it stays unchanged */
@@ -94,12 +96,12 @@ export interface ItemMemory {
  * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE when no memory is free
  */
 export function restoreItems(
-  { itemMemory, limits }: { readonly itemMemory: ItemMemory; readonly limits: Pick<Limits, "body_bytes"> },
-  { door, keyHash, bodyRoom }: Pick<BodyCall, "keyHash" | "bodyRoom"> & { readonly door: Pick<Door, "refersToItems"> },
+  itemMemory: ItemMemory,
+  limits: Pick<Limits, "body_bytes">,
+  { keyHash, bodyRoom }: Pick<BodyCall, "keyHash" | "bodyRoom">,
   { body, members }: ScannedBody,
 ): Promise<ScannedBody | undefined> | undefined {
-  const restoring = door.refersToItems ? itemMemory.restore(keyHash, body, members) : undefined;
-  return restoring?.then(async (restored) => {
+  return itemMemory.restore(keyHash, body, members)?.then(async (restored) => {
     if (!restored) return undefined;
     if (restored.length > limits.body_bytes) throw bodyTooLargeFault(limits.body_bytes);
     await bodyRoom.grow(2 * restored.length);

@@ -54,7 +54,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
     this.res = response;
     this.door = door;
     beginExchange(parts, this);
-    response.on("close", () => this.#closed());
+    response.on("close", this.#closed);
   }
 
   get faults(): FaultForm {
@@ -107,10 +107,10 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
   }
 
   /** Called when the response closes, at its end or because the client left. */
-  #closed(): void {
+  readonly #closed = (): void => {
     closeExchange(this);
     this.answer?.left();
     this.captured?.end();
     if (this.fault) this.#parts.refusals.note(this, this.door.name, this.fault, this.prepared);
-  }
+  };
 }

@@ -88,12 +88,13 @@ export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, ca
     const body = reading instanceof Promise ? await reading : reading;
     const scanning = scanBody(body, call);
     const source = scanning instanceof Promise ? await scanning : scanning;
-    const restoring = restoreItems(parts, call, source);
+    const itemMemory = call.door.refersToItems && parts.itemMemory.isOn ? parts.itemMemory : undefined;
+    const restoring = itemMemory && restoreItems(itemMemory, parts.limits, call, source);
     const whole = (restoring && (await restoring)) ?? source;
-    const remember = call.door.refersToItems ? parts.itemMemory.taker(call.keyHash) : undefined;
+    const remember = itemMemory?.taker(call.keyHash);
     const turn = call.read(whole, remember);
     admission.countTokens(turn.request);
-    call.captured = parts.captures.begin(call, turn, source);
+    call.captured = call.caller.capturesContent ? parts.captures.begin(call, turn, source) : undefined;
     permitTracedContent(call.caller, turn.request, source);
     const opening = call.open(turn, source);
     if (opening) await opening;

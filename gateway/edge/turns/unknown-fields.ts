@@ -89,7 +89,7 @@ export function removeWarnings(
   passed: readonly string[],
 ): void {
   // The head of a stream goes out before its first event if the event is late.
-  if (passed.length === 0 || response.headersSent) return;
+  if (response.headersSent) return;
   response.removeHeader(warningHeader);
   warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });
 }
@@ -100,11 +100,11 @@ export function removeWarnings(
  */
 export function warnAboutAlteredFields(
   response: ServerResponse,
-  { alteredFields }: Pick<TurnStart, "alteredFields">,
+  alteredFields: TurnStart["alteredFields"],
   names: FieldNames | undefined,
 ): void {
   // The head of a stream goes out before its first event if the event is late.
-  if (alteredFields.length === 0 || response.headersSent) return;
+  if (response.headersSent) return;
   const warnings = alteredFields.map(({ path, reason }) =>
     fieldWarning(headerPath(names ? nameField(path, names) : path), reason),
   );

@@ -31,6 +31,11 @@ export class RememberedItems {
     return (this.#opened ??= this.#parts.openStore());
   }
 
+  /** Whether items are remembered. */
+  get isOn(): boolean {
+    return this.#parts.settings().remember_items !== undefined;
+  }
+
   /** Lifetime of remembered items in milliseconds; 0 when the feature is off. */
   get #ttlMs(): number {
     const { remember_items: time } = this.#parts.settings();

@@ -34,6 +34,7 @@ const dialects: Readonly<Record<string, Dialect>> = {
 export interface Upstreams extends Provider {
   /** Opened providers by id. */
   readonly opened: ReadonlyMap<string, OpenedProvider>;
+  readonly rest: (destination: Destination) => ReturnType<Provider["rest"]>;
   /** Waits for running exchanges. */
   close(): Promise<void>;
 }

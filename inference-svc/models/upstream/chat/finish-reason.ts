@@ -18,17 +18,20 @@ const filtered =
 const broken =
   /^(error|abort|aborted|cancell?ed|network_error|insufficient_system_resource|malformed_(function_call|response)|function_call_filter\b.*)$/;
 
+const fullWindow = { reason: "max_output_tokens", detail: "model_context_window_exceeded" } as const;
+const cutAnswer = { reason: "max_output_tokens" } as const;
+const filteredAnswer = { reason: "content_filter" } as const;
+const completeAnswer = {};
+
 /**
- * @returns why the answer is incomplete; undefined for a complete answer
+ * @returns why the answer is incomplete; nothing for a complete answer
  * @throws Fault for a reason that means a failure
  */
-export function incompleteReason(finishReason: string): Outcome["reason"] {
+export function readFinishReason(finishReason: string): Pick<Outcome, "reason" | "detail"> {
   const reason = finishReason.toLowerCase();
   if (broken.test(reason))
     throw providerFault({ status: reason.startsWith("insufficient") ? 529 : 500, code: reason.split(":", 1)[0] ?? "" });
-  if (filtered.test(reason)) return "content_filter";
-  return limits.has(reason) || windows.has(reason) ? "max_output_tokens" : undefined;
+  if (filtered.test(reason)) return filteredAnswer;
+  if (windows.has(reason)) return fullWindow;
+  return limits.has(reason) ? cutAnswer : completeAnswer;
 }
-
-export const incompleteDetail = (finishReason: string): Outcome["detail"] =>
-  windows.has(finishReason.toLowerCase()) ? "model_context_window_exceeded" : undefined;

@@ -41,7 +41,7 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
   translateInput(input, writer.translation, writer, repeated?.knownItems ?? from);
   writer.begin(input.length);
   const messages = writer.thread.finish();
-  writer.marks.finish(cacheControl, messages);
+  if (cacheControl || writer.marks) (writer.marks ?? new ChatCacheMarks(translation)).finish(cacheControl, messages);
   return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
 }
 
@@ -58,7 +58,8 @@ class ChatWriter implements ConversationWriter {
   readonly #opening: Opening;
   #index = 0;
   readonly thread: ChatMessageList;
-  readonly marks: ChatCacheMarks;
+  /** Absent before the first mark: most requests have none. */
+  marks: ChatCacheMarks | undefined;
 
   constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined, opening: Opening) {
     this.translation = translation;
@@ -66,7 +67,6 @@ class ChatWriter implements ConversationWriter {
     this.#opening = opening;
     this.#isMistral = isMistral(translation.target.upstreamModel);
     this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
-    this.marks = new ChatCacheMarks(translation);
   }
 
   instruct(instructions: string): void {
@@ -93,22 +93,19 @@ class ChatWriter implements ConversationWriter {
     this.#index = index;
     this.thread.path = `input.${index}`;
     // Whether a mark stays depends on all others.
-    if (this.#repeated && this.thread.isComplete && !this.marks.any) this.#repeated.complete(index, this.thread.length);
+    if (this.#repeated && this.thread.isComplete && !this.marks?.any)
+      this.#repeated.complete(index, this.thread.length);
   }
 
   addPrompt(item: InputItem, path: string): void {
-    const role = this.#roleOf(item, path);
-    const content = this.#content(item.content, `${path}.content`);
-    this.thread.add(hasParticipantName(item) ? { role, name: item.name, content } : { role, content });
-  }
-
-  #roleOf(item: InputItem, path: string): string {
     const { target, onDropped } = this.translation;
+    let role = item.role === "developer" && !target.original ? "system" : text(item.role);
     if (isPrompt(item) && this.#index >= this.#opening.prompts) {
       onDropped(`${path}.role`, this.#opening.reason);
-      return "user";
+      role = "user";
     }
-    return item.role === "developer" && !target.original ? "system" : text(item.role);
+    const content = this.#content(item.content, `${path}.content`);
+    this.thread.add(hasParticipantName(item) ? { role, name: item.name, content } : { role, content });
   }
 
   addAnswer(item: InputItem, path: string): void {
@@ -135,7 +132,7 @@ class ChatWriter implements ConversationWriter {
       if (field === undefined) continue;
       if (index === last && message && text(message.content) !== "") {
         const marked: MarkedPart = { type: "text", text: message.content };
-        this.marks.copy(part, marked, `${path}.${index}`);
+        this.#copyMark(part, marked, `${path}.${index}`);
         if (!isPlainText(marked)) message.content = [marked];
       } else this.translation.onDropped(`${path}.${index}.${field}`, "the message is sent as one text");
     }
@@ -195,8 +192,13 @@ class ChatWriter implements ConversationWriter {
 
   #part(part: JsonObject, path: string): MarkedPart {
     const sent = chatPart(part, path, this.translation);
-    if (isMarked(part)) this.marks.copy(part, sent, path);
+    if (isMarked(part)) this.#copyMark(part, sent, path);
     return sent;
+  }
+
+  #copyMark(part: JsonObject, sent: MarkedPart, path: string): void {
+    this.marks ??= new ChatCacheMarks(this.translation);
+    this.marks.copy(part, sent, path);
   }
 }
 

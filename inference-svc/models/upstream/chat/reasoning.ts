@@ -25,10 +25,10 @@ export function addChatReasoning(body: ObjectWriter, request: TurnRequest, trans
     if (forced) onDropped("reasoning", "the model cannot reason when it must make a call");
     if (forced || effort?.value === "none") return body.add("thinking", { type: "disabled" });
   }
-  if (maxTokens === undefined) return addEffort(body, effort, translation);
+  if (maxTokens === undefined) return effort && addEffort(body, effort, translation);
   if (!supportsParameter(target, "reasoning.max_tokens")) {
     onDropped("reasoning.max_tokens", "the endpoint takes no budget");
-    return addEffort(body, effort, translation);
+    return effort && addEffort(body, effort, translation);
   }
   if (effort) onDropped(effort.path, "reasoning.max_tokens counts instead");
   body.add("reasoning", { max_tokens: maxTokens });
@@ -45,12 +45,7 @@ function dropReasoningFields({ summary, context = "auto", mode = "standard" }: R
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
 }
 
-function addEffort(
-  body: ObjectWriter,
-  effort: ReasoningEffort | undefined,
-  { target, onDropped }: TranslationContext,
-): void {
-  if (!effort) return;
+function addEffort(body: ObjectWriter, effort: ReasoningEffort, { target, onDropped }: TranslationContext): void {
   const known = target.original || namesEfforts(target) ? undefined : otherEfforts[effort.value];
   if (known !== undefined) onDropped(effort.path, `sent as ${known}`);
   body.add("reasoning_effort", known ?? effort.value);

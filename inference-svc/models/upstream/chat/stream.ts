@@ -17,7 +17,7 @@ import { SentTools } from "../translate/names/tool-names.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 import { Citations } from "./citations.ts";
 import { chatError } from "./error.ts";
-import { incompleteDetail, incompleteReason } from "./finish-reason.ts";
+import { readFinishReason } from "./finish-reason.ts";
 import { readReasoningDetails, readThinkingPart } from "./reasoning.ts";
 import { ChatToolCalls } from "./tool-calls.ts";
 import { chatUsage } from "./usage.ts";
@@ -91,8 +91,9 @@ export class ChatTranslator implements Translator {
     if (text(choice.finish_reason) !== "") {
       // vLLM and SGLang name the text here.
       this.#stopSequence = matchingStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
-      this.#reason = incompleteReason(text(choice.finish_reason));
-      this.#detail = incompleteDetail(text(choice.finish_reason));
+      const { reason, detail } = readFinishReason(text(choice.finish_reason));
+      this.#reason = reason;
+      this.#detail = detail;
       this.#finished = true;
     }
     this.#alike?.note(data, chunk);

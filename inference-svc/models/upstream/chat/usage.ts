@@ -13,7 +13,9 @@ export function chatUsage(value: JsonObject): Usage {
   const written = prompt.cache_write_tokens ?? prompt.cache_creation_tokens ?? prompt.cache_creation_input_tokens;
   // SGLang and Perplexity put reasoning tokens outside of the details; Perplexity may count more of them than of the answer.
   const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
-  const added = uncountedThoughts(parseCount(value.total_tokens) - inputTokens - answer, thoughts);
+  // xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it.
+  const missing = parseCount(value.total_tokens) - inputTokens - answer;
+  const added = missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;
   const outputTokens = parseCount(answer + added);
   const reasoned = thoughts === 0 ? added : thoughts;
   return {
@@ -26,7 +28,3 @@ export function chatUsage(value: JsonObject): Usage {
 }
 
 const none: JsonObject = {};
-
-/** xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it. */
-const uncountedThoughts = (missing: number, thoughts: number): number =>
-  missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;

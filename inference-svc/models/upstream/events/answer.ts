@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { ValueCount, tooManyValues } from "@sluice/proto/lib/json/values.js";
-import { parseContentCoding, findDecompressor } from "../transport/content-coding.ts";
+import { findDecompressor } from "../transport/content-coding.ts";
 import type { AnswerReader, Framing, Translator } from "../dialect.ts";
 import { answerTooLarge, providerFailed } from "../failure.ts";
 import { maskUnknownName } from "../known-words.ts";
@@ -15,6 +15,7 @@ const errorLimitBytes = 64 * 1024;
 export interface AnswerHead extends ResponseFields {
   readonly status: number;
   readonly contentType: string;
+  /** In lower case, several joined by a comma; undefined for an uncompressed body. */
   readonly contentCoding: string | undefined;
 }
 
@@ -31,7 +32,7 @@ export function openAnswer(head: AnswerHead, expected: ExpectedAnswer, translato
   const { status } = head;
   if (status >= 400) return new ErrorAnswer(head, expected);
   if (status >= 300) throw providerFailed(`redirect, status ${status}`);
-  const coding = parseContentCoding(head.contentCoding);
+  const { contentCoding: coding } = head;
   if (coding !== undefined && !findDecompressor(coding))
     throw providerFailed(`content-encoding ${maskUnknownName(coding)}`);
   const type = head.contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";

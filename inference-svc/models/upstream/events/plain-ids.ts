@@ -1,6 +1,5 @@
 /** Replaces ids of a provider that could be texts, at every place of an answer alike: guardrails do not read ids. */
 import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
-import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
 /** Fields of data: inside them, names are the model's or a tool's, and texts are read as texts. */
@@ -18,19 +17,17 @@ const data: ReadonlySet<string> = new Set([
 
 const isId = (field: string): boolean => field === "id" || field.endsWith("_id") || field.endsWith("_ids");
 
-export function withPlainIds(emit: Emit): Emit {
-  return (event) => emit(replaced(event));
-}
-
-function replaced(event: TurnEvent): TurnEvent {
-  if (event.type === "item.start" || event.type === "item.end") {
-    const item = plainIds(event.item);
-    return item === event.item ? event : { ...event, item };
-  }
-  if (event.type !== "annotation") return event;
-  const annotation = plainIds(event.annotation);
-  return annotation === event.annotation ? event : { ...event, annotation };
-}
+export const withPlainIds =
+  (emit: Emit): Emit =>
+  (event) => {
+    if (event.type === "item.start" || event.type === "item.end") {
+      const item = plainIds(event.item);
+      return emit(item === event.item ? event : { ...event, item });
+    }
+    if (event.type !== "annotation") return emit(event);
+    const annotation = plainIds(event.annotation);
+    emit(annotation === event.annotation ? event : { ...event, annotation });
+  };
 
 /** The same value when all of its ids are plain. It is no deeper than a scanned JSON text. */
 export function plainIds<Value>(value: Value, field = ""): Value {

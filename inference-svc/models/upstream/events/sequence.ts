@@ -11,10 +11,7 @@ const sequentialTypes: ReadonlySet<string> = new Set(["message", "reasoning"]);
 const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
 /** @returns a function that takes the events of items and emits them in order; once all items have ended, nothing waits */
-export function orderItems(emit: Emit): Emit {
-  const sequence = new Sequence(emit);
-  return (event) => sequence.take(event);
-}
+export const orderItems = (emit: Emit): Emit => new Sequence(emit).take;
 
 class Sequence {
   readonly #emit: Emit;
@@ -30,18 +27,17 @@ class Sequence {
     this.#emit = emit;
   }
 
-  take(event: TurnEvent): void {
+  readonly take = (event: TurnEvent): void => {
     if (!this.#passes(event)) return void this.#held.push(event);
     this.#pass(event);
     if (event.type === "item.end") while (this.#held.length > 0 && this.#release());
-  }
+  };
 
   #passes(event: TurnEvent): boolean {
-    if (event.type === "item.start") return event.index === this.#begun && this.#fits(event.item.type);
-    return !("index" in event) || event.index === undefined || event.index < this.#begun;
-  }
-
-  #fits(type: string): boolean {
+    if (event.type !== "item.start")
+      return !("index" in event) || event.index === undefined || event.index < this.#begun;
+    if (event.index !== this.#begun) return false;
+    const { type } = event.item;
     if (this.#open === 0) return true;
     return this.#openAlone === 0 && !sequentialTypes.has(type) && !(this.#openCalls > 0 && calls.has(type));
   }
@@ -51,14 +47,12 @@ class Sequence {
       this.#begun++;
       this.#types[event.index] = event.item.type;
       this.#count(event.item.type, 1);
-    } else if (event.type === "item.end") this.#close(event.index);
+    } else if (event.type === "item.end") {
+      const type = this.#types[event.index];
+      this.#types[event.index] = undefined;
+      if (type !== undefined) this.#count(type, -1);
+    }
     this.#emit(event);
-  }
-
-  #close(index: number): void {
-    const type = this.#types[index];
-    this.#types[index] = undefined;
-    if (type !== undefined) this.#count(type, -1);
   }
 
   #count(type: string, change: 1 | -1): void {

@@ -93,7 +93,9 @@ class InputTranslator {
   translate(item: InputItem, path: string): void {
     switch (item.type) {
       case "message":
-        return item.role === "assistant" ? this.#addAssistantItem(item, path) : this.#addUserItem(item, path);
+        if (item.role === "assistant") return this.#addAssistantItem(item, path);
+        if (hasParticipantName(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
+        return this.#writer.addPrompt(item, path);
       case "function_call":
       case "custom_tool_call":
         return this.#called(item, path);
@@ -117,11 +119,6 @@ class InputTranslator {
       default:
         return this.#hosted(item, path);
     }
-  }
-
-  #addUserItem(item: InputItem, path: string): void {
-    if (hasParticipantName(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
-    this.#writer.addPrompt(item, path);
   }
 
   #addAssistantItem(item: InputItem, path: string): void {

@@ -1,5 +1,6 @@
 /** The reasoning effort requested, as far as the model knows it. */
 import { type ReasoningEffort, effortUpdates, requestedEffort } from "../../../turn/parse/effort.ts";
+import { textOnly } from "../../../turn/parse/text-only.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type TranslationContext, supportsParameter } from "./context.ts";
@@ -11,6 +12,7 @@ export function lastEffort(
   request: TurnRequest,
   { target, onDropped }: TranslationContext,
 ): ReasoningEffort | undefined {
+  if (request.reasoning === undefined && textOnly.of(request.input)) return undefined;
   const reasons = !target.supportedParameters || supportsParameter(target, "reasoning");
   let effort = requestedEffort(request);
   for (const update of effortUpdates(request)) {

@@ -3,6 +3,7 @@
  * Codex send this tool with every request and cannot turn it off.
  */
 import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
+import { textOnly } from "../../../turn/parse/text-only.ts";
 import type { InputItem, Tool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import { objects, text } from "../json.ts";
@@ -62,7 +63,9 @@ const known = new WeakMap<TurnRequest, Shortened | "impossible">();
  * the same request.
  */
 function withoutSearch(request: TurnRequest): Shortened | undefined {
-  if (!request.tools.some(isSearchTool) && !hasUnknownItem(request.input, bringsSearch)) return undefined;
+  const { tools, input } = request;
+  if (tools.length === 0 && textOnly.of(input)) return undefined;
+  if (!tools.some(isSearchTool) && !hasUnknownItem(input, bringsSearch)) return undefined;
   let shortened = known.get(request);
   if (shortened === undefined) known.set(request, (shortened = shorten(request) ?? "impossible"));
   return shortened === "impossible" ? undefined : shortened;

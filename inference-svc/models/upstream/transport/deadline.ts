@@ -52,7 +52,8 @@ export class Deadline {
   enter(phase: Phase): void {
     this.phase = phase;
     const dueMs = performance.now() + this.#limitMs();
-    this.#dueMs = this.#waitsForFirst ? Math.min(dueMs, this.#firstEventDueMs) : dueMs;
+    const waitsForFirst = phase === "connection" || phase === "headers" || phase === "first event";
+    this.#dueMs = waitsForFirst ? Math.min(dueMs, this.#firstEventDueMs) : dueMs;
     if (this.#dueMs < this.#firesMs) this.#arm();
   }
 
@@ -76,10 +77,6 @@ export class Deadline {
     this.#firesMs = Number.POSITIVE_INFINITY;
     if (performance.now() < this.#dueMs) this.#arm();
     else this.#watcher.expired(this.phase);
-  }
-
-  get #waitsForFirst(): boolean {
-    return this.phase === "connection" || this.phase === "headers" || this.phase === "first event";
   }
 
   #limitMs(): number {

@@ -8,7 +8,7 @@ import { abortFault } from "../../../turn/abort.ts";
 import type { Answer, TurnEvent } from "../../../turn/turn.ts";
 import { openAnswer } from "../events/answer.ts";
 import type { Call } from "./call.ts";
-import { CodedBody, parseContentCoding, findDecompressor } from "./content-coding.ts";
+import { CodedBody, findDecompressor } from "./content-coding.ts";
 import { Deadline, type DeadlineWatcher, type Phase } from "./deadline.ts";
 import type { Connection, Request, ResponseHandler } from "./http/connection.ts";
 import type { ResponseHead } from "./http/response-head.ts";
@@ -95,12 +95,14 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   onResponseStart(head: ResponseHead): void {
     this.status = head.status;
-    this.#step(() => {
+    try {
       this.#answer = openAnswer(head, this.#call, this.#translator);
-      const coding = parseContentCoding(head.contentCoding);
-      if (coding !== undefined) this.#unpack(coding);
+      if (head.contentCoding !== undefined) this.#unpack(head.contentCoding);
       this.#deadline.enter(this.#call.stream ? "first event" : "event");
-    });
+    } catch (error) {
+      if (this.#isEndedBy(error)) return;
+    }
+    this.#goOnAfterStep();
   }
 
   #unpack(coding: string): void {
@@ -221,8 +223,11 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   onResponseEnd(): void {
     this.#connection = undefined;
+    const isRead = this.#unread.length === 0;
+    // The last event of nearly every stream comes before the end of its body.
+    if (isRead && this.#closed) return this.#deadline.stop();
     const end = () => this.#afterBody(() => this.#answer?.end());
-    if (this.#unread.length === 0) end();
+    if (isRead) end();
     else this.#end = end;
   }
 

@@ -59,13 +59,13 @@ export class HeldAnswer implements Translator {
     if (!isSmall) this.#kept += data.length;
     const isLong = data.length > longText;
     if (isLong || this.waits) {
-      const run = () => (isSmall ? this.#maxSmallEventLength(name, data) : this.#largeEvent(name, data, values));
+      const run = () => (isSmall ? this.#smallEvent(name, data) : this.#largeEvent(name, data, values));
       this.#waiting.push({ isLong, run });
-    } else if (isSmall) this.#maxSmallEventLength(name, data);
+    } else if (isSmall) this.#smallEvent(name, data);
     else this.#largeEvent(name, data, values);
   }
 
-  #maxSmallEventLength(name: string | undefined, data: string): void {
+  #smallEvent(name: string | undefined, data: string): void {
     const { textUnits, otherEvents } = this.#queue;
     this.#translator.event(name, data);
     const isText = this.#queue.otherEvents === otherEvents;

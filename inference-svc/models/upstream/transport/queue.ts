@@ -1,6 +1,6 @@
 /** The events of an answer between socket and consumer. All waiting events leave as one batch. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
-import { Answer, type Batch, type NextBatch, type TurnEvent, isCommitPoint } from "../../../turn/turn.ts";
+import { Answer, type NextBatch, type TurnEvent, isCommitPoint } from "../../../turn/turn.ts";
 
 export interface QueueHooks {
   /** Called when the consumer has taken all waiting events. */
@@ -75,21 +75,18 @@ export class BatchQueue extends Answer {
     // A failure before the first delivery replaces everything read.
     if (this.#failure && !(this.#open && this.waits)) throw this.#failure;
     this.#open = true;
-    return this.waits ? this.#take() : "end";
+    const batch = this.#events;
+    if (batch.length === 0) return "end";
+    this.#events = [];
+    this.unreadBytes = 0;
+    this.#hooks.taken();
+    return batch;
   }
 
   /** The first batch waits for an event that commits, or for the whole answer when there is no stream. */
   get #isReady(): boolean {
     if (this.#failure || this.#ended) return true;
     return this.#open ? this.waits : this.committed && !this.#whole;
-  }
-
-  #take(): Batch {
-    const batch = this.#events;
-    this.#events = [];
-    this.unreadBytes = 0;
-    this.#hooks.taken();
-    return batch;
   }
 
   override close(): undefined {

@@ -35,7 +35,7 @@ export const serverSentEvents: Framing = {
       // Events after the end are ignored: servers have sent [DONE] twice, and data after it. Empty events are keep-alives of some servers.
       if (translator.done || data.trim() === "") return;
       if (data.startsWith("[DONE]")) translator.close(true);
-      else if (mayHaveContent(data) || name === "error") translator.event(name, data);
+      else if (contentStart.test(data) || name === "error") translator.event(name, data);
     });
     return {
       feed: (chunk) => scanner.feed(chunk),
@@ -48,7 +48,7 @@ export const serverSentEvents: Framing = {
 };
 
 /** Content is in objects, or in a list of them. Servers and proxies write words such as `ok`, `null` and `[PING]` to keep a connection. */
-const mayHaveContent = (data: string): boolean => /^\s*(?:\{|\[\s*[{\]])/.test(data);
+const contentStart = /^\s*(?:\{|\[\s*[{\]])/;
 
 /** Scans bytes in chunks cut anywhere. The only data kept of a chunk is a copy of an unfinished line. */
 export class EventScanner {

@@ -77,7 +77,12 @@ export class ChunkedBody {
         return;
       case afterSize:
         if (byte !== lineFeed) throw invalidResponse("no line feed after the size of a chunk");
-        return this.#beginData();
+        this.#left = this.#size;
+        this.isOver = this.#size === 0;
+        this.#state = inData;
+        this.#digits = 0;
+        this.#size = 0;
+        return;
       case afterData:
         if (byte !== carriageReturn) throw invalidResponse("chunk longer than its size");
         this.#state = afterDataReturn;
@@ -106,14 +111,6 @@ export class ChunkedBody {
     if (!extensions.test(this.#extensions)) throw invalidResponse("invalid chunk extensions");
     this.#extensions = "";
     this.#state = afterSize;
-  }
-
-  #beginData(): void {
-    this.#left = this.#size;
-    this.isOver = this.#size === 0;
-    this.#state = inData;
-    this.#digits = 0;
-    this.#size = 0;
   }
 }
 

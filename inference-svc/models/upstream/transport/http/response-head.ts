@@ -1,4 +1,5 @@
 /** The head of a response with checked bytes: its status, its fields, and their meaning for its body and its connection. */
+import { parseContentCoding } from "../content-coding.ts";
 import { invalidResponse } from "./connection-error.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
@@ -28,7 +29,7 @@ export class ResponseHead implements ResponseFields {
   keepsAlive: boolean;
   /** The first value; empty without any. */
   contentType = "";
-  /** All values, joined by commas; undefined without any. */
+  /** In lower case, several joined by a comma; undefined for an uncompressed body. */
   contentCoding: string | undefined;
   /** Seconds for which the server keeps an idle connection; infinite when it gives no time. */
   keepAliveSeconds = Number.POSITIVE_INFINITY;
@@ -42,21 +43,21 @@ export class ResponseHead implements ResponseFields {
     const isOld = !text.startsWith("HTTP/1.1");
     this.keepsAlive = !isOld;
     this.status = Number(text.slice(statusAt, statusAt + 3));
-    this.#readFields();
+    this.#readFields(text);
     if (this.isChunked && this.contentLength !== noLength)
       throw invalidResponse("both content-length and transfer-encoding");
     // HTTP/1.0 has no chunked coding: an intermediary may see another end of the body (RFC 9112, 6.1).
     if (isOld && this.isChunked) this.keepsAlive = false;
   }
 
-  #readFields(): void {
-    const text = this.#text;
+  #readFields(text: string): void {
     for (let at = text.indexOf("\r\n") + 2; unitAt(text, at) !== 0x0d; ) {
       const end = text.indexOf("\r\n", at);
       this.#readField(text, at, end);
       at = end + 2;
     }
     if (this.#isClosing) this.keepsAlive = false;
+    if (this.contentCoding !== undefined) this.contentCoding = parseContentCoding(this.contentCoding);
   }
 
   /** Nearly all the names needed here differ by their lengths. */

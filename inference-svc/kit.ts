@@ -144,13 +144,12 @@ export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit
 }
 
 function buildRouter({ catalog, upstreams, secret, records }: KitDeps, dryRun?: true): Router {
-  const cooldown = (endpoint: Endpoint) => upstreams.rest(endpoint);
   return new Router({
     catalog,
     support: supportFileTexts(supportClientTools(supportImageUrls(upstreams))),
     secret,
     records,
-    cooldown,
+    cooldown: upstreams.rest,
     ...(dryRun && { dryRun }),
   });
 }

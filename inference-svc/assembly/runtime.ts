@@ -114,7 +114,8 @@ export class Runtime {
     this.#mcp = this.#openMcp(file);
     this.#vectorStores.retire();
     this.#vectorStores = this.#openVectorStores(file);
-    this.#config.replace(file, catalog);
+    this.#config.file = file;
+    this.#config.catalog = catalog;
     this.#stack = this.#build();
   }
 

@@ -77,7 +77,10 @@ export class AnswerDelivery {
     try {
       const batch = withTotal(given, this.#trace);
       const last = batch.at(-1);
-      if (this.#trace.firstMs === undefined && batch.some(isCommitPoint)) this.#begin();
+      if (this.#trace.firstMs === undefined && batch.some(isCommitPoint)) {
+        this.#trace.markFirstEvent();
+        this.#hooks.begun();
+      }
       const wire = toWire(batch, this.#hooks.metadata);
       this.textUnits += wire.textUnits;
       if (last?.type !== "end") return this.#turn.take(wire, false);
@@ -88,11 +91,6 @@ export class AnswerDelivery {
       this.#leave();
       throw error;
     }
-  }
-
-  #begin(): void {
-    this.#trace.markFirstEvent();
-    this.#hooks.begun();
   }
 
   /** Whether the turn was cancelled. @throws the reason, if it is a fault */

@@ -10,6 +10,7 @@ import type { PermissionDefault } from "../turn/permissions.ts";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Hindrances } from "@sluice/proto/lib/process/hindrances.js";
 import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
+import { requestedModel } from "@sluice/proto/lib/turns/turn-facts.js";
 import { type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { admit, hindranceFault, overloadedFault } from "./admission.ts";
 import { AnswerDelivery } from "./deliver.ts";
@@ -114,7 +115,7 @@ export class Engine {
         if (checking) await checking;
       }
       leave = this.#openKeys.enter(scope.caller, turn);
-      const open = new OpenTurn(scope, requestedSlug(request), turn);
+      const open = new OpenTurn(scope, requestedModel(request.model, request.models), turn);
       place = this.#parts.openTurns.add(open);
       turn.accepted();
       delivery = new AnswerDelivery(pipeline.turn(turnRequest, scope), turn, scope.trace, {

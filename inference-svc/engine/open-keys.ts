@@ -44,22 +44,19 @@ export class OpenKeys {
       this.#open.set(keyHash, key);
       this.#watchExpiry(keyHash, key, caller);
     }
-    const { turns } = key;
-    const place = turns.add(turn);
+    const open = key;
+    const place = open.turns.add(turn);
     return () => {
-      turns.delete(place);
-      if (turns.size === 0) this.#forget(keyHash);
+      open.turns.delete(place);
+      if (open.turns.size > 0) return;
+      clearTimeout(open.timer);
+      this.#open.delete(keyHash);
     };
   }
 
   /** Ends all turns of all keys. */
   endAll(reason: Fault): void {
     for (const { turns } of this.#open.values()) for (const turn of turns.values()) turn.cancel(reason);
-  }
-
-  #forget(keyHash: string): void {
-    clearTimeout(this.#open.get(keyHash)?.timer);
-    this.#open.delete(keyHash);
   }
 
   #suspect(keyHashes: Iterable<string>): void {

@@ -21,18 +21,7 @@ export class OpenTurn {
   }
 }
 
-export class OpenTurns {
-  readonly #turns = new SlotArray<OpenTurn>();
-
-  /** @returns the place of the turn, needed for its removal */
-  add(turn: OpenTurn): number {
-    return this.#turns.add(turn);
-  }
-
-  delete(place: number): void {
-    this.#turns.delete(place);
-  }
-
+export class OpenTurns extends SlotArray<OpenTurn> {
   /** @returns the longest-open turns of a workspace */
   list(workspaceId: string, limit: number): { readonly turns: WireTurn[]; readonly total: number } {
     const own = this.#in(workspaceId).sort((a, b) => a.scope.trace.startedAt - b.scope.trace.startedAt);
@@ -48,7 +37,7 @@ export class OpenTurns {
   }
 
   #in(workspaceId: string): OpenTurn[] {
-    return this.#turns.values().filter(({ scope }) => scope.caller.workspaceId === workspaceId);
+    return this.values().filter(({ scope }) => scope.caller.workspaceId === workspaceId);
   }
 }
 

@@ -106,20 +106,18 @@ export class TurnRecorder implements Pick<TurnObservation, "ended"> {
     const result = describeOutcome(end);
     const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
     this.#turns.labels({ outcome: result, door: doorWord(request.door) }).inc();
-    if (trace) this.#countTrace(trace, ms);
+    if (trace) {
+      this.#seconds.observe(ms / 1000);
+      if (trace.stages.length > 0) for (const action of trace.guardrailActions()) this.#guardrails.labels(action).inc();
+      for (const answer of trace.aligned) this.#aligned.labels(answer).inc();
+      for (const { kind, outcome } of trace.allToolCalls()) this.#toolCalls.labels({ tool: kind, outcome }).inc();
+      for (const note of trace.partNotes) this.#parts.labels(note).inc();
+    }
     const firstMs = request.stream ? trace?.firstMs : undefined;
     if (firstMs !== undefined) this.#firstSeconds.observe(firstMs / 1000);
     const members = turnMembers(request, requester, end, `"outcome":"${result}","ms":${ms}`);
     if (failure?.reason === FaultReason.INTERNAL && !end.cancelled) this.#lines.error(members, failure.cause);
     else this.#lines.info(members);
-  }
-
-  #countTrace(trace: Trace, ms: number): void {
-    this.#seconds.observe(ms / 1000);
-    if (trace.stages.length > 0) for (const action of trace.guardrailActions()) this.#guardrails.labels(action).inc();
-    for (const answer of trace.aligned) this.#aligned.labels(answer).inc();
-    for (const { kind, outcome } of trace.allToolCalls()) this.#toolCalls.labels({ tool: kind, outcome }).inc();
-    for (const note of trace.partNotes) this.#parts.labels(note).inc();
   }
 }
 

@@ -45,7 +45,7 @@ export interface ModelCallerDeps {
   readonly web: Downloads;
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
-  readonly findTask: FindTask;
+  readonly findTask: FindTask | undefined;
   readonly budgets: Pick<Budgets, "reserve">;
   /** The causes of failed attempts are logged, and never shown to clients. */
   readonly log: Pick<Logger, "info" | "warn">;

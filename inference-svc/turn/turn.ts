@@ -15,7 +15,7 @@ export type TurnEvent =
   | {
       readonly type: "start";
       readonly model: string;
-      readonly inputTokens?: number;
+      readonly inputTokens?: number | undefined;
       readonly altered?: readonly DroppedField[] | undefined;
       /** Fields outside the contract sent to the provider. */
       readonly passed?: readonly string[] | undefined;

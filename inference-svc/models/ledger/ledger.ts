@@ -77,7 +77,7 @@ export interface CallRecording {
   readonly callee: Pick<CallStart, "model" | "provider" | "upstreamModel">;
   /** Usage of the request by itself, charged when this process is killed before more is known. */
   readonly sent: (request: TurnRequest) => Usage;
-  readonly findTask: FindTask;
+  readonly findTask: FindTask | undefined;
 }
 
 export class Ledger implements CallLedger {

@@ -11,7 +11,7 @@
  * of the time of JSON.stringify; texts chosen by a client are quoted.
  */
 import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { type CallPurpose, callKind } from "@sluice/proto/lib/ledger/call-operation.js";
+import { callKind } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { CallCharge, CallEnd, CallSequence, CallStart, CallStatus, Tokens } from "./record.ts";
 
 const statuses: Readonly<Record<CallStatus, string>> = {
@@ -27,22 +27,17 @@ export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attemp
   `"turnId":"${turnId}","attempt":${attempt}`;
 
 export function startLine(call: string, start: CallStart): string {
-  const { user, sessionId, tags, door, task } = start;
+  const { user, sessionId, tags, door, task, operation, payer } = start;
   let line = `o{${call},"workspaceId":"${start.workspaceId}","keyHash":"${start.keyHash}","generationId":"${start.generationId}","requestId":${JSON.stringify(start.requestId)},"openedAtMs":${start.openedAtMs},"model":${quoteName(start.model)},"provider":${quoteName(start.provider)},"upstreamModel":${quoteName(start.upstreamModel)},"streamed":${start.streamed}`;
   if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
   if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
   if (tags !== "") line += `,"tags":${JSON.stringify(tags)}`;
   if (door !== undefined) line += `,"door":${quoteName(door)}`;
   if (task !== undefined) line += `,"task":"${task}"`;
-  return `${line}${purposeMembers(start)}}`;
-}
-
-/** Empty for answers of the key: most calls are. */
-function purposeMembers(purpose: CallPurpose): string {
-  const { operation, payer } = purpose;
-  if (operation === "turn" && payer === "key") return "";
-  const kind = CallKind[callKind(purpose)];
-  return `,"operation":"CALL_OPERATION_${operation.toUpperCase()}","payer":"CALL_PAYER_${payer.toUpperCase()}","kind":"CALL_KIND_${kind}"`;
+  // Most calls are answers for the key.
+  if (operation !== "turn" || payer !== "key")
+    line += `,"operation":"CALL_OPERATION_${operation.toUpperCase()}","payer":"CALL_PAYER_${payer.toUpperCase()}","kind":"CALL_KIND_${CallKind[callKind(start)]}"`;
+  return `${line}}`;
 }
 
 export const chargeLine = (call: string, { tokens, costUsd }: CallCharge): string =>

@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { Scope } from "../../turn/scope.ts";
-import { Answer, type Batch, type NextBatch, type Outcome, type Turn, type TurnEvent } from "../../turn/turn.ts";
+import { Answer, type Batch, type NextBatch, type Turn, type TurnEvent } from "../../turn/turn.ts";
 import { type Usage, totalCost } from "../../turn/usage.ts";
 import type { CallLedger, CallRecording, LedgerEntry, OnStarted } from "./ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "./record.ts";
@@ -24,7 +24,7 @@ export interface CalledEndpoint {
 export const recordLayer =
   ({ ledger, callee, sent, findTask }: CallRecording, turn: Turn): Turn =>
   (request, scope) => {
-    const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope, findTask(request, scope));
+    const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope, findTask?.(request, scope));
     return new RecordedAnswer({ ledger, start, scope, sent: sent(request), begin: (inner) => turn(request, inner) });
   };
 
@@ -50,15 +50,15 @@ class RecordedCall {
     this.#entry = ledger.open(start, scope, onStarted);
   }
 
-  /** @throws the reason when the turn was cut short while the start of the call was written */
-  watchAbort(): void {
+  /**
+   * Begins the call.
+   * @returns its scope: headers name the span of the call
+   * @throws the reason when the turn was cut short while the start of the call was written
+   */
+  begin(): Scope {
     const { signal } = this.#scope;
     throwIfAborted(signal);
     signal.addEventListener("abort", this.#onAbort);
-  }
-
-  /** Scope of the call: headers name the span of the call. */
-  get scope(): Scope {
     const { span } = this.#entry;
     return span ? this.#scope.with({ span }) : this.#scope;
   }
@@ -67,8 +67,11 @@ class RecordedCall {
     const last = batch.at(-1);
     this.#firstAt ??= performance.now();
     this.#hasCalls ||= batch.some(isToolCall);
-    if (last?.type === "end") this.#ended(last.outcome);
-    else if (performance.now() - this.#heardAt >= usageReportMs) this.noteUsage(this.#billed);
+    if (last?.type === "end") {
+      const { status, reason, usage, serviceTier } = last.outcome;
+      const finishReason = reason ? cutReasons[reason] : this.#hasCalls ? "tool_calls" : "stop";
+      this.#close(status, 200, usage, serviceTier, finishReason);
+    } else if (performance.now() - this.#heardAt >= usageReportMs) this.noteUsage(this.#billed);
   }
 
   /** Records the charge that applies if this process is killed now. */
@@ -93,11 +96,6 @@ class RecordedCall {
 
   get #billed(): Usage | undefined {
     return this.#scope.trace.bills[this.#attempt]?.usage;
-  }
-
-  #ended({ status, reason, usage, serviceTier }: Outcome): void {
-    const finishReason = reason ? cutReasons[reason] : this.#hasCalls ? "tool_calls" : "stop";
-    this.#close(status, 200, usage, serviceTier, finishReason);
   }
 
   #closeUnanswered(status: CallEnd["status"], httpStatus: number): void {
@@ -189,8 +187,7 @@ class RecordedAnswer extends Answer {
     const begin = this.#begin;
     this.#begin = undefined;
     try {
-      this.#call.watchAbort();
-      this.#answer = begin?.(this.#call.scope);
+      this.#answer = begin?.(this.#call.begin());
     } catch (error) {
       this.#call.failed(error);
       this.#failure = { error };
@@ -199,14 +196,12 @@ class RecordedAnswer extends Answer {
 
   override next(wake: () => void): NextBatch {
     if (this.#failure) throw this.#failure.error;
-    if (this.#answer) return this.#passed(this.#answer, wake);
-    this.#wake = wake;
-    return "pending";
-  }
-
-  #passed(answer: Answer, wake: () => void): NextBatch {
+    if (!this.#answer) {
+      this.#wake = wake;
+      return "pending";
+    }
     try {
-      const next = answer.next(wake);
+      const next = this.#answer.next(wake);
       if (typeof next !== "string") this.#call.note(next);
       return next;
     } catch (error) {

@@ -103,7 +103,7 @@ export class Spool {
   #write(frame: Buffer): void {
     const segment = this.#current;
     try {
-      writeWhole(this.#file, frame);
+      for (let at = 0; at < frame.length; ) at += writeSync(this.#file, frame, at);
     } catch (error) {
       // A half-written frame would hide everything written after it.
       ftruncateSync(this.#file, segment.size);
@@ -214,7 +214,3 @@ function findSegments(directory: string): Segment[] {
 
 const latestStart = (segments: readonly Segment[]): number =>
   Math.max(0, ...segments.map(({ path }) => Number(fileName.exec(basename(path))?.[1])));
-
-function writeWhole(file: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}

@@ -14,13 +14,13 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
   if (turn.tags !== "") line += `,"tags":${JSON.stringify(turn.tags)}`;
   if (turn.traceId !== "") line += `,"traceId":"${turn.traceId}"`;
   if (turn.count > 1) line += `,"count":${turn.count}`;
-  return `${line}${failureMembers(turn)},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
+  // Turns without failures and findings have no further members: most turns are.
+  if (turn.errorType !== "" || turn.guardrailId !== "") line += failureMembers(turn);
+  return `${line},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
 }
 
-/** Empty for turns without failures and findings: most turns are. */
 function failureMembers(turn: TurnFacts): string {
   const { errorType, guardrailId, guardrailAction, rule } = turn;
-  if (errorType === "" && guardrailId === "") return "";
   const provider =
     turn.providerError === ""
       ? ""

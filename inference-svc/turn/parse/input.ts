@@ -1,5 +1,7 @@
 /** Checks the input items: each by its shape, then all of them in relation to one another. */
 import { inputItem, input as inputShape } from "@sluice/proto/contract/items/input.js";
+import { minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
+import { openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -9,7 +11,7 @@ import type { DeclaredTools } from "./declared-tools.ts";
 import type { IgnoredFields } from "./ignored-fields.ts";
 import { type Aliases, neutralize } from "./kinds.ts";
 import { ListMemo } from "./list-memo.ts";
-import { openRepeated } from "./repeated-input.ts";
+import { RepeatedInput } from "./repeated-input.ts";
 import { unpackThought } from "./packed-thoughts.ts";
 import { neutralizeTools } from "./tools.ts";
 import type { InputItem } from "../request.ts";
@@ -32,7 +34,9 @@ export function parseInput(
   owner?: string,
   ignored?: IgnoredFields,
 ): readonly InputItem[] {
-  const repeated = json && openRepeated(json, owner, aliases);
+  const isRemembered =
+    json !== undefined && owner !== undefined && json.length >= minRememberedBytes && json[0] === openBracket;
+  const repeated = isRemembered ? new RepeatedInput(json, owner, aliases) : undefined;
   const value: unknown = repeated ? repeated.parse() : json && JSON.parse(json.toString("utf8"));
   if (value === undefined || value === null) {
     problems.add("input", "required");
@@ -41,7 +45,8 @@ export function parseInput(
   const before = problems.count;
   const beginning = repeated?.beginning ?? none;
   const known = beginning.length;
-  if (Array.isArray(value)) neutralizeItems(value, known, aliases);
+  if (Array.isArray(value))
+    for (let index = known; index < value.length; index++) neutralizeItem(value[index], aliases);
   if (known === 0) checkShape(inputShape, value, "input", problems);
   else checkItems(value as readonly unknown[], known, problems);
   if (typeof value === "string") return [{ type: "message", role: "user", content: value }];
@@ -56,10 +61,6 @@ function checkItems(items: readonly unknown[], from: number, problems: Problems)
   for (let index = from; index < items.length; index++) {
     checkShape(inputItem, items[index], childPath("input", index), problems);
   }
-}
-
-function neutralizeItems(items: readonly unknown[], from: number, aliases: Aliases): void {
-  for (let index = from; index < items.length; index++) neutralizeItem(items[index], aliases);
 }
 
 function neutralizeItem(item: unknown, aliases: Aliases): void {

@@ -1,6 +1,6 @@
 /** Reads the items of an input. First items known from an earlier input of the same key are the same objects, already parsed and checked. */
-import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
-import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
+import { ArrayMemory, type KnownElements } from "@sluice/proto/lib/json/array-memory.js";
+import { closeBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
 import type { InputItem } from "../request.ts";
 import { recordKnownItems, firstItems } from "./beginnings.ts";
 import { isShareable, shareItem } from "./shared-items.ts";
@@ -15,7 +15,7 @@ function memoryFor(aliases: Aliases): ArrayMemory<InputItem> {
   return memory;
 }
 
-/** An array of items. */
+/** An array of items; a string or a short array is not remembered. */
 export class RepeatedInput {
   readonly #json: Buffer;
   readonly #owner: string;
@@ -61,10 +61,4 @@ export class RepeatedInput {
     while (spaceBytes[this.#json[end - 1]!] === 1) end--;
     return end;
   }
-}
-
-/** @returns undefined for an input that is not remembered: a string, or a short input */
-export function openRepeated(json: Buffer, owner: string | undefined, aliases: Aliases): RepeatedInput | undefined {
-  if (owner === undefined || json.length < minRememberedBytes || json[0] !== openBracket) return undefined;
-  return new RepeatedInput(json, owner, aliases);
 }

@@ -58,7 +58,9 @@ export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): 
 
 function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   const { aliases = noAliases, names, owner, identityHash, promptCacheKey } = options;
-  const ignored = ignoredFieldsFor(request.door);
+  // The gateway checks whole bodies of the messages door, and of the chat door everything but hosted tools.
+  const isChat = request.door === "chat";
+  const ignored = request.door === "" || isChat ? new IgnoredFields(isChat) : undefined;
   const problems = new Problems(request.door === "" ? ignored?.add : undefined);
   const declared = new DeclaredTools();
   const turn = settingsOf(request);
@@ -115,15 +117,6 @@ function notNamedBefore(paths: readonly string[], { unknownFields }: RunTurnRequ
 const noAliases: Aliases = [];
 /** One list for all requests without tools: dialects cache its translation. */
 const noTools: readonly Tool[] = [];
-
-/** The gateway checks whole bodies of the messages door, and of the chat door everything but hosted tools. */
-const ignoredFieldsFor = (door: string): IgnoredFields | undefined =>
-  door === "" || door === "chat" ? new IgnoredFields(door === "chat") : undefined;
-
-function identityFieldOf({ safetyIdentifier, user }: RunTurnRequest): TurnRequest["identityField"] {
-  if (safetyIdentifier !== undefined) return "safety_identifier";
-  return user === undefined ? undefined : "user";
-}
 
 /** The settings that are JSON texts, with their names in errors. */
 const settingSubtrees = [
@@ -197,7 +190,8 @@ function settingsOf(request: RunTurnRequest): Unfinished {
   if (request.cacheControl) turn.cacheControl = { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" };
   if (request.anthropicBetas.length > 0) turn.anthropicBetas = request.anthropicBetas;
   turn.door = (request.door || undefined) as TurnRequest["door"];
-  turn.identityField = identityFieldOf(request);
+  if (request.safetyIdentifier !== undefined) turn.identityField = "safety_identifier";
+  else if (request.user !== undefined) turn.identityField = "user";
   turn.echoUpstreamBody = request.echoUpstreamBody && request.stream;
   turn.serviceMetadata = request.serviceMetadata;
   turn.mayKeepContent = request.mayKeepContent || undefined;
@@ -256,9 +250,8 @@ function blankTurn(): Unfinished {
 
 /** Slugs without duplicates. A name of no model stays, and is refused later with the catalogue at hand. */
 function modelsOf({ model, models }: RunTurnRequest, names: ParseOptions["names"]): readonly string[] {
-  const slugOf = (name: string): string => names?.resolve(name) ?? name;
-  if (models.length === 0) return model === "" ? [] : [slugOf(model)];
-  return [...new Set([model, ...models].filter((name) => name !== "").map(slugOf))];
+  if (models.length === 0) return model === "" ? [] : [names?.resolve(model) ?? model];
+  return [...new Set([model, ...models].filter((name) => name !== "").map((name) => names?.resolve(name) ?? name))];
 }
 
 const pluginsOf = (plugins: RunTurnRequest["plugins"], aliases: Aliases): Plugins =>

@@ -96,26 +96,21 @@ class PurposeMetrics implements ObservedCall {
   }
 
   end({ httpStatus, durationMs, tokens, costUsd }: CallEnd): void {
-    this.#callsWith(statuses.has(httpStatus) ? String(httpStatus) : "other").inc();
-    this.#seconds.observe(durationMs / 1_000);
-    if (tokens) this.#countTokens(tokens);
-    if (costUsd !== undefined) this.#cost.inc(Number(costUsd));
-  }
-
-  #callsWith(status: string): CounterSeries {
+    const status = statuses.has(httpStatus) ? String(httpStatus) : "other";
     let calls = this.#calls.get(status);
     if (calls === undefined) {
       this.#calls.set(status, (calls = this.#metrics.calls.labels({ ...this.#labels, status })));
     }
-    return calls;
-  }
-
-  #countTokens({ input, cached, cacheWrite, output, reasoning }: Tokens): void {
-    const series = this.#tokens;
-    series.input.inc(input);
-    series.cached.inc(cached);
-    series.cacheWrite.inc(cacheWrite);
-    series.output.inc(output);
-    series.reasoning.inc(reasoning);
+    calls.inc();
+    this.#seconds.observe(durationMs / 1_000);
+    if (tokens) {
+      const series = this.#tokens;
+      series.input.inc(tokens.input);
+      series.cached.inc(tokens.cached);
+      series.cacheWrite.inc(tokens.cacheWrite);
+      series.output.inc(tokens.output);
+      series.reasoning.inc(tokens.reasoning);
+    }
+    if (costUsd !== undefined) this.#cost.inc(Number(costUsd));
   }
 }

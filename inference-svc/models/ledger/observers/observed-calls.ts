@@ -15,11 +15,17 @@ export interface ObservedCall {
 export type CallObserver = (opened: CallStart, scope: Scope) => ObservedCall;
 
 export const observeCalls = (ledger: CallLedger, observers: readonly CallObserver[]): CallLedger => ({
-  open: (opened, scope, onStarted) =>
-    new ObservedEntry(
-      ledger.open(opened, scope, onStarted),
-      observers.map((observer) => observer(opened, scope)),
-    ),
+  open(opened, scope, onStarted) {
+    const entry = ledger.open(opened, scope, onStarted);
+    const calls: ObservedCall[] = [];
+    let span: Span | undefined;
+    for (const observer of observers) {
+      const call = observer(opened, scope);
+      calls.push(call);
+      span ??= call.span;
+    }
+    return new ObservedEntry(entry, calls, span);
+  },
 });
 
 /** A call that could not begin has no end: observers neither count nor export it. */
@@ -29,10 +35,10 @@ class ObservedEntry implements LedgerEntry {
   readonly #calls: readonly ObservedCall[];
   #isOver = false;
 
-  constructor(entry: LedgerEntry, calls: readonly ObservedCall[]) {
+  constructor(entry: LedgerEntry, calls: readonly ObservedCall[], span: Span | undefined) {
     this.#entry = entry;
     this.#calls = calls;
-    this.span = calls.find((call) => call.span)?.span;
+    this.span = span;
   }
 
   note(noted: CallCharge): void {

@@ -86,10 +86,11 @@ class EndpointAttempt {
   /** Returns Sluice's own events before the provider's, once: the request bodies, then the start. */
   open(): readonly TurnEvent[] {
     const { bodies, alteredFields: altered, passedFields: passed } = this.#scope.trace;
+    const request = this.#request;
     const start: TurnEvent = {
       type: "start",
       model: this.endpoint.model,
-      ...this.#inputTokens(this.#request),
+      inputTokens: request?.door === "messages" && request.stream ? this.#inputTokens(request) : undefined,
       altered,
       passed: passed.length > 0 ? passed : undefined,
     };
@@ -98,10 +99,9 @@ class EndpointAttempt {
   }
 
   /** Input tokens for the start of a message in the Messages format, sent before most providers have counted. */
-  #inputTokens(request: TurnRequest | undefined): { readonly inputTokens?: number } {
-    if (request?.door !== "messages" || !request.stream) return {};
+  #inputTokens(request: TurnRequest): number {
     const counted = this.#scope.trace.bills.at(-1)?.reported?.inputTokens;
-    return { inputTokens: counted || estimateInputTokens(measureInput(request), this.endpoint.model) };
+    return counted || estimateInputTokens(measureInput(request), this.endpoint.model);
   }
 
   /** Notes the commit of the endpoint. @returns the measurement of its answer, if there is one */

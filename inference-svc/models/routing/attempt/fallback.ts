@@ -80,7 +80,12 @@ class FallbackAnswer extends Answer {
         // During a pause, its end calls the consumer.
         if (this.#answer === undefined) this.#wake = wake;
         const next = this.#answer?.next(wake) ?? "pending";
-        if (next !== "pending") this.#open(this.#step);
+        if (next === "pending") return next;
+        const { router, scope } = this.#parts;
+        this.#search = undefined;
+        router.committed(scope);
+        if (!scope.again || scope.again === "first")
+          scope.trace.selected = this.#endpoints.indexOf(this.#step.endpoint);
         return next;
       } catch (error) {
         this.#failed(search, this.#step, error);
@@ -117,13 +122,6 @@ class FallbackAnswer extends Answer {
       this.#wake();
     };
     waitUnlessAborted(pauseMs, signal).then(over, over);
-  }
-
-  #open({ endpoint }: ScheduledAttempt): void {
-    const { router, scope } = this.#parts;
-    this.#search = undefined;
-    router.committed(scope);
-    if (!scope.again || scope.again === "first") scope.trace.selected = this.#endpoints.indexOf(endpoint);
   }
 
   /** @throws the failure when no other endpoint is tried after it */

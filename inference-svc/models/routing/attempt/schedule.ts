@@ -183,7 +183,9 @@ export class AttemptSchedule {
 
   #deadline(endpoint: Endpoint): AttemptDeadline {
     const withinMs = this.#reservedFrom - this.#parts.records.now();
-    const last = withinMs <= 0 || !this.#endpoints.some((other) => other !== endpoint && this.#follows(other));
+    const isOnly = this.#endpoints.length === 1;
+    const last =
+      withinMs <= 0 || isOnly || !this.#endpoints.some((other) => other !== endpoint && this.#follows(other));
     return last ? noAttemptDeadline : { withinMs, last };
   }
 

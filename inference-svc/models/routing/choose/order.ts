@@ -43,8 +43,6 @@ export function orderCandidates(
   circumstances: OrderDeps,
 ): readonly Endpoint[] {
   const { provider } = request;
-  const [only] = groups;
-  if (groups.length === 1 && only!.endpoints.length === 1) return only!.endpoints;
   const ranks = groups.map((group) => rankCandidates(group, request, circumstances));
   const merged = provider?.sortPartition === "none" && provider.sortBy !== "" && provider.order.length === 0;
   const lists = merged ? [ranks.flat()] : ranks;

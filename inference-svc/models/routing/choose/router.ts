@@ -17,7 +17,7 @@ import { callerFilters } from "./permitted-endpoints.ts";
 import { auditStages } from "./policies.ts";
 import { sortByRoom } from "./window-fit.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
-import { isNamedSession, findSession } from "./session.ts";
+import { findSession } from "./session.ts";
 import type { Cooldown } from "../attempt/schedule.ts";
 
 export interface RouterDeps {
@@ -42,6 +42,7 @@ const noStages: readonly Stage[] = [];
 class Route {
   /** Undefined once an endpoint has committed. */
   request: TurnRequest | undefined;
+  /** Whether the client has named the session. */
   readonly isNamedSession: boolean;
   /** Endpoints in order of trial; at least one. */
   readonly endpoints: readonly Endpoint[];
@@ -50,9 +51,9 @@ class Route {
 
   constructor(request: TurnRequest, endpoints: readonly Endpoint[], seeds: ReadonlyMap<string, Seed>) {
     this.request = request;
-    this.isNamedSession = isNamedSession(request);
+    this.isNamedSession = Boolean(request.sessionId || request.promptCacheKey);
     this.endpoints = endpoints;
-    this.seeds = seeds.size > 0 ? seeds : none;
+    this.seeds = seeds;
   }
 }
 
@@ -108,6 +109,9 @@ export class Router {
     const { route } = state.get(routing);
     if (route?.request === request) return route.endpoints;
     const groups = this.findCandidates(request, scope);
+    const [only] = groups;
+    // A single endpoint has no order.
+    if (groups.length === 1 && only!.endpoints.length === 1) return this.#decide(request, scope, only!.endpoints, none);
     const seeds = new Map<string, Seed>();
     const arranged = orderCandidates(groups, request, {
       records: this.records,
@@ -115,7 +119,7 @@ export class Router {
       tries: (endpoint) => this.#tries(endpoint, scope),
     });
     const endpoints = requestsCompression(request) ? sortByRoom(arranged, request) : arranged;
-    return this.#decide(request, scope, endpoints, seeds);
+    return this.#decide(request, scope, endpoints, seeds.size > 0 ? seeds : none);
   }
 
   /** Whether the turn is chosen to try an ejected endpoint: never in a dry run, and for the whole turn once it is chosen. */
@@ -154,7 +158,7 @@ export class Router {
       request,
       scope,
       [selected, ...endpoints.filter((each) => each !== selected)],
-      own.route?.seeds ?? new Map(),
+      own.route?.seeds ?? none,
     );
   }
 

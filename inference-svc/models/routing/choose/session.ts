@@ -8,9 +8,6 @@ const fingerprintCharacters = 2_048;
 export const findSession = (request: TurnRequest): string | undefined =>
   request.sessionId || request.promptCacheKey || fingerprint(request);
 
-export const isNamedSession = ({ sessionId, promptCacheKey }: TurnRequest): boolean =>
-  Boolean(sessionId || promptCacheKey);
-
 /** The first system message and the first user message, which stay when the conversation grows. */
 function fingerprint({ instructions, input }: TurnRequest): string | undefined {
   const user = input.find(({ role }) => role === "user");

@@ -122,7 +122,11 @@ class AttemptBill implements Bill {
     const { usage } = outcome;
     const isReported = usage !== undefined && (usage.inputTokens + usage.outputTokens > 0 || usage.pages !== undefined);
     const reported = this.#believed(isReported ? usage : this.reported);
-    this.#settled = this.#priced(this.#counts(reported) ? reported : this.#completed(reported), outcome.serviceTier);
+    // Some servers report zero for uncounted tokens, but an input always has tokens, and so has a text.
+    const isCounted =
+      reported !== undefined &&
+      (reported.pages !== undefined || (reported.inputTokens > 0 && (reported.outputTokens > 0 || !this.#produced)));
+    this.#settled = this.#priced(isCounted ? reported : this.#completed(reported), outcome.serviceTier);
     this.#answered(this.#endpoint, this.#scope, this.#settled);
     const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
     return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
@@ -138,12 +142,6 @@ class AttemptBill implements Bill {
       this.#scope.trace.stages.push(doubtStage(this.#endpoint, believed.doubted));
     }
     return believed;
-  }
-
-  /** Whether the figures are real: some servers report zero for uncounted tokens, but an input always has tokens, and so has a text. */
-  #counts(usage: Usage | undefined): usage is Usage {
-    if (usage === undefined) return false;
-    return usage.pages !== undefined || (usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced));
   }
 
   /** Fills in estimates by size where less was reported than was received. */

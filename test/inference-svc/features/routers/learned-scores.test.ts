@@ -42,22 +42,22 @@ describe("the task of a request", () => {
 
   test("is a word, guessed once for a turn", () => {
     const { scope } = newScope();
-    expect(learnedTasks(1)(request, scope)).toBe("translate");
-    expect(learnedTasks(1)(testRequest({ text: "Fix the bug in this function" }), scope)).toBe("translate");
+    expect(learnedTasks(1)?.(request, scope)).toBe("translate");
+    expect(learnedTasks(1)?.(testRequest({ text: "Fix the bug in this function" }), scope)).toBe("translate");
   });
 
   test.each(["auto", "pareto", "fusion"] as const)("is not recorded for a model chosen by %s", (strategy) => {
     const { scope } = newScope();
     scope.trace.strategy = strategy;
-    expect(learnedTasks(1)(request, scope)).toBeUndefined();
+    expect(learnedTasks(1)?.(request, scope)).toBeUndefined();
   });
 
   test("is recorded neither for helping calls nor beyond the share", () => {
     const { scope } = newScope();
-    expect(learnedTasks(1)(request, scope.with({ operation: "judge" }))).toBeUndefined();
-    expect(learnedTasks(0)(request, scope)).toBeUndefined();
+    expect(learnedTasks(1)?.(request, scope.with({ operation: "judge" }))).toBeUndefined();
+    expect(learnedTasks(0)?.(request, scope)).toBeUndefined();
     const ending = (digits: string) => scope.with({ turnId: `01990000-0000-7000-8000-0000${digits}` });
-    expect(learnedTasks(0.5)(request, ending("7fffffff"))).toBe("translate");
-    expect(learnedTasks(0.5)(request, ending("80000000"))).toBeUndefined();
+    expect(learnedTasks(0.5)?.(request, ending("7fffffff"))).toBe("translate");
+    expect(learnedTasks(0.5)?.(request, ending("80000000"))).toBeUndefined();
   });
 });

@@ -11,15 +11,17 @@ const guessed = new StateKey<{ task: Task | undefined }>(() => ({ task: undefine
 /**
  * Finds the task of a sampled request. Requests with a model chosen by a router are left out: the ranking would learn from itself.
  * @param share of the requests, from 0 to 1
+ * @returns undefined when no request is sampled
  */
-export const learnedTasks =
-  (share: number) =>
-  (request: TurnRequest, scope: Scope): Task | undefined => {
-    if (share === 0 || scope.operation !== "turn" || scope.payer !== "key") return undefined;
+export function learnedTasks(share: number): ((request: TurnRequest, scope: Scope) => Task | undefined) | undefined {
+  if (share === 0) return undefined;
+  return (request, scope) => {
+    if (scope.operation !== "turn" || scope.payer !== "key") return undefined;
     if (scope.trace.strategy !== undefined || fractionOf(scope.turnId) >= share) return undefined;
     const found = scope.state.get(guessed);
     return (found.task ??= guessTaskLocally(request).task);
   };
+}
 
 /** A number in [0, 1) from the random end of the turn's UUID. */
 const fractionOf = (turnId: string): number => Number.parseInt(turnId.slice(-8), 16) / 2 ** 32;

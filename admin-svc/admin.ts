@@ -59,7 +59,7 @@ import {
   bulkConnectionLimits,
   openDatabase,
   readConnectionLimits,
-  reportLimits,
+  reportConnectionLimits,
   resolutionConnectionLimits,
   writeConnectionLimits,
 } from "./store/postgres/postgres.ts";
@@ -104,7 +104,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const opened = (name: string) => ({ role, onStatement, opened: (pool: Pool) => counted(name, pool) });
   const resolution = openDatabase(databaseUrl, resolutionConnectionLimits, lost, opened("resolution"));
   const reads = openDatabase(databaseUrl, readConnectionLimits, lost, opened("reads"));
-  const reports = openDatabase(databaseUrl, reportLimits, lost, opened("reports"));
+  const reports = openDatabase(databaseUrl, reportConnectionLimits, lost, opened("reports"));
   const replica =
     replicaUrl === undefined ? undefined : new Replica({ url: replicaUrl, session: opened("replica"), log });
   const writes = openDatabase(databaseUrl, writeConnectionLimits, lost, opened("writes"));

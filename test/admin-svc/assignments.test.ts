@@ -15,11 +15,11 @@ import {
   addKeys,
   addWorkspace,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   retryUntilWritten,
-  unassign,
+  unassignGuardrail,
   testAuthor,
 } from "./installation.ts";
 import { Random } from "../support/random.ts";
@@ -60,7 +60,7 @@ test("eight clients assign the same 500 keys to two guardrails: each call is all
     const before = await currentGeneration(installation.database);
     const answers = await Promise.all(
       clients.map((client, i) =>
-        retryUntilWritten(() => assign(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
+        retryUntilWritten(() => assignGuardrail(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
       ),
     );
     expect(answers.map((answer) => answer.assignedCount)).toEqual(Array(8).fill(500));
@@ -85,11 +85,13 @@ test("each of many concurrent removals counts exactly the keys it changed, whate
   const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const admin = bearerMetadata(installation.managementKey);
   for (let round = 0; round < 10; round++) {
-    await assign(installation.client, a, keyHashes, admin);
+    await assignGuardrail(installation.client, a, keyHashes, admin);
     const removals = [0, 50, 100].map((start) =>
-      retryUntilWritten(() => unassign(installation.client, a, keyHashes.slice(start, start + 100), admin)),
+      retryUntilWritten(() => unassignGuardrail(installation.client, a, keyHashes.slice(start, start + 100), admin)),
     );
-    const moved = retryUntilWritten(() => assign(installation.client, b, shuffled(keyHashes.slice(80, 120)), admin));
+    const moved = retryUntilWritten(() =>
+      assignGuardrail(installation.client, b, shuffled(keyHashes.slice(80, 120)), admin),
+    );
     const counts = (await Promise.all(removals)).map((answer) => answer.unassignedCount);
     expect((await moved).assignedCount).toBe(40);
     const held = await holders(keyHashes);
@@ -99,7 +101,7 @@ test("each of many concurrent removals counts exactly the keys it changed, whate
     const taken = counts.reduce((sum, count) => sum + count, 0);
     expect(taken).toBeGreaterThanOrEqual(160);
     expect(taken).toBeLessThanOrEqual(200);
-    await unassign(installation.client, b, keyHashes, admin);
+    await unassignGuardrail(installation.client, b, keyHashes, admin);
   }
 }, 900_000);
 
@@ -109,7 +111,7 @@ describe("the count of an assignment", () => {
     await revokeKey(installation.database, testAuthor(), revoked);
     const id = await addGuardrail(installation.database);
     const list = [first, first, second, revoked, "0".repeat(64), "unknown", second.toUpperCase()];
-    const answer = await assign(installation.client, id, list, bearerMetadata(installation.managementKey));
+    const answer = await assignGuardrail(installation.client, id, list, bearerMetadata(installation.managementKey));
     expect(answer.assignedCount).toBe(2);
     expect(await holders([first, second, revoked])).toEqual(
       new Map([
@@ -123,8 +125,8 @@ describe("the count of an assignment", () => {
     const keyHashes = await addKeys(installation.database, 2);
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
-    const first = await assign(installation.client, id, keyHashes, admin);
-    const again = await assign(installation.client, id, keyHashes, admin);
+    const first = await assignGuardrail(installation.client, id, keyHashes, admin);
+    const again = await assignGuardrail(installation.client, id, keyHashes, admin);
     expect(again.assignedCount).toBe(2);
     expect(again.generation).toBe(first.generation);
     const log = await installation.database
@@ -140,11 +142,11 @@ describe("the count of an assignment", () => {
     const [mine, other, none] = (await addKeys(installation.database, 3)) as [string, string, string];
     const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const admin = bearerMetadata(installation.managementKey);
-    await assign(installation.client, a, [mine], admin);
-    const { generation } = await assign(installation.client, b, [other], admin);
-    expect((await unassign(installation.client, b, [mine, none], admin)).unassignedCount).toBe(0);
+    await assignGuardrail(installation.client, a, [mine], admin);
+    const { generation } = await assignGuardrail(installation.client, b, [other], admin);
+    expect((await unassignGuardrail(installation.client, b, [mine, none], admin)).unassignedCount).toBe(0);
     expect(await currentGeneration(installation.database)).toBe(generation);
-    const answer = await unassign(installation.client, a, [mine, mine, other, none], admin);
+    const answer = await unassignGuardrail(installation.client, a, [mine, mine, other, none], admin);
     expect(answer.unassignedCount).toBe(1);
     expect(answer.generation).toBe(generation + 1n);
     expect(await holders([mine, other, none])).toEqual(new Map([[other, b]]));
@@ -161,8 +163,8 @@ describe("the list", () => {
     const id = await addGuardrail(installation.database);
     expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
     const [first, second] = (await addKeys(installation.database, 2)) as [string, string];
-    await assign(installation.client, id, [first], bearerMetadata(installation.managementKey));
-    await assign(installation.client, id, [second], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, [first], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, [second], bearerMetadata(installation.managementKey));
     const listed = await list({ guardrailId: id });
     expect([hashes(listed), listed.totalCount]).toEqual([[first, second], 2n]);
     expect(listed.assignments[0]).toMatchObject({
@@ -174,10 +176,10 @@ describe("the list", () => {
     const [before] = listed.assignments;
     expect(Math.abs(timestampMs(before?.createdAt ?? timestampNow()) - Date.now())).toBeLessThan(60_000);
     // Repeating an assignment changes nothing; assigning another guardrail makes a new assignment.
-    await assign(installation.client, id, [first], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, [first], bearerMetadata(installation.managementKey));
     expect((await list({ guardrailId: id })).assignments[0]).toEqual(before);
     const other = await addGuardrail(installation.database);
-    await assign(installation.client, other, [first], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, other, [first], bearerMetadata(installation.managementKey));
     expect(hashes(await list({ guardrailId: id }))).toEqual([second]);
     const [after] = (await list({ guardrailId: other })).assignments;
     expect(after).toMatchObject({ guardrailId: other, keyHash: first });
@@ -190,14 +192,14 @@ describe("the list", () => {
     const foreign = await addGuardrail(installation.database, workspaceId);
     const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
     const { totalCount: before } = await list({});
-    await assign(installation.client, foreign, [foreignKey], manager);
+    await assignGuardrail(installation.client, foreign, [foreignKey], manager);
     expect((await list({})).totalCount).toBe(before);
     const theirs = await callAsAdministrator(installation, listKeyAssignments, {}, manager);
     expect([hashes(theirs), theirs.totalCount]).toEqual([[foreignKey], 1n]);
 
     const keyHashes = (await addKeys(installation.database, 120)).toSorted();
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
     expect((await list({})).totalCount).toBe(before + 120n);
     // All assignments of one call have the same time, so the hash decides the order.
     expect(hashes(await list({ guardrailId: id }))).toEqual(keyHashes.slice(0, 50));
@@ -225,13 +227,13 @@ describe("another workspace", () => {
     const [own] = (await addKeys(installation.database, 1)) as [string];
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
-    await expect(assign(installation.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
+    await expect(assignGuardrail(installation.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
       reason: FaultReason.NOT_FOUND,
     });
-    await expect(unassign(installation.client, foreignGuardrail, [foreignKey], admin)).rejects.toMatchObject({
+    await expect(unassignGuardrail(installation.client, foreignGuardrail, [foreignKey], admin)).rejects.toMatchObject({
       reason: FaultReason.NOT_FOUND,
     });
-    expect((await assign(installation.client, id, [own, foreignKey], admin)).assignedCount).toBe(1);
+    expect((await assignGuardrail(installation.client, id, [own, foreignKey], admin)).assignedCount).toBe(1);
     expect(await holders([own, foreignKey])).toEqual(new Map([[own, id]]));
   });
 });
@@ -242,7 +244,7 @@ describe("guardrail ids", () => {
     async (id) => {
       const [keyHash] = await addKeys(installation.database, 1);
       await expect(
-        assign(installation.client, id, [keyHash as string], bearerMetadata(installation.managementKey)),
+        assignGuardrail(installation.client, id, [keyHash as string], bearerMetadata(installation.managementKey)),
       ).rejects.toMatchObject({
         reason: FaultReason.NOT_FOUND,
         status: 404,
@@ -254,8 +256,10 @@ describe("guardrail ids", () => {
   test("in upper case are different ids", async () => {
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
-    await expect(assign(installation.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });
-    await expect(assign(installation.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
+    await expect(assignGuardrail(installation.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({
+      status: 404,
+    });
+    await expect(assignGuardrail(installation.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
   });
 });
 
@@ -279,15 +283,19 @@ describe("limits of key_hashes", () => {
   test.each(accepted)("%s is accepted", async (_, keyHashes) => {
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
-    await expect(assign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ assignedCount: 0 });
-    await expect(unassign(installation.client, id, keyHashes, admin)).resolves.toMatchObject({ unassignedCount: 0 });
+    await expect(assignGuardrail(installation.client, id, keyHashes, admin)).resolves.toMatchObject({
+      assignedCount: 0,
+    });
+    await expect(unassignGuardrail(installation.client, id, keyHashes, admin)).resolves.toMatchObject({
+      unassignedCount: 0,
+    });
   });
 
   test.each(refused)("%s is refused", async (_, keyHashes, message) => {
     const id = await addGuardrail(installation.database);
     const fault = { reason: FaultReason.INVALID_REQUEST, status: 400, message };
     const admin = bearerMetadata(installation.managementKey);
-    await expect(assign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
-    await expect(unassign(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+    await expect(assignGuardrail(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+    await expect(unassignGuardrail(installation.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
   });
 });

@@ -23,14 +23,14 @@ import {
   addKeys,
   addWorkspace,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   testAuthor,
   retryUntilWritten,
   serviceToken,
   timeoutMs,
-  unassign,
+  unassignGuardrail,
 } from "./installation.ts";
 
 let installation: AdminInstallation;
@@ -68,8 +68,8 @@ test("sixty blocked changes of the same keys leave connections to other callers,
   await holding(keyHashes.slice(59), async () => {
     bulks = Array.from({ length: 60 }, async (_, n) => {
       const [guardrail, listed] = [guardrails[n % 2] as string, keyHashes.slice(n)];
-      if (n % 3 === 2) return (await unassign(installation.client, guardrail, listed, admin)).unassignedCount;
-      return (await assign(installation.client, guardrail, listed, admin)).assignedCount;
+      if (n % 3 === 2) return (await unassignGuardrail(installation.client, guardrail, listed, admin)).unassignedCount;
+      return (await assignGuardrail(installation.client, guardrail, listed, admin)).assignedCount;
     });
     await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "alice" });
     expect(await reserve(keyHashes[0] as string)).toMatchObject({ admitted: true });
@@ -96,7 +96,7 @@ test("blocked changes of more workspaces than connections leave connections, too
   const keyHashes = workspaces.map(({ keyHash }) => keyHash);
   await holding(keyHashes, async () => {
     bulks = workspaces.map(({ manager, keyHash, guardrail }) =>
-      retryUntilWritten(() => assign(installation.client, guardrail, [keyHash], bearerMetadata(manager))),
+      retryUntilWritten(() => assignGuardrail(installation.client, guardrail, [keyHash], bearerMetadata(manager))),
     );
     await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "bob" });
     expect(await reserve(own)).toMatchObject({ admitted: true });
@@ -107,7 +107,7 @@ test("blocked changes of more workspaces than connections leave connections, too
 test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
   const [held] = (await addKeys(installation.database, 1)) as [string];
   const guardrail = await addGuardrail(installation.database);
-  const one = () => assign(installation.client, guardrail, [held], bearerMetadata(installation.managementKey));
+  const one = () => assignGuardrail(installation.client, guardrail, [held], bearerMetadata(installation.managementKey));
   const refused = async () => {
     for (const outcome of await Promise.allSettled(Array.from({ length: 60 }, one))) {
       const reason = { reason: FaultReason.INTERNAL, status: 500, retryAfterMs: 1_000, shouldRetry: true };

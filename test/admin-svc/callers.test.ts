@@ -24,13 +24,13 @@ import {
   addKey,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
-  unassign,
+  unassignGuardrail,
   testAuthor,
 } from "./installation.ts";
 
@@ -94,8 +94,8 @@ const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
   ["GetKey", (metadata) => callAsAdministrator(installation, keys.getKey, { keyHash: known }, metadata)],
   ["UpdateKey", (metadata) => callAsAdministrator(installation, keys.updateKey, { key: { hash: known } }, metadata)],
   ["DeleteKey", (metadata) => callAsAdministrator(installation, keys.deleteKey, { keyHash: known }, metadata)],
-  ["AssignKeys", (metadata) => assign(installation.client, guardrailId, ["x"], metadata)],
-  ["UnassignKeys", (metadata) => unassign(installation.client, guardrailId, ["x"], metadata)],
+  ["AssignKeys", (metadata) => assignGuardrail(installation.client, guardrailId, ["x"], metadata)],
+  ["UnassignKeys", (metadata) => unassignGuardrail(installation.client, guardrailId, ["x"], metadata)],
   ["UpdateEndUser", update],
 ];
 
@@ -159,7 +159,7 @@ describe.each(operations)("%s", (_, operation) => {
 });
 
 test("a caller without a key learns nothing of existing records", async () => {
-  const fault = await faultOf(assign(installation.client, "no such guardrail", [], bearerMetadata("x")));
+  const fault = await faultOf(assignGuardrail(installation.client, "no such guardrail", [], bearerMetadata("x")));
   expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
 });
 
@@ -189,7 +189,7 @@ describe("ResolveKey", () => {
       expiresAtMs: BigInt(expiresAt.getTime()),
     });
     expect(before.caller?.guardrail).toBeUndefined();
-    const { generation } = await assign(
+    const { generation } = await assignGuardrail(
       installation.client,
       guardrailId,
       [keyHash],
@@ -214,7 +214,7 @@ describe("ResolveKey", () => {
   test("returns further keys of one snapshot, and each of their guardrails once", async () => {
     const [first = "", ...hashes] = await addKeys(installation.database, 4);
     const held = hashes.slice(0, 2);
-    const { generation } = await assign(
+    const { generation } = await assignGuardrail(
       installation.client,
       guardrailId,
       held,
@@ -240,7 +240,12 @@ describe("ResolveKey", () => {
 
   test("two hundred keys needed at once are requested in one call, and each gets its policy", async () => {
     const hashes = await addKeys(installation.database, 200);
-    await assign(installation.client, guardrailId, hashes.slice(100), bearerMetadata(installation.managementKey));
+    await assignGuardrail(
+      installation.client,
+      guardrailId,
+      hashes.slice(100),
+      bearerMetadata(installation.managementKey),
+    );
     const client = dial(`127.0.0.1:${installation.port}`);
     const calls = jest.spyOn(client, "makeUnaryRequest");
     const registry = new Registry();

@@ -28,7 +28,7 @@ import {
   addKeys,
   addWorkspace,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   retryUntilWritten,
@@ -77,7 +77,7 @@ const change = (id: string, settings: Settings, paths: string[]) =>
   callAsAdministrator(installation, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
 const remove = (guardrailId: string) => callAsAdministrator(installation, deleteGuardrail, { guardrailId });
 const give = (id: string, hashes: string[]) =>
-  assign(installation.client, id, hashes, bearerMetadata(installation.managementKey));
+  assignGuardrail(installation.client, id, hashes, bearerMetadata(installation.managementKey));
 
 const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Guardrail not found" };
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });

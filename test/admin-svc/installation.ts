@@ -131,7 +131,7 @@ export const callAsAdministrator = <Input extends DescMessage, Output extends De
   metadata: Metadata = bearerMetadata(installation.managementKey),
 ): Promise<MessageShape<Output>> => call(installation.client, method, create(method.input, input), metadata, timeoutMs);
 
-export const assign = (
+export const assignGuardrail = (
   client: Client,
   guardrailId: string,
   keyHashes: string[],
@@ -145,7 +145,7 @@ export const assign = (
     timeoutMs,
   );
 
-export const unassign = (
+export const unassignGuardrail = (
   client: Client,
   guardrailId: string,
   keyHashes: string[],

@@ -15,7 +15,7 @@ import {
   addKeys,
   addWorkspace,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   retryUntilWritten,
@@ -211,7 +211,7 @@ describe("a deletion", () => {
     const { key, secret } = await make();
     const hash = key?.hash ?? "";
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, [hash], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, [hash], bearerMetadata(installation.managementKey));
     const { generation } = await callAsAdministrator(installation, deleteKey, { keyHash: hash });
     expect(await isKnown(hash)).toBe(false);
     const held = installation.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
@@ -230,7 +230,9 @@ describe("a deletion", () => {
       const hash = (await make()).key?.hash ?? "";
       const outcomes = await Promise.allSettled([
         retryUntilWritten(() => change(hash, { disabled: false, name: "late" }, ["name", "disabled"])),
-        retryUntilWritten(() => assign(installation.client, id, [hash], bearerMetadata(installation.managementKey))),
+        retryUntilWritten(() =>
+          assignGuardrail(installation.client, id, [hash], bearerMetadata(installation.managementKey)),
+        ),
         retryUntilWritten(() => callAsAdministrator(installation, deleteKey, { keyHash: hash })),
         retryUntilWritten(() => change(hash, { disabled: true }, ["disabled"])),
       ]);

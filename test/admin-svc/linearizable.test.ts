@@ -18,12 +18,12 @@ import {
   addGuardrail,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
-  unassign,
+  unassignGuardrail,
 } from "./installation.ts";
 
 /** An operation as a single key sees it. */
@@ -132,8 +132,8 @@ async function write({ histories, random, keyHashes, guardrails }: Round): Promi
     const distinct = [...new Set(named)];
     const count =
       kind === "assign"
-        ? (await assign(installation.client, guardrail, distinct, admin)).assignedCount
-        : (await unassign(installation.client, guardrail, distinct, admin)).unassignedCount;
+        ? (await assignGuardrail(installation.client, guardrail, distinct, admin)).assignedCount
+        : (await unassignGuardrail(installation.client, guardrail, distinct, admin)).unassignedCount;
     return distinct.length === 1 ? count : "done";
   });
 }

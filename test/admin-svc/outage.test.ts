@@ -23,13 +23,13 @@ import {
   addKey,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   resolveKey,
   serviceToken,
   timeoutMs,
-  unassign,
+  unassignGuardrail,
   testAuthor,
 } from "./installation.ts";
 import { PolicyWatcher } from "./watching.ts";
@@ -61,7 +61,8 @@ const retryLater = {
   origin: FaultOrigin.ADMIN,
 };
 
-const assignAll = () => assign(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey));
+const assignAll = () =>
+  assignGuardrail(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey));
 
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
@@ -75,7 +76,7 @@ const operations: (() => Promise<unknown>)[] = [
   () => callAsAdministrator(installation, KeyService.method.listKeys, {}),
   () => callAsAdministrator(installation, KeyService.method.createKey, { name: "x" }),
   () => callAsAdministrator(installation, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),
-  () => unassign(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey)),
+  () => unassignGuardrail(installation.client, guardrailId, keyHashes, bearerMetadata(installation.managementKey)),
   () =>
     call(
       installation.client,
@@ -122,7 +123,7 @@ test("lost during writes: nothing crashes, and acknowledged writes are stored", 
   for (let round = 0; round < 10; round++) {
     const hashes = await addKeys(installation.database, 20);
     const writes = hashes.map(async (hash) => {
-      const { assignedCount } = await assign(installation.client, guardrailId, [hash], admin);
+      const { assignedCount } = await assignGuardrail(installation.client, guardrailId, [hash], admin);
       if (assignedCount === 1) assigned = assigned.add(hash);
     });
     await Promise.race(writes);

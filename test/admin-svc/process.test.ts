@@ -13,7 +13,15 @@ import { exchange } from "../gateway/raw-http.ts";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
 import { programIn, root } from "../support/processes.ts";
-import { addGuardrail, addKeys, assign, bearerMetadata, resolveKey, serviceToken, testAuthor } from "./installation.ts";
+import {
+  addGuardrail,
+  addKeys,
+  assignGuardrail,
+  bearerMetadata,
+  resolveKey,
+  serviceToken,
+  testAuthor,
+} from "./installation.ts";
 import { PolicyWatcher } from "./watching.ts";
 
 const main = programIn(root, "admin-svc");
@@ -155,7 +163,7 @@ test("the process keeps serving when the database closes every connection during
   const keyHashes = await addKeys(database, 10);
   const client = dial(`127.0.0.1:${port}`);
   for (let round = 0; round < 10; round++) {
-    const writes = keyHashes.map((keyHash) => assign(client, id, [keyHash], admin));
+    const writes = keyHashes.map((keyHash) => assignGuardrail(client, id, [keyHash], admin));
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()`.execute(database);
@@ -163,7 +171,7 @@ test("the process keeps serving when the database closes every connection during
   }
   expect(child.exitCode).toBeNull();
   const retried = async (): Promise<number> =>
-    assign(client, id, keyHashes, admin).then(
+    assignGuardrail(client, id, keyHashes, admin).then(
       ({ assignedCount }) => assignedCount,
       (fault: Fault) => (fault.shouldRetry ? retried() : Promise.reject(fault)),
     );
@@ -188,7 +196,7 @@ test("no acknowledged write is lost by kill -9 during writes, ten times", async 
     const enough = new EventEmitter();
     const write = async (keyHash: string): Promise<void> => {
       for (let i = 0; ; i++) {
-        await assign(client, guardrails[i % 5] as string, [keyHash], admin);
+        await assignGuardrail(client, guardrails[i % 5] as string, [keyHash], admin);
         answered.set(keyHash, i + 1);
         if (++writes === 60) enough.emit("reached");
       }

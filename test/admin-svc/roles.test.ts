@@ -12,7 +12,7 @@ import {
   addGuardrail,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
 } from "./installation.ts";
@@ -82,7 +82,7 @@ describe("the runtime role of admin-svc", () => {
 
   test("may remove old generations", async () => {
     const [keyHash] = (await addKeys(installation.database, 1)) as [string];
-    await assign(
+    await assignGuardrail(
       installation.client,
       await addGuardrail(installation.database),
       [keyHash],

@@ -25,7 +25,7 @@ import {
   type AdminInstallation,
   addKey,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   serviceToken,
@@ -59,7 +59,12 @@ describe("this admin-svc", () => {
       name: "test",
       ...rules,
     });
-    await assign(installation.client, guardrail?.id ?? "", [keyHash], bearerMetadata(installation.managementKey));
+    await assignGuardrail(
+      installation.client,
+      guardrail?.id ?? "",
+      [keyHash],
+      bearerMetadata(installation.managementKey),
+    );
     return keyHash;
   };
 

@@ -18,7 +18,7 @@ import {
   type AdminInstallation,
   addGuardrail,
   addKey,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   serviceToken,
@@ -45,7 +45,7 @@ const unavailable = { status: 503, retryAfterMs: 1_000 };
 test("without admin-svc a known key keeps its guardrail for 300 s, an unknown one is 503", async () => {
   const [known, unknown] = [hashKey(await addKey(installation.database)), hashKey(await addKey(installation.database))];
   const guardrail = await addGuardrail(installation.database);
-  await assign(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
+  await assignGuardrail(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
   const proxy = await startRpcProxy(installation.port);
   const client = dial(`127.0.0.1:${proxy.port}`);
   const access = new Access({
@@ -81,12 +81,17 @@ const guardrailOf = async (access: Access, keyHash: string) => (await access.res
 test("a changed key keeps its last policy for 300 s while the new one cannot be fetched", async () => {
   const [known, unknown] = [hashKey(await addKey(installation.database)), hashKey(await addKey(installation.database))];
   const [before, after] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
-  await assign(installation.client, before, [known], bearerMetadata(installation.managementKey));
+  await assignGuardrail(installation.client, before, [known], bearerMetadata(installation.managementKey));
   const proxy = await startRpcProxy(installation.port);
   const registry = new Registry();
   const access = await openAccess(proxy.port, registry);
   expect(await guardrailOf(access, known)).toBe(before);
-  const { generation } = await assign(installation.client, after, [known], bearerMetadata(installation.managementKey));
+  const { generation } = await assignGuardrail(
+    installation.client,
+    after,
+    [known],
+    bearerMetadata(installation.managementKey),
+  );
   await eventually(() => access.generation >= generation);
   await proxy.stop();
   for (const seconds of [0, 10, 290]) {
@@ -105,7 +110,7 @@ test("a changed key keeps its last policy for 300 s while the new one cannot be 
 test("after a change of everything the last policies of keys are still usable", async () => {
   const known = hashKey(await addKey(installation.database));
   const guardrail = await addGuardrail(installation.database);
-  await assign(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
+  await assignGuardrail(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
   const proxy = await startRpcProxy(installation.port);
   const access = await openAccess(proxy.port);
   await access.resolve(known);
@@ -125,7 +130,7 @@ test("a superseded policy is never served while the new one is only slow", async
   await access.resolve(keyHash);
   const release = proxy.hold("ResolveKey");
   const held = proxy.held();
-  await assign(installation.client, guardrail, [keyHash], bearerMetadata(installation.managementKey));
+  await assignGuardrail(installation.client, guardrail, [keyHash], bearerMetadata(installation.managementKey));
   const resolved = guardrailOf(access, keyHash);
   await held;
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -152,7 +157,7 @@ test("a hanging admin-svc delays a known key by a quarter of a second, and is qu
     return ms;
   };
   expect(await findShortest(1_000, waitedMs)).toBeLessThan(1_000);
-  await assign(installation.client, guardrail, [keyHash], bearerMetadata(installation.managementKey));
+  await assignGuardrail(installation.client, guardrail, [keyHash], bearerMetadata(installation.managementKey));
   expect(await guardrailOf(access, keyHash)).toBe(guardrail);
   access.stop();
   await proxy.stop();
@@ -165,7 +170,7 @@ test("while the database hangs only the first request of a changed key waits; on
   const guardrail = await addGuardrail(other.database);
   const access = await openAccess(other.port);
   await access.resolve(keyHash);
-  await assign(other.client, guardrail, [keyHash], bearerMetadata(other.managementKey));
+  await assignGuardrail(other.client, guardrail, [keyHash], bearerMetadata(other.managementKey));
   link.freeze();
   expect(await access.resolve(keyHash)).toMatchObject({ isSuperseded: true });
   const waitedMs = () =>

@@ -21,7 +21,7 @@ import {
   addKey,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   retryUntilWritten,
@@ -86,7 +86,7 @@ describe("messages of a watch", () => {
     watched(async (watching) => {
       const keyHashes = await addKeys(installation.database, 3);
       const id = await addGuardrail(installation.database);
-      const { generation } = await assign(
+      const { generation } = await assignGuardrail(
         installation.client,
         id,
         keyHashes,
@@ -103,7 +103,7 @@ describe("messages of a watch", () => {
       const id = await addGuardrail(installation.database);
       const admin = bearerMetadata(installation.managementKey);
       const answers = await Promise.all(
-        keyHashes.map((keyHash) => retryUntilWritten(() => assign(installation.client, id, [keyHash], admin))),
+        keyHashes.map((keyHash) => retryUntilWritten(() => assignGuardrail(installation.client, id, [keyHash], admin))),
       );
       const last = answers.reduce((max, { generation }) => (generation > max ? generation : max), 0n);
       await watching.hear(({ generation }) => generation >= last);
@@ -169,12 +169,15 @@ describe("acknowledgement", () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         const from = watching.heard.length;
         let answered = false;
-        const answer = assign(installation.client, id, [keyHash], bearerMetadata(installation.managementKey)).then(
-          (response) => {
-            answered = true;
-            return response;
-          },
-        );
+        const answer = assignGuardrail(
+          installation.client,
+          id,
+          [keyHash],
+          bearerMetadata(installation.managementKey),
+        ).then((response) => {
+          answered = true;
+          return response;
+        });
         const { generation } = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash), from);
         watching.acknowledge(generation - 1n);
         for (let n = 0; n < 5; n++) await resolveKey(installation.client, keyHash);
@@ -195,7 +198,7 @@ describe("acknowledgement", () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         let generation = 0n;
         const tookMs = await measureElapsedMs(async () => {
-          ({ generation } = await assign(
+          ({ generation } = await assignGuardrail(
             installation.client,
             id,
             [keyHash],
@@ -217,7 +220,7 @@ describe("acknowledgement", () => {
     const unsure = async () => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
-      const { generation } = await assign(
+      const { generation } = await assignGuardrail(
         installation.client,
         id,
         [keyHash],
@@ -265,7 +268,12 @@ describe("acknowledgement", () => {
         let tookMs = 0;
         await watched(async (watching) => {
           tookMs = await measureElapsedMs(async () => {
-            const answer = assign(installation.client, id, [keyHash], bearerMetadata(installation.managementKey));
+            const answer = assignGuardrail(
+              installation.client,
+              id,
+              [keyHash],
+              bearerMetadata(installation.managementKey),
+            );
             await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
             depart(watching);
             await answer;
@@ -307,7 +315,7 @@ describe("a process with the shared runtime", () => {
       for (const access of processes) await access.resolve(keyHash);
       const id = guardrails[i % 2] as string;
       const before = await metric("sluice_policy_unacknowledged_total");
-      const { generation } = await assign(
+      const { generation } = await assignGuardrail(
         installation.client,
         id,
         [keyHash],
@@ -329,7 +337,7 @@ describe("a process with the shared runtime", () => {
   test("keeps one copy of a guardrail for all its keys, and a new copy after a change", async () => {
     const keyHashes = await addKeys(installation.database, 3);
     const id = await addGuardrail(installation.database);
-    await assign(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, id, keyHashes, bearerMetadata(installation.managementKey));
     const access = await openAccess("sharing");
     const held = async () => {
       const found = await Promise.all(keyHashes.map(async (keyHash) => access.resolve(keyHash)));

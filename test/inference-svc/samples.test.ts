@@ -94,12 +94,12 @@ describe("a provider with the responses format", () => {
     itemsOf(events);
   });
 
-  test("05 without the include keeps the sealed text back", async () => {
+  test("05-reasoning-stream without the include keeps the sealed text back", async () => {
     const { events } = await runRequest("responses", { chunks: [{ bytes: sample("05-reasoning-stream.sse") }] });
     expect(JSON.stringify(events)).not.toContain("encrypted_content");
   });
 
-  test("20 is a fault before any output", async () => {
+  test("20-failed-only is a fault before any output", async () => {
     const { fault, rejected, events } = await runRequest("responses", {
       chunks: [{ bytes: sample("20-failed-only.sse") }],
     });

@@ -75,7 +75,7 @@ describe("later sentences of a comment", () => {
     "Finds a model.\nThose of a vendor first.",
     "Finds a model. Without a name: the cheapest.",
     "Finds a model. Only for routers.",
-  ])("are found without them: %j", (text) => {
+  ])("without a subject or a verb are found: %j", (text) => {
     expect(findFragments({ text })).toHaveLength(1);
   });
 

@@ -7,7 +7,7 @@ import type { Kysely } from "kysely";
 import type { Database } from "../../store/database.ts";
 import { isStatementTimeout } from "../../store/postgres/failure.ts";
 import type { Replica } from "../../store/postgres/replica.ts";
-import { reportLimits } from "../../store/postgres/postgres.ts";
+import { reportConnectionLimits } from "../../store/postgres/postgres.ts";
 
 /** Maximum number of simultaneous reports of a workspace. */
 const maxOfWorkspace = 2;
@@ -19,7 +19,7 @@ const maxWaitMs = 6_000;
 /** Maximum number of reports of a workspace that wait; further ones are refused at once. */
 const maxWaitingOfWorkspace = 32;
 /** Maximum time of a report, which may be several statements. */
-const maxReportMs = reportLimits.statementTimeoutMs + 500;
+const maxReportMs = reportConnectionLimits.statementTimeoutMs + 500;
 /** `Retry-After` of a report that found no place: by then a running report has ended. */
 const retryAfterMs = 2_000;
 
@@ -105,7 +105,7 @@ export class Reports {
   /** Gives free places to waiting reports, the oldest first. */
   #admit(): void {
     for (const { workspaceId, begin } of this.#waiting) {
-      if (this.#running >= reportLimits.max) return;
+      if (this.#running >= reportConnectionLimits.max) return;
       const running = this.#ofWorkspace.get(workspaceId) ?? 0;
       if (running >= maxOfWorkspace) continue;
       this.#running++;
@@ -126,13 +126,13 @@ export class Reports {
 const noPlace = (): Fault =>
   new Fault(
     FaultReason.RATE_LIMITED,
-    `Too many reports are being made: at most ${maxOfWorkspace} of a workspace and ${reportLimits.max} in all at a time`,
+    `Too many reports are being made: at most ${maxOfWorkspace} of a workspace and ${reportConnectionLimits.max} in all at a time`,
     { retryAfterMs, origin: FaultOrigin.ADMIN },
   );
 
 const overTime = (narrowedBy: string, cause?: unknown): Fault =>
   new Fault(
     FaultReason.UNPROCESSABLE,
-    `The report reads too much for ${reportLimits.statementTimeoutMs / 1_000} s: narrow it with ${narrowedBy}`,
+    `The report reads too much for ${reportConnectionLimits.statementTimeoutMs / 1_000} s: narrow it with ${narrowedBy}`,
     { origin: FaultOrigin.ADMIN, cause },
   );

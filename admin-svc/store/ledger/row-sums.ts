@@ -15,7 +15,7 @@ export interface LedgerRows {
   readonly keyHash?: string | undefined;
 }
 
-/** Condition on the views. */
+/** SQL condition for rows of the views. */
 const inViews = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {
   const conditions = [written, sql`not is_single`];
   if (workspaceId !== undefined) conditions.push(sql`workspace_id = ${workspaceId}`);
@@ -23,7 +23,7 @@ const inViews = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unkn
   return sql.join(conditions, sql` and `);
 };
 
-/** Condition on `ledger`. */
+/** SQL condition for rows of the table `ledger` with a single call. */
 const inTable = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {
   const conditions = [written, sql`not is_moved`, sql`is_single_call(calls, opened_at, call_after_ms)`];
   if (workspaceId !== undefined) conditions.push(sql`workspace = ${numberOf(workspaceId)}`);

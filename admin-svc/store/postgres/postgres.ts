@@ -26,7 +26,7 @@ export const resolutionConnectionLimits: ConnectionLimits = {
 export const readConnectionLimits: ConnectionLimits = { ...resolutionConnectionLimits, max: 2 };
 
 /** For lists, searches and sums, which may read much. A connection is free when a report begins, so nothing waits for one. */
-export const reportLimits: ConnectionLimits = {
+export const reportConnectionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
   statementTimeoutMs: 3_000,

@@ -8,7 +8,7 @@ import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
 import { isStatementTimeout } from "./failure.ts";
 import { isMigrated } from "./migrate.ts";
-import { type SessionOptions, openDatabase, reportLimits } from "./postgres.ts";
+import { type SessionOptions, openDatabase, reportConnectionLimits } from "./postgres.ts";
 import { requireSessions } from "./sessions.ts";
 
 /** Time without a further attempt after an error: each one may wait for a connection. */
@@ -29,7 +29,12 @@ export class Replica {
   constructor(options: ReplicaOptions) {
     const { url, session, log } = options;
     this.#options = options;
-    this.#database = openDatabase(url, reportLimits, (error) => log.debug({ err: error }, "connection lost"), session);
+    this.#database = openDatabase(
+      url,
+      reportConnectionLimits,
+      (error) => log.debug({ err: error }, "connection lost"),
+      session,
+    );
   }
 
   /** Reads from the standby, or else from the primary, on one connection. */

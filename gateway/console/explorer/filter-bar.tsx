@@ -75,7 +75,7 @@ const Chip = ({ title, text, clear }: { title: string; text: string; clear: () =
 
 const custom = "custom";
 
-/** Presets, and the first and last moment of a chosen time. */
+/** The field for the period: a preset, or a first and a last moment in UTC. */
 function PeriodField({ explorer: { view, change } }: { explorer: Explorer }) {
   const isCustom = view.from !== "";
   const value = isCustom ? custom : view.last === "" ? defaultPreset : view.last;

@@ -51,7 +51,7 @@ export const textOf = ({ kind }: TextFormField, value: unknown): string =>
   value === null || value === undefined ? "" : conversions[kind].show(value as never);
 
 /**
- * The value of an edited text. A text may show less than its value has, such as a time without its seconds: the text of the value before is that value.
+ * The value of an edited text. A text may show less than its value has, such as a time without its seconds, so an unchanged text keeps the value before.
  * @throws SyntaxError
  */
 export function valueOfText(field: TextFormField, text: string, before: unknown): unknown {

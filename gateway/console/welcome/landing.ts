@@ -3,7 +3,7 @@ import { hasRole, session } from "../api/session.ts";
 
 const name = "sluice-welcome";
 
-/** For those who can take all of the steps. */
+/** Whether the role of the person allows all steps of the welcome page. */
 const isForThisPerson = (): boolean => session.peek()?.account === true && hasRole("admin");
 
 /** @param hasRequests whether the workspace had requests lately */

@@ -19,7 +19,7 @@ import {
   errorOutput,
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPartModel, partToolMs, unknownModel } from "./tool-call.ts";
+import { callModelForPart, partToolMs, unknownModel } from "./tool-call.ts";
 import { writeTranscript } from "../../content/transcript.ts";
 import { readToolReasoning } from "./reasoning-field.ts";
 
@@ -138,7 +138,7 @@ class Advice {
     if (refused !== undefined) return this.#failed(question, slug, refused);
     made.count++;
     const { request } = this.#settings;
-    const result = await callPartModel(
+    const result = await callModelForPart(
       this.#models,
       { part: "advisor", request, own: this.#own(question, slug, call) },
       call,

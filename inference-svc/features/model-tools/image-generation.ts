@@ -19,7 +19,7 @@ import {
   errorOutput,
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPartModel, partToolMs, unknownModel } from "./tool-call.ts";
+import { callModelForPart, partToolMs, unknownModel } from "./tool-call.ts";
 
 /** Maximum images per response: each costs as much as a long answer. */
 const maxCalls = 8;
@@ -115,7 +115,7 @@ function runOf(
     if (made.count >= maxCalls) return failed(prompt, `the limit of ${maxCalls} images is reached`);
     made.count++;
     const input = [{ type: "message", role: "user", content: prompt }];
-    const result = await callPartModel(models, { part: "image", request, own: { ...own, input } }, call);
+    const result = await callModelForPart(models, { part: "image", request, own: { ...own, input } }, call);
     if ("error" in result) return failed(prompt, result.error);
     const [image] = result.reply.images;
     const why = image === undefined ? "the model gave no image" : await refusalOf(image, call);

@@ -17,7 +17,7 @@ import {
   errorOutput,
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
-import { callPartModel } from "./tool-call.ts";
+import { callModelForPart } from "./tool-call.ts";
 import type { StateSeal } from "../../content/sealed-state.ts";
 import { type WorkerSettings, type WorkerParameters, readWorkerSettings, workerRequest } from "./subagent-settings.ts";
 
@@ -142,7 +142,7 @@ class Subagent {
     const own = workerRequest(this.#worker, state, request, call.scope.trace.usage);
     if (own === undefined) return this.#failed(state, call, "the request has reached its limit of cost or tokens");
     const question = { part: "subagent", request, own, limitMs: taskMs } as const;
-    const result = await callPartModel({ callModel: this.#models.callWorker }, question, call);
+    const result = await callModelForPart({ callModel: this.#models.callWorker }, question, call);
     if ("error" in result) return this.#failed(state, call, result.error);
     const { text, calls } = result.reply;
     if (calls.length > 0) return this.#suspended(state, result.reply, call);

@@ -24,7 +24,7 @@ export interface PartCallRequest {
 export type PartResult = { readonly reply: PartAnswer } | { readonly error: string };
 
 /** @throws Fault when the turn is over */
-export async function callPartModel(
+export async function callModelForPart(
   { callModel }: Pick<CalledModels, "callModel">,
   { part, request, own, limitMs = partMs }: PartCallRequest,
   { scope, signal }: ToolCall,

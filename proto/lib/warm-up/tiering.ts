@@ -11,7 +11,7 @@ const settings =
     ? ["--interrupt-budget=20000"]
     : ["--invocation-count-for-turbofan=1000"];
 
-/** Applies until the process ends, because its own requests always differ from those of its warm-up. */
+/** Sets these flags of V8 until the process ends, because the requests of its clients always differ from those of its warm-up. */
 export function optimizeSooner(): void {
   for (const setting of settings) setFlagsFromString(setting);
 }

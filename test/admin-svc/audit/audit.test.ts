@@ -19,7 +19,7 @@ import {
   addGuardrail,
   addKeys,
   callAsAdministrator,
-  assign,
+  assignGuardrail,
   bearerMetadata,
   openInstallation,
   testAuthor,
@@ -127,9 +127,9 @@ describe("entries", () => {
   test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {
     const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const [held, free, there] = (await addKeys(installation.database, 3)) as [string, string, string];
-    await assign(installation.client, first, [held], bearerMetadata(installation.managementKey));
-    await assign(installation.client, second, [there], bearerMetadata(installation.managementKey));
-    await assign(installation.client, second, [held, free, there], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, first, [held], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, second, [there], bearerMetadata(installation.managementKey));
+    await assignGuardrail(installation.client, second, [held, free, there], bearerMetadata(installation.managementKey));
     expect((await entries(second)).at(-1)).toMatchObject({
       action: "guardrails.assign",
       before: { [first]: [held], none: [free] },
@@ -234,7 +234,7 @@ describe("verify", () => {
     await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         retryUntilWritten(() =>
-          assign(
+          assignGuardrail(
             installation.client,
             guardrails[n % 4] as string,
             keyHashes.slice(n % 20),

@@ -3,7 +3,7 @@ import type { DescMethod, DescMethodUnary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Reports } from "@sluice/admin-svc/service/reports/reports.js";
 import { administrationServices } from "@sluice/admin-svc/service/administration.js";
-import { openDatabase, reportLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openDatabase, reportConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -101,7 +101,7 @@ const report = (workspaceId: string) => ({
 });
 
 test("six reports of a workspace, as a page of the console asks for, are all answered, though each takes a second", async () => {
-  const database = openDatabase(installation.databaseUrl, reportLimits, () => {});
+  const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
   const gate = new Reports(database);
   try {
     const slow = () => gate.run(report("one"), (connection) => sql`select pg_sleep(1)`.execute(connection));
@@ -112,7 +112,7 @@ test("six reports of a workspace, as a page of the console asks for, are all ans
 });
 
 test("a slow report is refused with advice to shorten it, and frees its slot", async () => {
-  const database = openDatabase(installation.databaseUrl, reportLimits, () => {});
+  const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
   const gate = new Reports(database);
   try {
     const slow = () => gate.run(report("one"), (connection) => sql`select pg_sleep(60)`.execute(connection));

@@ -226,7 +226,7 @@ describeWithRedis("two gateways with one Redis", () => {
     const given = statuses.filter((code) => code === 200).length;
     const refilled = Math.ceil((performance.now() - startedAt) / 1_000);
     expect(given).toBeGreaterThanOrEqual(60);
-    // A machine too busy for Redis to answer in time cuts gateways off: then each one's share comes on top, which is three fifths.
+    // On a busy machine Redis may answer too late. A gateway then counts by itself, and admits up to three fifths of the limit in addition.
     const losses = await Promise.all(
       installations.map((installation) => figure(installation, "sluice_limits_redis_losses_total")),
     );

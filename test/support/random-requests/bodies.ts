@@ -1,4 +1,4 @@
-/** The body with a number: good, odd or broken, always the same for the same seed. */
+/** Generates the request body with a given number: valid, unusual or broken, and the same for the same seed. */
 import { Generator } from "./generate.ts";
 import { mutateText, mutateValue } from "./mutate.ts";
 import { Random } from "../random.ts";

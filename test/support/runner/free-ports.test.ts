@@ -3,12 +3,12 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { freePorts, portShares } from "./free-ports.ts";
+import { freePorts, portRangeCount } from "./free-ports.ts";
 import { root } from "../processes.ts";
 
 test("each worker has a share of the ports, and so do programs outside of the workers", async () => {
   const { default: config } = (await import(join(root, "jest.config.mjs"))) as { default: { maxWorkers: number } };
-  expect(portShares).toBeGreaterThan(config.maxWorkers);
+  expect(portRangeCount).toBeGreaterThan(config.maxWorkers);
 });
 
 test("ports chosen by one run are taken for another run before any program listens on them", async () => {

@@ -11,13 +11,13 @@ import { createServer } from "node:net";
 const lowest = 10_000;
 /** First outgoing port when the system does not publish it: the default of Linux, lower than other systems' defaults. */
 const usualOutgoing = 32_768;
-/** Shares of the port range: a share for each worker of jest.config.mjs, and another for programs outside of them. */
-export const portShares = 5;
+/** Number of port ranges: one for each worker of jest.config.mjs, and another for programs outside of them. */
+export const portRangeCount = 5;
 /** A busy machine has taken twenty seconds from the choice until the last process listened. */
 const claimedForMs = 60_000;
 
-const each = Math.floor((firstOutgoing() - lowest) / portShares);
-const first = lowest + each * (Number(process.env["JEST_WORKER_ID"] ?? 0) % portShares);
+const each = Math.floor((firstOutgoing() - lowest) / portRangeCount);
+const first = lowest + each * (Number(process.env["JEST_WORKER_ID"] ?? 0) % portRangeCount);
 const last = first + each - 1;
 
 // Starts at random, since other runs choose at the same time; then counts up, so that this run never repeats a port.

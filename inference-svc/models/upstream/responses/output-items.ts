@@ -21,7 +21,7 @@ export interface OutputSlot {
   end(item: JsonObject, status: ItemStatus): void;
 }
 
-export function openSlot(reading: ReadContext, outputIndex: unknown, item: JsonObject): OutputSlot {
+export function openOutputSlot(reading: ReadContext, outputIndex: unknown, item: JsonObject): OutputSlot {
   const { names } = reading;
   const index = reading.output.count;
   const reader = openReader(reading, names.ownItem(item));

@@ -13,7 +13,7 @@ import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { inBandError } from "./error.ts";
 import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
-import { type OutputSlot, openSlot } from "./output-items.ts";
+import { type OutputSlot, openOutputSlot } from "./output-items.ts";
 import { maskUnknownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
@@ -126,7 +126,7 @@ export class ResponsesTranslator implements Translator {
 
   #open(outputIndex: unknown, item: unknown): OutputSlot {
     if (!isObject(item) || text(item.type) === "") throw providerFailed("an output item without a type");
-    const slot = openSlot(this.#reading, outputIndex, item);
+    const slot = openOutputSlot(this.#reading, outputIndex, item);
     this.#slots.push(slot);
     if (this.#early.length > 0) this.#replay(slot);
     return slot;

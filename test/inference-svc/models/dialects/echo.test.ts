@@ -139,7 +139,7 @@ describe("tools of other kinds", () => {
     expect(textOf((await items({ tools: [sql], input }))[0])).toContain("The tools said: rows");
   });
 
-  test("calls of a namespace carry it", async () => {
+  test("a call of a tool in a namespace names the namespace", async () => {
     expect(await items({ tools: [crm] })).toMatchObject([
       { type: "function_call", name: "get_weather", namespace: "crm" },
     ]);

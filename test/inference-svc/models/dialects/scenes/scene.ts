@@ -2,7 +2,7 @@
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 
 /** A source of the delta with this number. */
-export interface Cite {
+export interface CitedSource {
   readonly delta: number;
   readonly url: string;
   readonly title: string;
@@ -14,7 +14,7 @@ export interface Piece {
   readonly said: readonly string[];
   /** A part of the item before it, where a format has parts. */
   readonly joins?: boolean;
-  readonly cites?: readonly Cite[];
+  readonly cites?: readonly CitedSource[];
   /** Signature of a thought. */
   readonly signature?: string;
   /** Name and id of a call. */

@@ -4,7 +4,7 @@ import { candidatesFeature } from "./features/routers/router-slugs.ts";
 import type { Feature } from "./features/kit.ts";
 
 export const embeddingFeatures: readonly Feature[] = [
-  // A wrong slug costs nothing, and a guardrail's refusal lists the endpoints.
+  // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
   candidatesFeature,
   // Token ids cannot be scanned.
   tokenInputs,

@@ -31,7 +31,7 @@ export const addAmounts = (one: Amounts, other: Amounts): Amounts => ({
 });
 
 /** The sum of parts, without a name. */
-export const addParts = (parts: readonly ChangePart[]): ChangePart => ({
+export const sumParts = (parts: readonly ChangePart[]): ChangePart => ({
   key: "",
   keyName: "",
   model: "",

@@ -81,7 +81,7 @@ export class RetentionWorker {
     const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${retentionLock}) as locked`.execute(
       session,
     );
-    // Totals of earlier records are still being made from them.
+    // While an upgrade still computes totals from earlier records, no record is removed.
     if (rows[0]?.locked !== true || (await pendingBackfills(session)).length > 0) return;
     if (ledger !== undefined) await this.#removeRecords(session, await keepLedgerFor(session, ledger));
     if (sums !== undefined) await this.#removeAll("sums", removalOfSums(session, await beginningOf(session, sums)));

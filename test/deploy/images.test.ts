@@ -62,7 +62,7 @@ test("the Dockerfile copies no path excluded by .dockerignore", () => {
   expect(missing).toEqual([]);
 });
 
-test("the Dockerfile runs only programs of the stand-in for Node's image", () => {
+test("the Dockerfile runs only programs that the test image has in place of Node's image", () => {
   const runs = stages.flatMap(({ instructions }) => instructions).filter(({ keyword }) => keyword === "RUN");
   const programs = runs.flatMap(({ value }) => value.split(/&&|\|\||;(?!$)/).map((part) => part.trim().split(" ")[0]));
   const known = [...nodePrograms.map((path) => path.split("/").at(-1)), "node", "npm", "npx"];

@@ -4,7 +4,7 @@ import type { SourceFile } from "./sources.ts";
 export interface Walk {
   /** Kind of the change. */
   readonly change: string;
-  /** An example of the kind, as the words of its names. */
+  /** The words in the names of an existing example, such as `jev` and `router`. */
   readonly example: readonly string[];
   /** Folder used only by the example; its files count as one. */
   readonly ownFolder?: string;

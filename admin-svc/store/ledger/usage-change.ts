@@ -14,7 +14,7 @@ import {
   type Amounts,
   type ChangePart,
   addAmounts,
-  addParts,
+  sumParts,
   comparePart,
   noAmounts,
   signedDecimal,
@@ -72,7 +72,7 @@ export async function getUsageChange(
   throwProblems((problems) => changeQuery.check(query, "", problems));
   const periods = comparedPeriods(query);
   const parts = await withRecordSums(database, (connected) => readParts(connected, workspaceId, filter, periods));
-  const total = addParts(parts);
+  const total = sumParts(parts);
   const changed = parts.filter(({ difference }) => difference !== 0n).sort(byDifference);
   const listed = changed.slice(0, maxChangeParts);
   const rest = parts.filter((part) => !listed.includes(part));
@@ -83,7 +83,7 @@ export async function getUsageChange(
     beforeToMs: BigInt(periods.to - periods.shift),
     before: toAmounts(total.before),
     after: toAmounts(total.after),
-    parts: [...listed.map(toPart), ...(rest.length > 0 ? [{ ...toPart(addParts(rest)), isOther: true }] : [])],
+    parts: [...listed.map(toPart), ...(rest.length > 0 ? [{ ...toPart(sumParts(rest)), isOther: true }] : [])],
     summary: summarize(total, listed),
   });
 }

@@ -38,7 +38,7 @@ const encoded = (text: string, reserved: RegExp): string =>
 
 export const tagDimension = (name: string): string => (name === "" ? "" : `${tagPrefix}${encoded(name, /[%,=]/g)}`);
 
-/** The name of a tag of a dimension; undefined for others. */
+/** The name of the tag by which a dimension groups; undefined for a dimension other than a tag. */
 export function tagOf(dimension: string): string | undefined {
   if (!dimension.startsWith(tagPrefix)) return undefined;
   try {

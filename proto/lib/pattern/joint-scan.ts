@@ -1,7 +1,13 @@
 /** Scans one text with several patterns at once; the matches are the same as in separate scans. */
 import type { Automaton, State } from "./automaton.ts";
 import type { Scan, TextSpan } from "./finder.ts";
-import { type JointAutomaton, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
+import {
+  type JointAutomaton,
+  type JointTransition,
+  type JointState,
+  type MemberIndex,
+  asciiCharacters,
+} from "./joint.ts";
 import { PatternScan, lengthOfWholeCharacters } from "./scan.ts";
 import { Threads } from "./threads.ts";
 import { unitAt } from "../text/unit-at.ts";
@@ -112,9 +118,13 @@ export class JointScan {
     this.#position = offset + length;
   }
 
-  #note({ members, noted, matches }: JointMove, from: number, until: number): void {
+  #note({ members, noted, matches }: JointTransition, from: number, until: number): void {
     for (let index = 0; index < members.length; index++) {
-      this.#threadsOf(members[index] as MemberIndex).take(noted[index] as JointMove["noted"][number], from, until);
+      this.#threadsOf(members[index] as MemberIndex).take(
+        noted[index] as JointTransition["noted"][number],
+        from,
+        until,
+      );
     }
     if (matches) this.#hasReserved = true;
   }

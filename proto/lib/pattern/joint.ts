@@ -14,7 +14,7 @@ export interface JointState {
   /** Members with live threads. */
   readonly alive: readonly MemberIndex[];
   /** Moves by symbol, filled on first use. */
-  readonly moves: (JointMove | undefined)[];
+  readonly moves: (JointTransition | undefined)[];
   /** The next state by ASCII character, when no member has anything to record; filled on first use. */
   readonly next: (JointState | undefined)[];
   /** The matches ending with the text, computed on first use. */
@@ -23,7 +23,7 @@ export interface JointState {
 
 export type JointEnd = readonly [MemberIndex, StartIndex];
 
-export interface JointMove {
+export interface JointTransition {
   readonly to: JointState;
   /** Members with something to record, with their moves in `noted` at the same index. */
   readonly members: readonly MemberIndex[];
@@ -57,7 +57,7 @@ export class JointAutomaton {
     return (this.#initial ??= this.#state(this.automata.map(({ initial }) => initial)));
   }
 
-  move(state: JointState, symbol: SymbolId): JointMove {
+  move(state: JointState, symbol: SymbolId): JointTransition {
     return state.moves[symbol] ?? this.#buildMove(state, symbol);
   }
 
@@ -69,7 +69,7 @@ export class JointAutomaton {
     }));
   }
 
-  #buildMove(state: JointState, symbol: SymbolId): JointMove {
+  #buildMove(state: JointState, symbol: SymbolId): JointTransition {
     const symbols = this.symbols.ofMembers(symbol);
     const states: State[] = [];
     const members: MemberIndex[] = [];

@@ -14,7 +14,7 @@ export class FolderBuild {
   readonly #folder: string;
   readonly #made = new Map<string, Promise<string>>();
 
-  /** @param folder empty; holds a folder for each stage */
+  /** @param folder an empty one; each stage gets a folder in it */
   constructor(stages: readonly Stage[], folder: string) {
     this.#stages = stages;
     this.#folder = folder;

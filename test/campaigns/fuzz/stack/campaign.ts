@@ -7,7 +7,7 @@ import { type Turn, type TurnEvent, compose } from "@sluice/inference-svc/turn/t
 import { type ConfigFile, configSchema } from "@sluice/proto/config/config-file.js";
 import { newScope, openParts, runTestTurn } from "../../../inference-svc/asking.ts";
 import { Random } from "../../../support/random.ts";
-import { type StackCase, stackCase } from "./generate.ts";
+import { type StackCase, createStackCase } from "./generate.ts";
 import { startServices } from "./services.ts";
 
 export interface StackReport {
@@ -44,7 +44,7 @@ export async function stackCampaign({ seed, count, from = 0, progress }: Limits)
   const work = async () => {
     while (next < from + count && complaints.length < 20) {
       const number = next++;
-      const tried = stackCase(new Random(seed, number), number, services.origin);
+      const tried = createStackCase(new Random(seed, number), number, services.origin);
       const mask = featureMask(features, tried.request, tried.caller);
       masks.add(mask);
       for (const { id, applies } of features)

@@ -39,7 +39,7 @@ export interface StackCase {
 }
 
 /** @param origin of the pages named in requests */
-export const stackCase = (random: Random, number: number, origin: string): StackCase => ({
+export const createStackCase = (random: Random, number: number, origin: string): StackCase => ({
   request: requestFrom(random, number, origin),
   caller: callerFrom(random),
 });

@@ -92,7 +92,7 @@ describe("an answer", () => {
     expect(await probability(judging())).toBeCloseTo(0.9, 9);
   });
 
-  test("in letters counts their probabilities, in any spelling", async () => {
+  test("in letters counts the probabilities of all spellings of a letter", async () => {
     upstream.script([letters({ A: 0.5, " a": 0.2, B: 0.2, C: 0.1 })]);
     expect(await probability(judging({ logprobs: true }))).toBeCloseTo(0.7 / 0.9, 9);
     expect(upstream.requests[0]?.json).toMatchObject({ logprobs: true, top_logprobs: 5 });

@@ -23,7 +23,7 @@ describe("the finish reason", () => {
     ["network_error", FaultReason.PROVIDER_FAILED],
     ["insufficient_system_resource", FaultReason.PROVIDER_OVERLOADED],
     ["function_call_filter: MALFORMED_FUNCTION_CALL", FaultReason.PROVIDER_FAILED],
-  ])("%s has its meaning", async (finish, expected) => {
+  ])("%s means %s in the contract", async (finish, expected) => {
     const ending = await runAgainstServer(sseReply(greetingChunk, chatChunk({}, finish), "[DONE]"));
     if (typeof expected === "number") expect(ending.fault?.reason).toBe(expected);
     else expect(outcomeOf(ending).reason ?? outcomeOf(ending).status).toBe(expected);

@@ -164,9 +164,7 @@ test("guardrails deleted while keys take them up leave no id behind, and no chan
   const keys = await Promise.all(Array.from({ length: 6 }, () => keyWith(null)));
   const ids = await Promise.all(Array.from({ length: 6 }, () => guardrail({})));
   const answers = await Promise.all([
-    ...keys.flatMap(({ data }, n) =>
-      ids.map((id, m) => change(data.hash, n % 2 === m % 2 ? [id] : ids.toReversed())),
-    ),
+    ...keys.flatMap(({ data }, n) => ids.map((id, m) => change(data.hash, n % 2 === m % 2 ? [id] : ids.toReversed()))),
     ...keys.map(({ data }) => send("POST", `/keys/${data.hash}/rotate`, { overlap_seconds: 60 })),
     ...ids.map((id) => send("DELETE", `/guardrails/${id}`)),
   ]);

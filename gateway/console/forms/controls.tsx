@@ -158,6 +158,72 @@ function MemberControl({ field, value, onValue }: ControlProps) {
   );
 }
 
+/** An object with lists of names: an absent list narrows nothing, which is another choice than an empty one. */
+function ListsControl({ field, value, onValue }: ControlProps) {
+  const [before] = useState(() => (value ?? null) as Entry | null);
+  const lists = (value ?? {}) as Entry;
+  const change = (name: string, list: readonly string[] | null) => {
+    const changed = { ...lists, [name]: list };
+    // In the order before, so that an edit which is undone equals it.
+    const names = new Set([...Object.keys(before ?? {}), ...field.parts.map((part) => part.name)]);
+    const kept = [...names].filter((each) => (changed[each] ?? null) !== null || before?.[each] === null);
+    const next = Object.fromEntries(kept.map((each) => [each, changed[each] ?? null]));
+    onValue(withoutLists(next) ? emptyOf(before) : next);
+  };
+  return (
+    <Group field={field}>
+      {field.parts.map((part) => (
+        <NameList
+          key={part.name}
+          field={part}
+          value={lists[part.name]}
+          onValue={(list) => change(part.name, list as readonly string[] | null)}
+        />
+      ))}
+    </Group>
+  );
+}
+
+const withoutLists = (lists: Entry): boolean => Object.keys(lists).length === 0;
+
+/** No list: null, unless the record had an object without one. */
+const emptyOf = (before: Entry | null): Entry | null => (before !== null && withoutLists(before) ? before : null);
+
+const all = "all";
+const named = "named";
+
+/** One list: everything, or the names in it. */
+function NameList({ field, value, onValue }: ControlProps) {
+  const isNamed = Array.isArray(value);
+  return (
+    <>
+      <SelectField
+        label={field.label}
+        {...hinted(field)}
+        value={isNamed ? named : all}
+        options={[
+          [all, "Not limited"],
+          [named, "Only these"],
+        ]}
+        onValue={(choice) => {
+          if ((choice === named) !== isNamed) onValue(choice === named ? [] : null);
+        }}
+      />
+      {isNamed && (
+        <Text
+          field={field as TextProps["field"]}
+          value={value}
+          onValue={(names) => onValue(Array.isArray(names) ? names : [])}
+          attributes={{
+            "aria-label": `Names of ${field.label.toLowerCase()}`,
+            placeholder: "One name in each line. Without a name nothing is allowed.",
+          }}
+        />
+      )}
+    </>
+  );
+}
+
 type Entry = Readonly<Record<string, unknown>>;
 
 interface Row {
@@ -298,6 +364,7 @@ const controls: Readonly<Record<Exclude<FormField["kind"], TextKind>, ComponentT
   rows: RowsControl,
   each: EachControl,
   member: MemberControl,
+  lists: ListsControl,
 };
 
 export function Control(props: ControlProps) {

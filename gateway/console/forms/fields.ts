@@ -6,9 +6,9 @@ export type TextKind = "text" | "code" | "number" | "time" | "lines" | "pairs" |
 
 /**
  * How a value is edited. `words` are some of a few, `lines` one text a line, `pairs` one name with its text a line, `rows` an extensible list of objects, `each` an object for some of a few
- * words, `member` an object with a single editable field. JSON stands for everything else, so that each field can be edited.
+ * words, `member` an object with a single editable field, `lists` an object with lists of names, of which each may be absent. JSON stands for everything else, so that each field can be edited.
  */
-export type Kind = TextKind | "check" | "choice" | "words" | "rows" | "each" | "member";
+export type Kind = TextKind | "check" | "choice" | "words" | "rows" | "each" | "member" | "lists";
 
 export interface FormField {
   readonly name: string;
@@ -90,12 +90,19 @@ function kindOf(schema: JsonSchema): Kind {
     case "array":
       return kindOfList(itemsOf(schema) ?? {});
     case "object":
-      if (Object.keys(propertiesOf(schema)).length > 0) return "member";
+      if (Object.keys(propertiesOf(schema)).length > 0) return hasOnlyLists(schema) ? "lists" : "member";
       return (schema["additionalProperties"] as JsonSchema | undefined)?.["type"] === "string" ? "pairs" : "json";
     default:
       return "json";
   }
 }
+
+/** Whether each field is a list of texts, or null. */
+const hasOnlyLists = (schema: JsonSchema): boolean =>
+  Object.values(propertiesOf(schema)).every((described) => {
+    const { schema: list, nullable } = withoutNull(described);
+    return nullable && kindOf(list) === "lines";
+  });
 
 function kindOfList(entry: JsonSchema): Kind {
   if (entry["enum"] !== undefined) return "words";

@@ -21,12 +21,19 @@ export const guardrailForm = formOf("Guardrail", {
   needs: { reset_interval: "limit_usd" },
 });
 
+const permissionLabels = { mcp_servers: "MCP servers", doors: "Formats" };
+
 export const keyForm = formOf("Key", {
   closed:
     /^(?:allowed_networks|capture_content|external|further_guardrails|model_limits|permissions|tags|trace_content)$|_per_minute$|^concurrent_/,
-  labels: { limit: "Budget in USD", limit_reset: "Resets", expires_at: "Expires", external: "End user" },
-  // An empty list allows nothing and an absent one everything: JSON shows the difference.
-  kinds: { expires_at: "time", permissions: "json" },
+  labels: {
+    limit: "Budget in USD",
+    limit_reset: "Resets",
+    expires_at: "Expires",
+    external: "End user",
+    ...permissionLabels,
+  },
+  kinds: { expires_at: "time" },
   needs: { limit_reset: "limit" },
   from: { external: ({ external_user: user }: Values) => (user === null ? null : { user }) },
   leftOut: ["disabled"],
@@ -34,8 +41,7 @@ export const keyForm = formOf("Key", {
 
 export const workspaceForm = formOf("Workspace", {
   closed: /^(?:model_limits|permissions)$/,
-  labels: { limit: "Budget in USD", limit_reset: "Resets" },
-  kinds: { permissions: "json" },
+  labels: { limit: "Budget in USD", limit_reset: "Resets", ...permissionLabels },
   needs: { limit_reset: "limit" },
 });
 

@@ -43,4 +43,45 @@ describeWithChromium(`workspaces of the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  test("get permissions in a form, and keep them when the form is saved again", async () => {
+    const visited = await visit(browser, new URL(installation.baseUrl).origin);
+    const { page, complaints } = visited;
+    await signInTo(visited, installation.managementKey);
+    const permissions = async (): Promise<unknown> => {
+      const { stdout } = await installation.admin("workspaces", "list", "--json");
+      return (JSON.parse(stdout) as readonly { readonly permissions: unknown }[])[0]?.permissions;
+    };
+    const edit = async () => {
+      await page.goto("/console/workspaces");
+      await page.getByRole("button", { name: "default", exact: true }).click();
+      await page.getByText("More settings").click();
+    };
+    const save = async () => {
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await edit();
+    await page.getByLabel("Models", { exact: true }).selectOption({ label: "Only these" });
+    await page.getByLabel("Names of models").fill("sluice/*\nacme/large");
+    await page.getByLabel("MCP servers", { exact: true }).selectOption({ label: "Only these" });
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await findBarriers(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await save();
+    const lists = { models: ["sluice/*", "acme/large"], mcp_servers: [] };
+    expect(await permissions()).toEqual(lists);
+    await edit();
+    expect(await page.getByLabel("Names of models").inputValue()).toBe("sluice/*\nacme/large");
+    await save();
+    expect(await permissions()).toEqual(lists);
+    await edit();
+    for (const name of ["Models", "MCP servers"]) {
+      await page.getByLabel(name, { exact: true }).selectOption({ label: "Not limited" });
+    }
+    await save();
+    expect(await permissions()).toBeNull();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -201,3 +201,34 @@ test("a key that is for an end user keeps the seconds of its expiry", async () =
   await enter(drawn, "End user", "");
   expect(drawn.edits()).toEqual({ external: null });
 });
+
+describe("permissions in the form of a key", () => {
+  const permissions = { models: ["acme/*"], plugins: [] };
+
+  test("are lists of names, of which an absent one allows all and an empty one nothing", async () => {
+    const drawn = drawForm(modules, modules.keyForm, { name: "a", permissions });
+    const choices = ["Models", "Plugins", "MCP servers", "Formats"];
+    expect(choices.map((name) => findControl(drawn, name).element.value)).toEqual(["named", "named", "all", "all"]);
+    await enter(drawn, "Names of models", "acme/*\n other/one ");
+    expect(drawn.edits()).toEqual({ permissions: { models: ["acme/*", "other/one"], plugins: [] } });
+    await enter(drawn, "MCP servers", "named");
+    await enter(drawn, "Names of mcp servers", "wiki/search");
+    await enter(drawn, "Plugins", "all");
+    const lists = { models: ["acme/*", "other/one"], mcp_servers: ["wiki/search"] };
+    expect(drawn.edits()).toEqual({ permissions: lists });
+    await enter(drawn, "Models", "all");
+    await enter(drawn, "MCP servers", "all");
+    expect(drawn.edits()).toEqual({ permissions: null });
+  });
+
+  test("are unchanged when an edit is undone, and narrowed to nothing by an empty list", async () => {
+    const drawn = drawForm(modules, modules.keyForm, { name: "a", permissions });
+    await enter(drawn, "Names of models", "");
+    expect(drawn.edits()).toEqual({ permissions: { models: [], plugins: [] } });
+    await enter(drawn, "Names of models", "acme/*");
+    expect(drawn.edits()).toEqual({});
+    await enter(drawn, "Formats", "named");
+    await enter(drawn, "Formats", "all");
+    expect(drawn.edits()).toEqual({});
+  });
+});

@@ -16,6 +16,7 @@ import { FilterBar } from "./filter-bar.tsx";
 import { RequestList } from "./list.tsx";
 import { type Measure, drawnMeasure, figuresOf } from "./measures.ts";
 import { type ValueNames, totalName, useValueNames } from "./names.ts";
+import { SavedViews } from "./saved.tsx";
 import { toAddressTime } from "./time.ts";
 import { Totals } from "./totals.tsx";
 
@@ -42,6 +43,7 @@ export function ExplorerPage() {
       <button type="button" class="button" disabled={sums.loading} onClick={() => setRefreshes(refreshes + 1)}>
         <Icon name="refresh" /> Refresh
       </button>
+      <SavedViews view={view} />
       <Export explorer={explorer} sums={sums.data} names={names} listed={listed} />
     </>
   );

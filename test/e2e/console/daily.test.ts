@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Locator, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
-import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -146,6 +146,26 @@ models:
     await page.reload();
     await page.getByText("200 completed").first().waitFor();
     expect(await page.getByRole("link", { name: "hr-bot" }).count()).toBe(0);
+  });
+
+  test("a view is saved under a name, and opened again after a reload", async () => {
+    const page = await follow(link("Explorer"), link("Errors"));
+    await page.waitForURL(/tab=errors/);
+    const address = page.url();
+    const open = () => page.getByRole("button", { name: "Saved views" }).click();
+    await open();
+    await page.getByLabel("Name", { exact: true }).fill("What fails");
+    await page.getByRole("button", { name: "Save this view" }).click();
+    await page.getByRole("link", { name: "What fails" }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.goto("/console/explorer");
+    await open();
+    await page.getByRole("link", { name: "What fails" }).click();
+    await page.waitForURL(address);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await open();
+    await page.getByRole("button", { name: "Remove What fails" }).click();
+    await page.getByText("None yet in this browser.").waitFor();
   });
 
   test("a chart is read and narrowed with the keyboard, and a page is found with Ctrl-K", async () => {

@@ -54,6 +54,7 @@ import * as tags from "./0059_tags.ts";
 import * as permissions from "./0061_permissions.ts";
 import * as modelLimits from "./0063_model_limits.ts";
 import * as networks from "./0064_networks.ts";
+import * as userSums from "./0065_user_sums.ts";
 import * as traceContent from "./0069_trace_content.ts";
 import * as furtherGuardrails from "./0070_further_guardrails.ts";
 
@@ -115,6 +116,7 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0061_permissions": permissions,
   "0063_model_limits": modelLimits,
   "0064_networks": networks,
+  "0065_user_sums": userSums,
   "0069_trace_content": traceContent,
   "0070_further_guardrails": furtherGuardrails,
 };

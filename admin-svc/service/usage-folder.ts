@@ -1,6 +1,6 @@
 /**
- * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. Closed hours
- * then go into the cube, part by part.
+ * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. End users
+ * follow many turns at once, and closed hours go into the cube, part by part.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
@@ -9,6 +9,7 @@ import type { Database } from "../store/database.ts";
 import { UnfilledPeriod, closeNext } from "../store/ledger/cube.ts";
 import type { CubePeriod } from "../store/ledger/cube-parts.ts";
 import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
+import { UnsummedUsers, type UserPortion, rowsOfPortion, sumUsers } from "../store/ledger/user-sums.ts";
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
@@ -19,14 +20,19 @@ const gatherMs = 100;
 const lateMs = 5 * 60_000;
 /** Interval of checks for a closed hour. */
 const closedMs = 60_000;
-/** A period that has failed is left out this long, while others are filled. */
+/** Interval of checks whether enough turns wait for the sums of end users. */
+const usersMs = 10_000;
+/** A period or portion that has failed is left out this long, while others are added. */
 const failedMs = 10 * 60_000;
-/** When so many periods have failed, the next ones wait for the interval. */
+/** After a failure, portions of end users have half as many rows, down to this number. */
+const leastRows = 1_000;
+/** When so many have failed, the next ones wait for the interval. */
 const maxFailed = 3;
 
-interface FailedPeriod extends CubePeriod {
+interface Failed {
   readonly triedAt: number;
 }
+const isLeftOut = ({ triedAt }: Failed): boolean => performance.now() < triedAt + failedMs;
 
 export class UsageFolder {
   readonly #database: Kysely<Database>;
@@ -34,7 +40,12 @@ export class UsageFolder {
   #stopped = false;
   #failing = false;
   #closesAt = 0;
-  #failed: readonly FailedPeriod[] = [];
+  #failed: readonly (CubePeriod & Failed)[] = [];
+  #usersAt = 0;
+  /** Whether portions are added up to the last one. */
+  #addsUsers = false;
+  #rowsOfPortion = rowsOfPortion;
+  #failedUsers: readonly (UserPortion & Failed)[] = [];
   readonly #pause = new Pause(pollMs);
   #running: Promise<void> | undefined;
 
@@ -74,6 +85,7 @@ export class UsageFolder {
       while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
       // Another process may have begun before the last batch was stored.
       if (folded === "locked") this.#pause.poke();
+      if (!this.#stopped && performance.now() >= this.#usersAt) await this.#addUsers();
       if (!this.#stopped && performance.now() >= this.#closesAt) await this.#close();
       this.#failing = false;
     } catch (error) {
@@ -82,11 +94,33 @@ export class UsageFolder {
     }
   }
 
+  /** Adds a portion to the sums of end users, and asks to be called again soon when there may be more. */
+  async #addUsers(): Promise<void> {
+    const now = performance.now();
+    this.#usersAt = now + usersMs;
+    this.#failedUsers = this.#failedUsers.filter(isLeftOut);
+    try {
+      const query = { without: this.#failedUsers, maxRows: this.#rowsOfPortion };
+      const step = await sumUsers(this.#database, { ...query, ...(this.#addsUsers && { maxWaiting: 0 }) });
+      this.#addsUsers = step === "some";
+      if (step === "some" || step === "last") this.#rowsOfPortion = Math.min(2 * this.#rowsOfPortion, rowsOfPortion);
+      if (!this.#addsUsers) return;
+    } catch (error) {
+      if (!(error instanceof UnsummedUsers)) throw error;
+      this.#failedUsers = [...this.#failedUsers, { ...error.portion, triedAt: now }];
+      this.#rowsOfPortion = Math.max(Math.floor(this.#rowsOfPortion / 2), leastRows);
+      this.#log.warn({ err: error.cause, ...error.portion }, "turns cannot be added to the sums of end users");
+      if (this.#failedUsers.length > maxFailed) return;
+    }
+    this.#usersAt = 0;
+    this.#pause.poke();
+  }
+
   /** Adds a part of an hour or a day to the cube, and asks to be called again soon when there may be more. */
   async #close(): Promise<void> {
     const now = performance.now();
     this.#closesAt = now + closedMs;
-    this.#failed = this.#failed.filter(({ triedAt }) => now < triedAt + failedMs);
+    this.#failed = this.#failed.filter(isLeftOut);
     try {
       const query = { before: new Date(Date.now() - lateMs), without: this.#failed };
       if ((await closeNext(this.#database, query)) !== "some") return;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { RetentionWorker } from "@sluice/admin-svc/service/retention-worker.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
-import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
+import { sumAll, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import {
   backfillConnectionLimits,
   migrationConnectionLimits,
@@ -30,9 +30,7 @@ afterEach(async () => {
   await created?.drop();
 });
 
-const fold = async () => {
-  while ((await tryFold(database)) === "some");
-};
+const fold = () => sumAll(database);
 
 /** @param role of the worker's sessions; the owner of the schema by default */
 function openWorker(role?: string) {
@@ -95,6 +93,13 @@ test("a day stays while it is not in the sums, or not delivered by an export of 
   expect(await oldest()).toMatchObject({ ledger: days, calls: 2 });
   expect(lines.join()).toContain('"held_by":"sums"');
 
+  while ((await tryFold(database)) === "some");
+  inForce.settings = { ledger: 3 };
+  await worker.run();
+  // The sums of end users lack the turns.
+  expect(await oldest()).toMatchObject({ ledger: days });
+  expect(lines.at(-1)).toContain('"held_by":"sums"');
+
   await fold();
   // Half of the turns are delivered: turns of the latest days have the lowest numbers.
   await sql`
@@ -102,7 +107,7 @@ test("a day stays while it is not in the sums, or not delivered by an export of 
     select 'lake', id, '-infinity', 0, (select max(log_sequence) from ledger) - 100, now() from workspaces`.execute(
     database,
   );
-  inForce.settings = { ledger: 3 };
+  inForce.settings = { ledger: 5 };
   inForce.exports = ["lake"];
   await worker.run();
   expect(await oldest()).toMatchObject({ ledger: days });

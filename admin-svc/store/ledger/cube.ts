@@ -37,10 +37,12 @@ export class UnfilledPeriod extends Error {
   }
 }
 
-/** Lets the transaction move the cursor of the sums, and opens all periods with records when another build has moved it. */
+/** Lets the transaction move the cursor of the sums, also without those of end users, and opens all periods with records when another build has moved it. */
 export async function beginCube(transaction: Transaction<Database>): Promise<void> {
   const { rows } = await sql<{ cubed: boolean }>`${preparedAs("begin_cube")}
-    select set_config('sluice.fills_cube', 'on', true), is_cubed as cubed from ledger_progress`.execute(transaction);
+    select set_config('sluice.fills_cube', 'on', true), set_config('sluice.leaves_users', 'on', true), is_cubed as cubed from ledger_progress`.execute(
+    transaction,
+  );
   if (rows[0]?.cubed !== false) return;
   await sql`
     delete from usage_cube_periods where period >= (select kept_from from ledger_retention)::timestamp at time zone 'UTC'`.execute(

@@ -51,6 +51,11 @@ export async function holderOf(
       exists (
         select from ledger_progress cross join lateral (select from ${partition} where written >= folded order by written limit 1) as row
         where ${day}::date >= from_day
+      ) or exists (
+        select from ledger_progress cross join lateral (
+          select from ${partition} where written >= lower(unsummed_users) and unsummed_users @> written order by written limit 1
+        ) as row
+        where ${day}::date >= users_from_day
       ) as sums,
       exists (
         select from export_positions as waiting cross join lateral (

@@ -12,10 +12,14 @@ import { doubledTurns, hasUnfolded, inSpan, nextSpan, passSpan, shiftAfterRestor
 import { ledgerActivity, ledgerHours } from "./row-sums.ts";
 import { lockSums, tryLockSums } from "./sums-progress.ts";
 import { addSums, dimensions, hourSums, sumHours } from "./usage-rollup.ts";
+import { addUsers } from "./user-sums.ts";
 import { storeApart } from "./usage.ts";
 
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
 const maxChanges = 20_000;
+
+/** Sums of end users follow later: most end users have few turns. */
+const ofRows = dimensions.filter((dimension) => dimension !== "user");
 
 /** Maximum number of rows of the ledger per transaction, but for the last batch. */
 const maxRows = 10_000;
@@ -34,6 +38,17 @@ export function tryFold(database: Kysely<Database>): Promise<FoldOutcome> {
 export async function foldAll(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   while (await fold(transaction));
+}
+
+/** Adds all rows of the ledger to all sums, in steps, but for batches that are being stored. */
+export async function sumAll(database: Kysely<Database>): Promise<void> {
+  const step = (work: (transaction: Transaction<Database>) => Promise<boolean>) =>
+    runInTransaction(database, async (transaction) => {
+      await lockSums(transaction);
+      return await work(transaction);
+    });
+  while (await step(fold));
+  while (await step(async (transaction) => (await addUsers(transaction, { maxWaiting: 0 })) === "some"));
 }
 
 /** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */
@@ -58,11 +73,12 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
     with taken as (
       delete from usage_changes where ctid = any (array(select ctid from usage_changes limit ${maxChanges})) returning *
     ),
-    added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, dimensions)}`))})
+    added as (${addSums(sumHours(sql`${hourSums(sql`taken`, dimensions)} union all ${ledgerHours(rows, ofRows)}`))})
     select count(*)::int as taken from taken`.execute(transaction);
   const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
   await addLate(transaction, inSpan(span));
-  await passSpan(transaction, span);
+  const isBesideEarlier = await passSpan(transaction, span);
+  if (isBesideEarlier) await addUsers(transaction, { maxRows, maxWaiting: 0 });
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
 import { ledgerChanges } from "./row-sums.ts";
-import { isUnfolded } from "./sums-progress.ts";
+import { isOnlyUnsummed, isUnfolded } from "./sums-progress.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of a process start. */
@@ -105,12 +105,13 @@ async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongS
   const keys = joinColumns(sumKeys);
   const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
   const pending = sql`(select * from usage_changes union all ${ledgerChanges(isUnfolded)})`;
+  const users = sql`select * from (${changeSums(sql`(${ledgerChanges(isOnlyUnsummed)})`)}) as waiting where dimension = 'user'`;
   const recorded = changeSums(sql`(${callChanges(sql`all_calls`)} union all ${turnChanges(sql`all_turns`)})`);
   const differs = sumFigures.map((figure) => `coalesce(summed.${figure}, 0) <> coalesce(recorded.${figure}, 0)`);
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with summed as (
       select ${keys}, ${sumColumns(sumFigures)}
-      from (${stored} union all select * from (${changeSums(pending)}) as changed) as found
+      from (${stored} union all select * from (${changeSums(pending)}) as changed union all ${users}) as found
       group by ${keys}
     )
     select dimension || ' ' || value as owner, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,

@@ -81,13 +81,25 @@ export async function shiftAfterRestore(transaction: Transaction<Database>): Pro
   );
 }
 
-/** Moves the cursor behind a span. The rows of a day are complete two days later, because the ledger takes turns of today and yesterday. */
-export async function passSpan(transaction: Transaction<Database>, { until, hasMore }: FoldedSpan): Promise<void> {
-  await sql`
+/** While an earlier build has moved the cursor this recently, its reports are served as well. */
+const earlierBuild = sql`interval '10 minutes'`;
+
+/**
+ * Moves the cursor behind a span, which the sums of end users lack yet. The rows of a day are complete two days later, because the ledger takes turns of today and
+ * yesterday.
+ * @returns whether an earlier build, whose reports expect end users in all other sums, may still serve
+ */
+export async function passSpan(
+  transaction: Transaction<Database>,
+  { since, until, hasMore }: FoldedSpan,
+): Promise<boolean> {
+  const { rows } = await sql<{ beside: boolean }>`
     update ledger_progress set folded = ${until}::bigint,
-      from_day = case when ${hasMore} then from_day else greatest(from_day, (now() at time zone 'UTC')::date - 2) end`.execute(
-    transaction,
-  );
+      users_from_day = case when isempty(unsummed_users) then from_day else users_from_day end,
+      unsummed_users = unsummed_users + int8multirange(int8range(${since}::bigint, ${until}::bigint)),
+      from_day = case when ${hasMore} then from_day else greatest(from_day, (now() at time zone 'UTC')::date - 2) end
+    returning coalesce(earlier_at > now() - ${earlierBuild}, false) as beside`.execute(transaction);
+  return rows[0]?.beside === true;
 }
 
 /**

@@ -3,8 +3,9 @@ import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
-import { type RemovedDay, earliestDay, removeDay } from "./days.ts";
+import { type RemovedDay, earliestDay, holderOf, removeDay } from "./days.ts";
 import { type Removal, removalOfCalls, removalOfTurns } from "./expired.ts";
+import { sumAll } from "./fold.ts";
 
 const batch = 10_000;
 
@@ -74,10 +75,13 @@ export async function keepLedgerFor(database: Kysely<Database>, days: number): P
   return await beginningOf(database, days);
 }
 
-/** Removes whole days of the ledger. */
+/** Removes whole days of the ledger, once all of their turns are in the sums. @throws Error when a batch with turns of a day is still being stored */
 async function removeDays(database: Kysely<Database>, before: Date): Promise<RemovedDay> {
   const removed = { calls: 0, turns: 0 };
   for (let day = await earliestDay(database, before); day !== undefined; day = await earliestDay(database, before)) {
+    if ((await holderOf(database, day, [])) === "sums") await sumAll(database);
+    if ((await holderOf(database, day, [])) === "sums")
+      throw new Error(`turns of ${day} are still being stored: run it again`);
     const { calls, turns } = await removeDay(database, day);
     removed.calls += calls;
     removed.turns += turns;

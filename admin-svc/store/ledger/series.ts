@@ -2,8 +2,9 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 import type { Database } from "../database.ts";
+import { numberOf } from "./names.ts";
 import { ledgerHours } from "./row-sums.ts";
-import { isUnfolded } from "./sums-progress.ts";
+import { isUnfolded, isUnsummed } from "./sums-progress.ts";
 import { type Percentiles, findPercentiles } from "./percentiles.ts";
 import {
   type Dimension,
@@ -14,6 +15,7 @@ import {
   sumFigures,
   totalDimension,
 } from "./usage-rollup.ts";
+import { userHours } from "./user-rows.ts";
 
 export interface StoredSeriesQuery {
   readonly workspaceId: string;
@@ -159,8 +161,18 @@ export const withPercentiles = ({ first_events: first, durations, ...row }: Coun
 function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawBuilder<unknown> {
   const wanted = by === undefined ? [] : [by];
   const changed = sql`(select * from usage_changes where workspace_id = ${workspaceId})`;
+  const pending = [
+    hourSums(changed, wanted),
+    ledgerHours({ written: isUnfolded, workspaceId }, by === "user" ? [] : wanted),
+  ];
+  if (by === "user") pending.push(unsummedUsers(workspaceId));
   return sql`
     select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
-    from (${hourSums(changed, wanted)} union all ${ledgerHours({ written: isUnfolded, workspaceId }, wanted)}) as hours
+    from (${sql.join(pending, sql` union all `)}) as hours
     where at >= ${from} and at < ${to} group by 1, 2, 3`;
 }
+
+/** Rows that the sums of end users lack: more than those that all sums lack. */
+const unsummedUsers = (workspaceId: string): RawBuilder<unknown> =>
+  userHours(sql`workspace = ${numberOf(workspaceId)} and ${isUnsummed}
+    and opened_at >= (select users_from_day::timestamp at time zone 'UTC' from ledger_progress)`);

@@ -19,3 +19,12 @@ export async function tryLockSums(transaction: Transaction<Database>): Promise<b
 
 /** Whether a row of the ledger, or of a view that includes it, is not in the sums yet. */
 export const isUnfolded = sql`written >= (select folded from ledger_progress)`;
+
+/** Numbers of all rows that the sums of end users lack: those of before the cursor as well. */
+const lacking = sql`(select unsummed_users + int8multirange(int8range(folded, null)) from ledger_progress)`;
+
+/** The same for the sums of end users. The first comparison is for the index. */
+export const isUnsummed = sql`written >= lower(${lacking}) and ${lacking} @> written`;
+
+/** Whether the other sums have a row that those of end users lack. */
+export const isOnlyUnsummed = sql`written >= (select lower(unsummed_users) from ledger_progress) and (select unsummed_users from ledger_progress) @> written`;

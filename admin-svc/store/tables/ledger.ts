@@ -127,6 +127,12 @@ export interface LedgerProgressTable {
   shift: BigInteger;
   /** Whether the periods of the cube include all of these rows; false when an earlier build has moved the cursor. */
   is_cubed: Generated<boolean>;
+  /** Numbers of included rows that the sums of end users lack, as a multirange. */
+  unsummed_users: Generated<string>;
+  /** None of these rows began on an earlier day. */
+  users_from_day: Generated<Date>;
+  /** When an earlier build last moved the cursor; it adds end users with all other sums. */
+  earlier_at: Date | null;
 }
 
 /** Sums of the ledger for every combination of dimensions, by hour and by day. Numbers of names as in the ledger. */

@@ -147,7 +147,10 @@ test("turns stored after a restore into a server with fewer transactions are cou
   await eventually(hasNone);
   // The next transactions have smaller numbers than those that the dump contains.
   await sql`update ledger set written = written + 1000000`.execute(installation.database);
-  await sql`update ledger_progress set folded = folded + 1000000`.execute(installation.database);
+  await sql`
+    update ledger_progress set folded = folded + 1000000, unsummed_users = (
+      select coalesce(range_agg(int8range(lower(waiting) + 1000000, upper(waiting) + 1000000)), '{}') from unnest(unsummed_users) as waiting
+    )`.execute(installation.database);
   await installation.database.transaction().execute(shiftAfterRestore);
   await deliverTurns(new Process(), 2);
   expect(await stateOf()).toEqual(whole);

@@ -26,6 +26,7 @@ const someCall = fc.record({
   costUsd: fc.constantFrom(undefined, "0.000000000001", "1234.5", "7.123456789012"),
   // Some begin in another hour or day than their turn.
   afterMs: fc.constantFrom(0, 0, 0, 5, 3_600_000, 3 * 3_600_000),
+  hasUser: fc.constantFrom(true, true, true, false),
 });
 const someTurn = fc.record({
   calls: fc.oneof({ weight: 3, arbitrary: fc.array(someCall, { maxLength: 1 }) }, fc.array(someCall, { maxLength: 3 })),
@@ -38,7 +39,7 @@ const someTurn = fc.record({
   errorType: fc.constantFrom("", "rate_limited"),
   providerError: fc.constantFrom("", "http_500"),
   guardrailId: fc.constantFrom("", "g-1"),
-  user: fc.constantFrom(undefined, "u-1"),
+  user: fc.constantFrom("u-1", "u-1", "u-2", ""),
   sessionId: fc.constantFrom(undefined, "s-1"),
   tags: fc.constantFrom("", "team=search", "team=ads, env=prod", "env=prod,a%2Cb%3D%25=50%25"),
   door: fc.constantFrom("chat", "responses"),
@@ -48,8 +49,8 @@ const someTurn = fc.record({
   durationMs: fc.constantFrom(1, 2, 500, 9_999),
 });
 
-/** Delivers turns of which some arrive whole, and others in parts. */
-export async function deliverRandomTurns(installation: AdminInstallation, count: number): Promise<void> {
+/** Delivers turns of which some arrive whole, and others in parts. @param laterMs added to all times */
+export async function deliverRandomTurns(installation: AdminInstallation, count: number, laterMs = 0): Promise<void> {
   const process = new Process();
   const batches: { calls: UsageRecord[]; turns: TurnRecord[] }[] = [
     { calls: [], turns: [] },
@@ -57,14 +58,15 @@ export async function deliverRandomTurns(installation: AdminInstallation, count:
     { calls: [], turns: [] },
   ];
   for (const { calls, key, startMs: dayMs, afterMs, isWhole, ...turn } of fc.sample(someTurn, count)) {
-    const openedAtMs = BigInt(dayMs + afterMs);
+    const openedAtMs = BigInt(dayMs + afterMs + laterMs);
     const common = { generationId: `gen-${randomUUID()}`, keyHash: key.repeat(64), openedAtMs };
     const shared = { ...common, door: turn.door, user: turn.user, sessionId: turn.sessionId, tags: turn.tags };
-    const records = calls.map(({ afterMs: callAfterMs, ...call }, index) =>
+    const records = calls.map(({ afterMs: callAfterMs, hasUser, ...call }, index) =>
       process.call(
         givenOnly({
           ...shared,
           ...call,
+          ...(!hasUser && { user: "" }),
           turnId: randomUUID(),
           attempt: index + 1,
           openedAtMs: openedAtMs + BigInt(callAfterMs),
@@ -190,7 +192,10 @@ async function plainSums(database: Transaction<Database>, { step, by, filter, fr
   );
 }
 
-export const seriesPeriod = { from: new Date("2026-02-01T00:00:00Z"), to: new Date(startMs + 4 * 86_400_000) };
+export const seriesPeriod = {
+  from: new Date("2026-02-01T00:00:00Z"),
+  to: new Date(startMs + 2 * 3_600_000 + 4 * 86_400_000),
+};
 
 export const someSeries = fc.record({
   step: fc.constantFrom(...seriesSteps),

@@ -323,6 +323,11 @@ test("retention removes whole days of the ledger, and the rest is intact", async
     const left = await other.database.selectFrom("all_turns").select("generation_id").execute();
     expect([turns > 80, left.length]).toEqual([true, 400 - turns]);
     expect((await ledgerState(other.database)).gaps).toEqual([]);
+    // The removed turns were added to all sums before.
+    const { rows: sums } = await sql<{ text: string }>`
+      select concat_ws(' ', sum(requests) filter (where dimension = 'all'), sum(requests) filter (where dimension = 'user' and at < ${kept}::date)) as text
+      from usage_sums where step = 'day'`.execute(other.database);
+    expect(sums).toEqual([{ text: `400 ${turns}` }]);
     expect((await other.database.selectFrom("removed_records").selectAll().execute())[0]?.records).toBe(String(turns));
   } finally {
     await other.close();

@@ -1,7 +1,7 @@
 /**
  * Measures how fast the records of a workspace are stored, with one and with two processes of admin-svc: `node test/dist/campaigns/bench/records.js` (a
  * minute or two). Four processes deliver full batches, one after the other each, as inference-svc does when it is behind; the records have twenty
- * keys, twenty models and five thousand end users.
+ * keys, twenty models and five thousand end users. Sums of end users that still wait at the end are added before the last figure.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { create, toJsonString } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { sumUsers } from "@sluice/admin-svc/store/ledger/user-sums.js";
+import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { startPostgres } from "@sluice/local/postgres.js";
 import {
   AttemptStatus,
@@ -114,6 +116,7 @@ async function measureWith({ url, pid: postgresPid }: Server, admins: readonly A
   const cpu = () => admins.reduce((sum, { pid }) => sum + cpuNs(pid) / 1_000, 0);
   const postgres = () => cpuNsOfChildren(postgresPid) / 1_000;
   const all = deliveries();
+  const logged = await logBytes(url);
   const [began, used, spent] = [performance.now(), cpu(), postgres()];
   await Promise.all(all.map((each, n) => send((admins[n % processes] as Admin).client, each)));
   const ms = performance.now() - began;
@@ -122,9 +125,35 @@ async function measureWith({ url, pid: postgresPid }: Server, admins: readonly A
   const written = (postgres() - spent) / turns;
   const wait = await folded(url);
   const whole = (postgres() - spent) / turns;
+  const log = ((await logBytes(url)) - logged) / turns;
+  await addUsers(url);
+  const [allOfPostgres, allLog] = [(postgres() - spent) / turns, ((await logBytes(url)) - logged) / turns];
   console.log(
-    `${processes} admin-svc: ${((1_000 * turns) / ms).toFixed(0)} turns/s, ${((1_000 * ms) / turns).toFixed(0)} us a turn, processor of admin-svc ${own.toFixed(0)} us, of Postgres ${written.toFixed(0)} us and with all sums ${whole.toFixed(0)} us; sums complete ${wait.toFixed(0)} ms later`,
+    `${processes} admin-svc: ${((1_000 * turns) / ms).toFixed(0)} turns/s, ${((1_000 * ms) / turns).toFixed(0)} us a turn, processor of admin-svc ${own.toFixed(0)} us, of Postgres ${written.toFixed(0)} us with sums ${whole.toFixed(0)} us and with end users ${allOfPostgres.toFixed(0)} us; write-ahead log ${log.toFixed(0)} bytes and with end users ${allLog.toFixed(0)}; sums complete ${wait.toFixed(0)} ms later`,
   );
+}
+
+async function logBytes(databaseUrl: string): Promise<number> {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  try {
+    const { rows } = await database.query<{ bytes: number }>(
+      "select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes",
+    );
+    return rows[0]?.bytes ?? Number.NaN;
+  } finally {
+    await database.end();
+  }
+}
+
+/** Adds the turns that still wait to the sums of end users. */
+async function addUsers(databaseUrl: string): Promise<void> {
+  const database = openDatabase(databaseUrl, writeConnectionLimits, () => {});
+  try {
+    while ((await sumUsers(database, { maxWaiting: 0 })) !== "none");
+  } finally {
+    await database.destroy();
+  }
 }
 
 /** Waits until the sums contain every record. @returns milliseconds */

@@ -1,0 +1,144 @@
+/**
+ * Adds rows of the ledger to the sums of end users, by hour and by day, some time after all other sums: most end users have few turns, so that adding each batch would
+ * write nearly as many rows as there are turns. `ledger_progress` knows the numbers of the rows that wait. Only the holder of the lock of the sums writes.
+ */
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
+import { beginCube } from "./cube.ts";
+import { tryLockSums } from "./sums-progress.ts";
+import { addSums, sumHours } from "./usage-rollup.ts";
+import { userHours } from "./user-rows.ts";
+
+/** Rows of a portion: half a second of a busy server, well below the limit of a statement. */
+export const rowsOfPortion = 20_000;
+/** So many turns of a day are left to reports. */
+const waitingRows = 20_000;
+
+/** Numbers of rows. */
+export interface UserPortion {
+  readonly since: string;
+  /** Not included. */
+  readonly until: string;
+}
+
+export interface UsersQuery {
+  /** Portions to leave out. */
+  readonly without?: readonly UserPortion[];
+  /** Maximum number of rows of a portion, unless one transaction has stored more. */
+  readonly maxRows?: number;
+  /** No more turns than these wait, and none for longer than to the end of the day. */
+  readonly maxWaiting?: number;
+}
+
+/** Whether a portion was added, and whether it was the last one at that moment. */
+export type UsersStep = "some" | "last" | "none" | "locked";
+
+/** A portion that could not be added. */
+export class UnsummedUsers extends Error {
+  readonly portion: UserPortion;
+
+  constructor(portion: UserPortion, cause: unknown) {
+    super(`the sums of end users cannot take turns ${portion.since} to ${portion.until}`, { cause });
+    this.portion = portion;
+  }
+}
+
+/**
+ * Adds a portion, unless another process is at it.
+ * @throws UnsummedUsers when the portion that was next has failed, while others may not
+ */
+export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {}): Promise<UsersStep> {
+  let chosen: UserPortion | undefined;
+  try {
+    return await runInTransaction(database, async (transaction) => {
+      chosen = undefined;
+      if (!(await tryLockSums(transaction))) return "locked";
+      return await addUsers(transaction, query, (portion) => (chosen = portion));
+    });
+  } catch (error) {
+    throw chosen === undefined ? error : new UnsummedUsers(chosen, error);
+  }
+}
+
+/** Adds the next portion. The caller holds the lock of the sums. @param onChosen called before it is added */
+export async function addUsers(
+  transaction: Transaction<Database>,
+  query: UsersQuery,
+  onChosen: (portion: UserPortion) => void = () => {},
+): Promise<UsersStep> {
+  // Statistics of a new partition may be those of an empty one.
+  await sql`set local enable_seqscan = off`.execute(transaction);
+  await beginCube(transaction);
+  const portion = await nextPortion(transaction, query);
+  if (portion === undefined) return "none";
+  onChosen(portion);
+  await addPortion(transaction, portion);
+  return portion.isLast ? "last" : "some";
+}
+
+interface WaitingPortion extends UserPortion {
+  /** Numbers of its rows, a multirange. */
+  readonly numbers: RawBuilder<unknown>;
+  /** Condition on its rows. */
+  readonly where: RawBuilder<unknown>;
+  readonly isLast: boolean;
+}
+
+interface Waiting {
+  /** A multirange, and its ends. */
+  readonly numbers: string;
+  readonly since: string;
+  readonly until: string;
+  /** A time. */
+  readonly from: string;
+  /** Whether a day has ended since rows began to wait. */
+  readonly is_due: boolean;
+}
+
+async function nextPortion(
+  transaction: Transaction<Database>,
+  { without = [], maxRows = rowsOfPortion, maxWaiting = waitingRows }: UsersQuery,
+): Promise<WaitingPortion | undefined> {
+  const failed = sql`${`{${without.map(({ since, until }) => `[${since},${until})`).join(",")}}`}::int8multirange`;
+  const { rows } = await sql<Waiting>`
+    select numbers::text, lower(numbers)::text as since, upper(numbers)::text as until, (users_from_day::timestamp at time zone 'UTC')::text as from,
+      users_from_day < (now() at time zone 'UTC')::date - 2 as is_due
+    from (select unsummed_users - ${failed} as numbers, users_from_day from ledger_progress) as waiting
+    where not isempty(numbers)`.execute(transaction);
+  const [waiting] = rows;
+  if (waiting === undefined) return undefined;
+  const { numbers, since, until, from } = waiting;
+  // Constants let Postgres leave out the partitions of earlier days.
+  const before = (end: string) =>
+    sql`written >= ${since}::bigint and written < ${end}::bigint and opened_at >= ${from}::timestamptz and ${numbers}::int8multirange @> written`;
+  if (!waiting.is_due && maxWaiting > 0) {
+    const { rows: more } = await sql`
+      select from ledger where ${before(until)} order by written offset ${maxWaiting} limit 1`.execute(transaction);
+    if (more.length === 0) return undefined;
+  }
+  const end = (await endOfPortion(transaction, before(until), maxRows)) ?? until;
+  const portion = sql`(${numbers}::int8multirange * int8multirange(int8range(${since}::bigint, ${end}::bigint)))`;
+  return { since, until: end, numbers: portion, where: before(end), isLast: end === until };
+}
+
+/** The end of a portion with whole transactions; undefined when it has all rows. */
+async function endOfPortion(
+  transaction: Transaction<Database>,
+  waiting: RawBuilder<unknown>,
+  maxRows: number,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ until: string }>`
+    select (case when max(written) > min(written) then max(written) else max(written) + 1 end)::text as until
+    from (select written from ledger where ${waiting} order by written limit ${maxRows} + 1) as first
+    having count(*) > ${maxRows}`.execute(transaction);
+  return rows[0]?.until;
+}
+
+async function addPortion(transaction: Transaction<Database>, { numbers, where }: WaitingPortion): Promise<void> {
+  await addSums(sumHours(userHours(where))).execute(transaction);
+  const rest = sql`unsummed_users - ${numbers}`;
+  await sql`
+    update ledger_progress set unsummed_users = ${rest},
+      users_from_day = case when isempty(${rest}) then from_day else users_from_day end`.execute(transaction);
+}

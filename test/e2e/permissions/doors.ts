@@ -85,7 +85,7 @@ function answerOf(error: unknown): DoorAnswer {
 }
 
 function overGrpc({ ports }: Installation): Readonly<Record<string, DoorWay["ask"]>> {
-  const { dryRun, countTokens } = InferenceService.method;
+  const { createResponse, dryRun, countTokens } = InferenceService.method;
   const metadataOf = (key: string) => {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${key}`);
@@ -101,6 +101,10 @@ function overGrpc({ ports }: Installation): Readonly<Record<string, DoorWay["ask
   const timeoutMs = 20_000;
   return {
     RunTurn: (key, body) => settled((client) => runTurn(client, key, turnOf(body)).over),
+    CreateResponse: (key, body) => {
+      const request = create(createResponse.input, { request: turnOf(body) });
+      return settled((client) => call(client, createResponse, request, metadataOf(key), timeoutMs));
+    },
     DryRun: (key, body) => {
       const request = create(dryRun.input, { request: turnOf(body) });
       return settled((client) => call(client, dryRun, request, metadataOf(key), timeoutMs));

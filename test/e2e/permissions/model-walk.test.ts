@@ -62,7 +62,7 @@ const slugs: readonly (readonly [RegExp, string])[] = [
   [/<fusion>/, "service/fusion"],
 ];
 
-const doors = ["/responses", "/chat/completions", "/messages"];
+const doors = ["/responses", "/chat/completions", "/messages", "WebSocket", "RunTurn", "CreateResponse"];
 
 test.each(doors)("a key is refused models that it may not use in every field of a request to %s", async (name) => {
   const { ask, base, schema } = waysInto(installation).find((way) => way.name === name)!;
@@ -74,7 +74,8 @@ test.each(doors)("a key is refused models that it may not use in every field of 
   const fields = schemaFields(schema).filter(({ name: field, path }) => isNaming(field) && !isHistory(path));
   for (const { path, schema: shape, put } of fields) {
     const isList = JSON.stringify(followReference(shape)).includes('"array"');
-    const model = path === "models" ? {} : { model: slugs.find(([of]) => of.test(path))?.[1] ?? "acme/outer" };
+    const model =
+      path === "models" ? { model: undefined } : { model: slugs.find(([of]) => of.test(path))?.[1] ?? "acme/outer" };
     const filled = withNeighbours(put(isList ? ["acme/denied"] : "acme/denied"));
     const body = { ...base, ...model, ...filled, ...(path.startsWith("plugins") && model) };
     const called = async (key: string) => {

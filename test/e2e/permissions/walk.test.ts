@@ -1,10 +1,13 @@
-/** Permissions hold for each published tool, at each published place of a request, through every door. */
+/** Permissions hold for each published tool, at each published place of a request, and for each plugin, through every door. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 import { textReply } from "../../support/tool-replies.ts";
-import { type DoorWay, waysInto } from "./doors.ts";
-import { newKey } from "./keys.ts";
+import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
+import { followReference, leastValue, schemaFields } from "../../support/schema-walk.ts";
+import { type DoorAnswer, type DoorWay, waysInto } from "./doors.ts";
+import { type Permissions, newKey } from "./keys.ts";
 import {
   type ToolCase,
   contractTypes,
@@ -19,8 +22,19 @@ import {
 let upstream: Upstream;
 let installation: Installation;
 let ways: readonly DoorWay[];
-/** Keys by the server tool that they may not use, and one that may use all. */
+/** Keys by the server tool or the list that they may not use, and one that may use all. */
 let keys: ReadonlyMap<string | undefined, string>;
+
+/** The list of what a tool uses, beside that of the tools themselves. */
+const listOf: Readonly<Record<string, string>> = {
+  bash: "sandbox",
+  code_interpreter: "sandbox",
+  shell: "sandbox",
+  file_search: "vector_stores",
+  mcp: "mcp_servers",
+  web_search: "search_engines",
+};
+const lists = [...new Set(Object.values(listOf))];
 
 const wayNames = [
   "/responses/dry-run",
@@ -32,6 +46,7 @@ const wayNames = [
   "/messages/count_tokens",
   "WebSocket",
   "RunTurn",
+  "CreateResponse",
   "DryRun",
   "CountTokens",
 ] as const;
@@ -62,12 +77,17 @@ limits: {streams_per_key: 1000}
     });
     return [left, key] as const;
   };
-  keys = new Map(await Promise.all([undefined, ...serverToolNames].map(keyWithout)));
+  const keyWithEmpty = async (list: string) =>
+    [list, (await newKey(installation, { permissions: { [list]: [] } })).key] as const;
+  keys = new Map(await Promise.all([...[undefined, ...serverToolNames].map(keyWithout), ...lists.map(keyWithEmpty)]));
 });
 afterAll(async () => {
   await installation?.stop();
   await upstream?.stop();
 });
+
+/** Ways that count or summarize: they search nowhere, and a search whose engine is left open names none. */
+const searchless = /token|compact/i;
 
 /** The way that gets every form of a tool; the others get the least one, and those without paths no nested ones. */
 const wholeWay = "/responses/dry-run";
@@ -88,6 +108,11 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
 const places = new Set<string>();
 const exercised = new Set<string>();
 
+/** Without any engine, a search within another tool is not available. */
+const isRefusedBy = (list: string | undefined, { status, text }: DoorAnswer): boolean =>
+  (status === 403 && text.includes(`(permissions.${list})`)) ||
+  (list === "search_engines" && status === 400 && text.includes("web_search is not available"));
+
 const wayNamed = (name: string): DoorWay => ways.find((way) => way.name === name) as DoorWay;
 
 describe.each(wayNames)("at %s", (name) => {
@@ -100,8 +125,13 @@ describe.each(wayNames)("at %s", (name) => {
     const send = (one: ToolCase, key: string | undefined) => ask(keys.get(key) as string, body(one));
     const before = upstream.requests.length;
     const refused = new Map<ToolCase, { status: number; text: string }>();
+    const refusedByList = new Map<ToolCase, { status: number; text: string }>();
     const hosted = cases.filter(({ permission }) => permission !== undefined);
+    const listFor = ({ permission = "" }: ToolCase) =>
+      permission === "web_search" && searchless.test(name) ? undefined : listOf[permission];
+    const listed = hosted.filter((one) => listFor(one) !== undefined && !one.isForm);
     await each(hosted, async (one) => void refused.set(one, await send(one, one.permission)));
+    await each(listed, async (one) => void refusedByList.set(one, await send(one, listFor(one))));
     const called = upstream.requests.length - before;
     const wrong: string[] = [];
     for (const { place } of cases) places.add(`${schema} ${place}`);
@@ -117,11 +147,66 @@ describe.each(wayNames)("at %s", (name) => {
           wrong.push(
             `${one.label}: ${denied.status} ${denied.text.slice(0, 200)}; allowed: ${status} ${text.slice(0, 200)}`,
           );
+        const unlisted = refusedByList.get(one);
+        if (unlisted && !isRefusedBy(listFor(one), unlisted))
+          wrong.push(`${one.label}: without ${listFor(one)} ${unlisted.status} ${unlisted.text.slice(0, 200)}`);
       }
     });
     expect(wrong).toEqual([]);
     expect(called).toBe(0);
   });
+});
+
+interface PublishedPlugin {
+  readonly id: string;
+}
+
+/** The least form of each published plugin. */
+const publishedPlugins = (list: JsonSchema): readonly PublishedPlugin[] => {
+  const { items } = followReference(choiceOf(list)) as { readonly items: JsonSchema };
+  return (followReference(items)["anyOf"] as readonly JsonSchema[]).map((each) => leastValue(each) as PublishedPlugin);
+};
+
+/** The list itself, where it may be null as well. */
+const choiceOf = (schema: JsonSchema): JsonSchema => {
+  const choices = followReference(schema)["anyOf"] as readonly JsonSchema[] | undefined;
+  return choices?.find((choice) => "items" in followReference(choice)) ?? schema;
+};
+
+/** Doors by the ways into them. */
+const doorOf = (name: string): string =>
+  name.startsWith("/messages")
+    ? "messages"
+    : name.startsWith("/chat")
+      ? "chat"
+      : /^\/|^Web/.test(name)
+        ? "responses"
+        : "grpc";
+
+test.each(wayNames)("at %s a key is refused each plugin and the door that it may not use", async (name) => {
+  const { ask, base, schema } = wayNamed(name);
+  const body = { ...base, model: "acme/outer" };
+  const keyWith = async (permissions: Permissions) => (await newKey(installation, { permissions })).key;
+  const before = upstream.requests.length;
+  const doors = ["responses", "chat", "messages", "embeddings", "grpc"].filter((door) => door !== doorOf(name));
+  const refused = await ask(await keyWith({ doors }), body);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("(permissions.doors)")]);
+  const none = await keyWith({ plugins: [] });
+  const answers: string[] = [];
+  const plugins = schemaFields(schema).filter(({ path }) => path === "plugins");
+  const refusals: string[] = [];
+  for (const { schema: list } of plugins) {
+    for (const plugin of publishedPlugins(list)) {
+      const { status, text } = await ask(none, { ...body, plugins: [plugin] });
+      answers.push(`${plugin.id}: ${status} ${text.includes(`the plugin ${plugin.id} (permissions.plugins)`)}`);
+      refusals.push(`${plugin.id}: 403 true`);
+    }
+  }
+  expect(answers).toEqual(refusals);
+  expect(refusals).toHaveLength(plugins.length * Object.keys(pluginContracts).length);
+  expect(upstream.requests.length).toBe(before);
+  expect((await ask(await keyWith({ doors: [doorOf(name)] }), body)).status).toBe(200);
+  if (plugins.length > 0) expect((await ask(none, body)).status).toBe(200);
 });
 
 test("every place for tools takes one at some door", () => {

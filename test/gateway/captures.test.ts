@@ -30,7 +30,7 @@ test("content takes 64 MiB at most; content without room, or left at the end, is
         startedAt: performance.now(),
       },
       { request: create(RunTurnRequestSchema), generationId: `gen-${id}` },
-      { body, members: [] },
+      body,
     );
   const valueOf = async (series: string) =>
     Number(

@@ -19,6 +19,7 @@ import { readBody } from "../../edge/http/body.ts";
 import type { EdgeContext } from "../../edge/http/context.ts";
 import { writeJsonText } from "../../edge/http/errors.ts";
 import type { ScannedBody } from "../../edge/turns/body.ts";
+import { mayKeepContent } from "../../edge/turns/storage.ts";
 import type { CapturedTurn } from "../../edge/turns/captured-turn.ts";
 import { type OpeningCall, type TurnOpeningDeps, type ReadTurn, openTurn } from "../../edge/turns/open.ts";
 import type { Refusals } from "../../edge/turns/refusals.ts";
@@ -101,7 +102,8 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
       const { generationId } = answer;
       const json = answerJson(answer, compat);
       // The turn's id arrives with its answer: failed requests are not captured.
-      const captured = captures.begin(this, { request, generationId }, source);
+      const isCaptured = this.caller.capturesContent && mayKeepContent(this, request, source);
+      const captured = isCaptured ? captures.begin(this, { request, generationId }, source.body) : undefined;
       captured?.add(json.toString());
       captured?.end();
       writeJsonText(res, json, { requestId, generationId });

@@ -10,8 +10,6 @@ import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
-import { forbidsStorage } from "./storage.ts";
-import type { ScannedBody } from "./body.ts";
 import { type CapturedIdentity, type CapturedRequest, CapturedTurn, type CaptureSink } from "./captured-turn.ts";
 
 /** Memory of all captured content in this process, of running turns and of contents waiting for admin-svc. */
@@ -65,17 +63,17 @@ export class Captures implements CaptureSink {
   }
 
   /**
-   * Begins to capture a turn if its key opts in and neither the request nor the configuration forbids it.
+   * Begins to capture a turn of a key that opts in, and whose content may be kept, if the configuration file asks for it.
    * @param generationId undefined when it arrives with the answer: the turn is captured then
    */
   begin(
     { caller, requestId, startedAt }: Omit<CapturedIdentity, "generationId" | "user">,
     { request, generationId }: { readonly request: CapturedRequest; readonly generationId?: string },
-    { body, members }: ScannedBody,
+    body: Buffer,
   ): CapturedTurn | undefined {
-    if (!caller.capturesContent || generationId === undefined) return undefined;
+    if (generationId === undefined) return undefined;
     const settings = this.#parts.settings();
-    if (!settings || forbidsStorage(request, body, members)) return undefined;
+    if (!settings) return undefined;
     const { user } = request;
     return new CapturedTurn({ caller, requestId, generationId, startedAt, user }, body, settings.max_bytes, this);
   }

@@ -19,7 +19,7 @@ import { type ItemMemory, type ScannedBody, restoreItems, scanBody } from "./bod
 import type { CapturedRequest, CapturedTurn } from "./captured-turn.ts";
 import type { Captures } from "./captures.ts";
 import type { Door } from "./door.ts";
-import { permitTracedContent } from "./storage.ts";
+import { mayKeepContent } from "./storage.ts";
 
 export interface TurnOpeningDeps {
   readonly limiter: Limiter;
@@ -49,6 +49,8 @@ export interface TurnCaller {
 export interface OpeningCall<Turn extends ReadTurn> extends TurnCaller {
   readonly caller: Caller;
   readonly keyHash: string;
+  /** Whether it continues a request that forbade to store its content; known once it is read. */
+  readonly isUnstored?: boolean;
   readonly door: Pick<Door, "path" | "unparsed" | "repeats" | "refersToItems" | "bodyName">;
   /** Receives the rate limit headers. */
   readonly res: LimitHeaders;
@@ -94,8 +96,11 @@ export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, ca
     const remember = itemMemory?.taker(call.keyHash);
     const turn = call.read(whole, remember);
     admission.countTokens(turn.request);
-    call.captured = call.caller.capturesContent ? parts.captures.begin(call, turn, source) : undefined;
-    permitTracedContent(call.caller, turn.request, source);
+    const { capturesContent, tracesContent } = call.caller;
+    if ((capturesContent || tracesContent) && mayKeepContent(call, turn.request, source)) {
+      if (capturesContent) call.captured = parts.captures.begin(call, turn, source.body);
+      if (tracesContent && turn.request.mayKeepContent === false) turn.request.mayKeepContent = true;
+    }
     const opening = call.open(turn, source);
     if (opening) await opening;
   } catch (error) {

@@ -2,8 +2,8 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
+import { guardrailsForbidKeeping } from "@sluice/proto/lib/policy/kept-content.js";
 import type { ScannedBody } from "./body.ts";
-import type { CapturedRequest } from "./captured-turn.ts";
 
 /** Data policies for providers apply to Sluice, too, and so does `store: false`. @param members of the body */
 export function forbidsStorage(
@@ -16,12 +16,16 @@ export function forbidsStorage(
   return store !== undefined && body.toString("latin1", store.start, store.end) === "false";
 }
 
-/** Permits inference-svc to put the content of the turn into its trace, for a key that asks for it. */
-export function permitTracedContent(
-  { tracesContent }: Caller,
-  request: CapturedRequest,
-  { body, members }: ScannedBody,
-): void {
-  if (tracesContent && request.mayKeepContent === false && !forbidsStorage(request, body, members))
-    request.mayKeepContent = true;
+/** A request for which content may be kept. */
+export interface KeptCall {
+  readonly caller: Caller;
+  /** Whether it continues a request that forbade to store its content. */
+  readonly isUnstored?: boolean;
 }
+
+/** Whether neither the request nor a guardrail forbids to keep the content of a call, for a key that asks to capture or trace it. */
+export const mayKeepContent = (
+  { caller, isUnstored = false }: KeptCall,
+  request: Pick<RunTurnRequest, "provider">,
+  { body, members }: ScannedBody,
+): boolean => !isUnstored && !forbidsStorage(request, body, members) && !guardrailsForbidKeeping(caller);

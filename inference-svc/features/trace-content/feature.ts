@@ -1,42 +1,121 @@
-/** Prompts and answers as attributes of a turn's span, for keys that opt in: as the model reads them after redaction, and as the client gets them. */
+/** Prompts and answers as attributes of a turn's span, for keys that opt in: the request as guardrails have redacted it, and the answer as they deliver it. */
 import type { TracingContent } from "@sluice/proto/config/tracing.js";
-import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { Fault } from "@sluice/proto/lib/faults/fault.js";
+import { guardrailsForbidKeeping } from "@sluice/proto/lib/policy/kept-content.js";
+import type { ContentAttribute, Span } from "@sluice/proto/lib/tracing/span.js";
 import { ForwardedAnswer } from "../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
 import type { Answer, Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { applies } from "../applies.ts";
 import type { Feature } from "../kit.ts";
-import {
-  type TracedMessage,
-  type TracedPart,
-  answerParts,
-  boundedJson,
-  finishReason,
-  inputMessage,
-  textPart,
-} from "./messages.ts";
+import { ContentBudget } from "./content-budget.ts";
+import { type TracedMessage, type TracedPart, TracedParts, finishReason } from "./messages.ts";
 
-const cutAttribute = "sluice.content_is_cut";
+/** Maximum memory of all content in spans of running turns. */
+const maxHeldBytes = 64 * 1024 * 1024;
+let heldBytes = 0;
 
-/** The span that takes the content of a turn; undefined when traces have none, or this one is not sampled. */
-const spanFor = ({ content }: TracingContent, { span }: Scope): Span | undefined =>
-  content && span?.isRecorded === true ? span : undefined;
-
-function setMessages(span: Span, name: string, messages: readonly TracedMessage[], maxBytes: number): void {
-  const { json, isCut } = boundedJson(messages, maxBytes);
-  span.setText(name, json);
-  if (isCut) span.set({ [cutAttribute]: true });
+/** The span that takes the content of a turn; undefined where traces have none, this one is not sampled, or content must not be kept. */
+function spanFor({ content }: TracingContent, { provider }: TurnRequest, { span, caller }: Scope): Span | undefined {
+  if (!content || span?.isRecorded !== true) return undefined;
+  if (provider?.zdr === true || provider?.dataCollection === "deny" || guardrailsForbidKeeping(caller))
+    return undefined;
+  return span;
 }
 
-function setRequest(span: Span, { instructions, input }: TurnRequest, maxBytes: number): void {
-  span.set({ "gen_ai.operation.name": "invoke_agent" });
-  setMessages(span, "gen_ai.input.messages", input.map(inputMessage), maxBytes);
-  if (instructions === undefined) return;
-  const { json, isCut } = boundedJson([{ role: "system", parts: [textPart(instructions)] }], maxBytes);
-  const [{ parts }] = JSON.parse(json) as [TracedMessage];
-  span.setText("gen_ai.system_instructions", JSON.stringify(parts));
-  if (isCut) span.set({ [cutAttribute]: true });
+/** The texts of one turn until they are attributes, counted with those of all turns. */
+class HeldContent {
+  readonly #span: Span;
+  #bytes = 0;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  /** @returns false where all turns hold too much */
+  hold(bytes: number): boolean {
+    if (heldBytes + bytes > maxHeldBytes) return false;
+    heldBytes += bytes;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  set(texts: ReadonlyMap<ContentAttribute, string>, isCut: boolean): void {
+    for (const [name, json] of texts) this.#span.setContent(name, json);
+    if (isCut) this.#span.set({ "sluice.content_is_cut": true });
+    this.release();
+  }
+
+  release(): void {
+    heldBytes -= this.#bytes;
+    this.#bytes = 0;
+  }
+}
+
+interface RequestTexts {
+  readonly texts: ReadonlyMap<ContentAttribute, string>;
+  readonly isCut: boolean;
+}
+
+/** The last messages have the first claim on the room. */
+function requestTexts({ instructions, input }: TurnRequest, maxBytes: number): RequestTexts {
+  const budget = new ContentBudget(maxBytes);
+  const parts = new TracedParts(budget);
+  const messages: TracedMessage[] = [];
+  for (let at = input.length - 1; at >= 0; at--) {
+    const message = parts.message(input[at] as TurnRequest["input"][number]);
+    if (message === undefined) break;
+    messages.unshift(message);
+  }
+  const texts = new Map<ContentAttribute, string>([["gen_ai.input.messages", JSON.stringify(messages)]]);
+  if (instructions === undefined) return { texts, isCut: budget.isCut };
+  const room = new ContentBudget(maxBytes);
+  texts.set("gen_ai.system_instructions", JSON.stringify(new TracedParts(room).text(instructions)));
+  return { texts, isCut: budget.isCut || room.isCut };
+}
+
+/** Whether a guardrail or another rule has refused the request; the layers behind refuse for texts of files, pages and results. */
+const isRefusal = (error: unknown): boolean => error instanceof Fault && error.status === 403;
+
+/** Sets the request as soon as it is known not to be refused. */
+class TracedRequest extends ForwardedAnswer {
+  readonly #settle: (isRefused: boolean) => void;
+
+  /** @param signal aborted when the answer is read no further */
+  constructor(answer: Answer, settle: (isRefused: boolean) => void, signal: TurnSignal) {
+    super(answer);
+    this.#settle = settle;
+    signal.addEventListener("abort", () => settle(false));
+  }
+
+  protected override passed(batch: Batch): Batch {
+    this.#settle(false);
+    return batch;
+  }
+
+  protected override failed(error: unknown): unknown {
+    this.#settle(isRefusal(error));
+    return error;
+  }
+
+  protected override left(): void {
+    this.#settle(false);
+  }
+}
+
+function traceRequest(span: Span, request: TurnRequest, maxBytes: number): (isRefused: boolean) => void {
+  const held = new HeldContent(span);
+  const { texts, isCut } = requestTexts(request, maxBytes);
+  const bytes = [...texts.values()].reduce((sum, text) => sum + text.length, 0);
+  let isSettled = !held.hold(bytes);
+  return (isRefused) => {
+    if (isSettled) return;
+    isSettled = true;
+    if (isRefused) held.release();
+    else held.set(texts, isCut);
+  };
 }
 
 export const tracedRequest: Feature = {
@@ -46,24 +125,32 @@ export const tracedRequest: Feature = {
     ({ tracing }): Layer =>
     (next) =>
     (request, scope) => {
-      const span = spanFor(tracing, scope);
-      if (span) setRequest(span, request, tracing.max_bytes);
-      return next(request, scope);
+      const span = spanFor(tracing, request, scope);
+      if (!span) return next(request, scope);
+      const settle = traceRequest(span, request, tracing.max_bytes);
+      try {
+        return new TracedRequest(next(request, scope), settle, scope.signal);
+      } catch (error) {
+        settle(isRefusal(error));
+        throw error;
+      }
     },
 };
 
-/** Keeps the items of an answer, and sets them at its end, also at an early one. */
+/** Keeps the items of an answer within the room, and sets them at its end, also at an early one. */
 class TracedAnswer extends ForwardedAnswer {
-  readonly #span: Span;
-  readonly #maxBytes: number;
+  readonly #held: HeldContent;
+  readonly #budget: ContentBudget;
   readonly #parts: TracedPart[] = [];
-  #bytes = 0;
-  #isSet = false;
+  #isSet: boolean;
 
-  constructor(answer: Answer, span: Span, maxBytes: number) {
+  /** @param signal aborted when the answer is read no further */
+  constructor(answer: Answer, span: Span, maxBytes: number, signal: TurnSignal) {
     super(answer);
-    this.#span = span;
-    this.#maxBytes = maxBytes;
+    signal.addEventListener("abort", () => this.#set("error"));
+    this.#held = new HeldContent(span);
+    this.#budget = new ContentBudget(maxBytes);
+    this.#isSet = !this.#held.hold(maxBytes) || !this.#budget.takeMessage();
   }
 
   protected override passed(batch: Batch): Batch {
@@ -81,20 +168,16 @@ class TracedAnswer extends ForwardedAnswer {
   }
 
   #take(event: TurnEvent): void {
-    if (event.type === "end") this.#set(finishReason(event.outcome, this.#parts));
-    // One part beyond the limit is kept, whose beginning fits.
-    if (event.type !== "item.end" || this.#bytes > this.#maxBytes) return;
-    for (const part of answerParts(event.item)) {
-      this.#bytes += JSON.stringify(part).length;
-      this.#parts.push(part);
-    }
+    if (this.#isSet) return;
+    if (event.type === "item.end") this.#parts.push(...new TracedParts(this.#budget).ofAnswer(event.item));
+    else if (event.type === "end") this.#set(finishReason(event.outcome, this.#parts));
   }
 
   #set(reason: string): void {
     if (this.#isSet) return;
     this.#isSet = true;
-    const message = { role: "assistant", parts: this.#parts, finish_reason: reason };
-    setMessages(this.#span, "gen_ai.output.messages", [message], this.#maxBytes);
+    const message: TracedMessage = { role: "assistant", parts: this.#parts, finish_reason: reason };
+    this.#held.set(new Map([["gen_ai.output.messages", JSON.stringify([message])]]), this.#budget.isCut);
   }
 }
 
@@ -105,8 +188,9 @@ export const tracedAnswer: Feature = {
     ({ tracing }): Layer =>
     (next) =>
     (request, scope) => {
-      const span = spanFor(tracing, scope);
-      const answer = next(request, scope);
-      return span ? new TracedAnswer(answer, span, tracing.max_bytes) : answer;
+      const span = spanFor(tracing, request, scope);
+      if (!span) return next(request, scope);
+      span.set({ "gen_ai.operation.name": "invoke_agent" });
+      return new TracedAnswer(next(request, scope), span, tracing.max_bytes, scope.signal);
     },
 };

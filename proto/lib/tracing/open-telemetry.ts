@@ -4,6 +4,7 @@ import {
   type Span as OtelSpan,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
   createTraceState,
   trace,
@@ -17,18 +18,27 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { setTimeout as delay } from "node:timers/promises";
-import { Counter } from "../metrics/metrics.ts";
+import { Counter, type Registry } from "../metrics/metrics.ts";
 import { version } from "../process/version.ts";
 import { type TraceHeaders, readTraceHeaders, traceparentOf } from "./context.ts";
 import type { TracingOptions, TracingSettings } from "./settings.ts";
-import { type Attributes, type Span, type SpanOptions, type Tracing, maxContentBytes } from "./span.ts";
+import {
+  type Attributes,
+  type ContentAttribute,
+  type Span,
+  type SpanOptions,
+  type Tracing,
+  contentAttributes,
+  maxContentBytes,
+} from "./span.ts";
 
 const maxValueLength = 1_024;
 /**
- * Spans with prompts and answers that wait for the collector, and those of one delivery. With 200 KB each, three texts of the default `tracing.max_bytes`,
- * they are 50 MB and 3 MB; further ones are dropped.
+ * Spans with content that wait for the collector, and those of one delivery. With 200 KB each, three texts of the default `tracing.max_bytes`, they are
+ * 50 MB and 3 MB. A further span is exported without its content.
  */
-const contentQueue = { maxQueueSize: 256, maxExportBatchSize: 16 };
+const maxWithContent = 256;
+const contentBatch = { maxQueueSize: maxWithContent, maxExportBatchSize: 16 };
 const closeMs = 5_000;
 
 export async function openTelemetry({ protocol }: TracingSettings, options: TracingOptions): Promise<Tracing> {
@@ -41,7 +51,7 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
   const provider = new BasicTracerProvider({
     resource: named.merge(detectResources({ detectors: [envDetector] })),
     spanLimits: { attributeValueLengthLimit: maxContentBytes },
-    spanProcessors: [new QueuesBySize(countDeliveries(await exporterOf(protocol), options))],
+    spanProcessors: [new QueuesBySize(countDeliveries(await exporterOf(protocol), options), options.registry)],
   });
   const tracer = provider.getTracer("sluice");
   return {
@@ -53,36 +63,60 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
   };
 }
 
-/** Spans with content wait in a queue of their own, whose memory is bounded, and never displace the others. */
+/** Spans with content wait in a queue of their own, whose memory is bounded: they never displace the others. */
 class QueuesBySize implements SpanProcessor {
   readonly #small: BatchSpanProcessor;
   readonly #large: BatchSpanProcessor;
+  readonly #dropped: Counter;
+  /** Spans in the queue with content, or in a delivery. */
+  #withContent = 0;
 
-  constructor(exporter: SpanExporter) {
+  constructor(exporter: SpanExporter, registry: Registry) {
+    this.#dropped = new Counter({
+      name: "sluice_trace_contents_dropped_total",
+      help: "Spans that were exported without their prompt and answer, because too many waited for the collector.",
+      registers: [registry],
+    });
     this.#small = new BatchSpanProcessor(exporter);
-    this.#large = new BatchSpanProcessor(exporter, contentQueue);
+    const counted: SpanExporter = {
+      export: (batch, settled) =>
+        exporter.export(batch, (result) => {
+          this.#withContent -= batch.length;
+          settled(result);
+        }),
+      shutdown: () => exporter.shutdown(),
+    };
+    this.#large = new BatchSpanProcessor(counted, contentBatch);
   }
 
   onStart(): void {}
 
   onEnd(span: ReadableSpan): void {
-    (span.attributes[contentMark] === undefined ? this.#small : this.#large).onEnd(span);
+    const isSampled = (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+    if (!isSampled || !hasContent(span)) return this.#small.onEnd(span);
+    if (this.#withContent < maxWithContent) {
+      this.#withContent++;
+      return this.#large.onEnd(span);
+    }
+    this.#dropped.inc();
+    for (const name of contentAttributes) delete span.attributes[name];
+    this.#small.onEnd(span);
   }
 
   async forceFlush(): Promise<void> {
-    await Promise.all([this.#small.forceFlush(), this.#large.forceFlush()]);
+    await Promise.allSettled([this.#small.forceFlush(), this.#large.forceFlush()]);
   }
 
-  /** One after the other: the first to end shuts down their common exporter. */
+  /** Delivers both queues before the first shutdown, which also ends their common exporter. */
   async shutdown(): Promise<void> {
-    await this.#large.forceFlush().catch(() => {});
+    await this.forceFlush();
     await this.#small.shutdown();
     await this.#large.shutdown();
   }
 }
 
-/** Attribute of every span with content. */
-const contentMark = "sluice.has_content";
+const hasContent = ({ attributes }: ReadableSpan): boolean =>
+  contentAttributes.some((name) => attributes[name] !== undefined);
 
 /** The attributes with long texts cut. */
 const bounded = (attributes: Attributes): Attributes =>
@@ -173,8 +207,8 @@ class TelemetrySpan implements Span {
     this.#span.setAttributes(bounded(attributes));
   }
 
-  setText(name: string, text: string): void {
-    this.#span.setAttributes({ [contentMark]: true, [name]: text });
+  setContent(name: ContentAttribute, json: string): void {
+    this.#span.setAttribute(name, json);
   }
 
   event(name: string, attributes: Attributes): void {

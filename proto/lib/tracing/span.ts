@@ -1,8 +1,16 @@
 /** Span interface of the rooms. It loads no part of OpenTelemetry: without tracing there is no Tracing. */
 import type { TraceHeaders } from "./context.ts";
 
-/** Maximum bytes of a prompt, and of an answer, in a span. */
+/** Maximum bytes of each attribute with content. */
 export const maxContentBytes = 262_144;
+
+/** Attributes with prompts and answers: JSON in the form of the GenAI conventions. */
+export const contentAttributes = [
+  "gen_ai.system_instructions",
+  "gen_ai.input.messages",
+  "gen_ai.output.messages",
+] as const;
+export type ContentAttribute = (typeof contentAttributes)[number];
 
 /** Values of more than 1,024 characters are cut; undefined values are omitted. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -24,8 +32,8 @@ export interface Span extends TraceHeaders {
   readonly isRecorded: boolean;
   rename(name: string): void;
   set(attributes: Attributes): void;
-  /** Sets a text of at most `maxContentBytes`, uncut. */
-  setText(name: string, text: string): void;
+  /** @param json of at most `maxContentBytes` */
+  setContent(name: ContentAttribute, json: string): void;
   /** Adds an event at the current time. */
   event(name: string, attributes: Attributes): void;
   /** Links a span of another trace. */

@@ -1,9 +1,13 @@
 /** Prompts and answers in traces, as a collector receives them: whose, in which form, after redaction, and never without every permission. */
 import { randomBytes } from "node:crypto";
+import { on, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { WebSocket } from "ws";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type CollectedSpan, type Collector, startCollector } from "../../support/collector.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -26,6 +30,8 @@ let installation: Installation;
 let traced: string;
 let guarded: string;
 let untraced: string;
+/** A key whose guardrail restricts models to providers without retention. */
+let unretained: string;
 
 beforeAll(async () => {
   acme = await startUpstream();
@@ -49,6 +55,8 @@ beforeAll(async () => {
   const settings = { name: "birds", applies_to: "both", content_filters: rules };
   const { data } = await administer("POST", "/guardrails", settings);
   await administer("POST", `/guardrails/${data.id}/assignments/keys`, { key_hashes: [withRules.hash] });
+  const retention = await administer("POST", "/guardrails", { name: "zdr", enforce_zdr_groups: { nobody: true } });
+  unretained = (await makeKey({ trace_content: true, further_guardrails: [retention.data.id] })).key;
 });
 afterAll(async () => {
   await installation?.stop();
@@ -101,7 +109,7 @@ async function turnSpan(body: object, { key = traced, path = "/responses", heade
 }
 
 async function spanOf(traceId: string): Promise<CollectedSpan> {
-  for (let count = 2; ; count++) {
+  for (let count = 1; ; count++) {
     const spans = await collector.trace(traceId, count);
     const turn = spans.find(({ name }) => name === "turn");
     if (turn) return turn;
@@ -117,8 +125,8 @@ function contentOf({ attributes }: CollectedSpan): object {
   );
 }
 
-const text = (content: string) => ({ type: "text", content });
-const said = (role: string, content: string) => ({ role, parts: [text(content)] });
+const text = (content: unknown) => ({ type: "text", content });
+const said = (role: string, content: unknown) => ({ role, parts: [text(content)] });
 const answered = (content: string, reason = "stop") => [{ ...said("assistant", content), finish_reason: reason }];
 
 describe("the span of a turn has its prompt and answer", () => {
@@ -142,15 +150,19 @@ describe("the span of a turn has its prompt and answer", () => {
 
   test("over gRPC, where the caller permits it", async () => {
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
-    const send = async (mayKeepContent: boolean) => {
+    const send = async (fields: Parameters<typeof turnRequest>[2]) => {
       const traceId = randomBytes(16).toString("hex");
-      const request = turnRequest("acme/large", "Hi", { mayKeepContent });
-      await runTurn(client, traced, request, 60_000, { traceparent: `00-${traceId}-${"1".repeat(16)}-01` }).over;
+      const request = turnRequest("acme/large", "Hi", fields);
+      const headers = { traceparent: `00-${traceId}-${"1".repeat(16)}-01` };
+      // A provider without retention may be missing: the span is there all the same.
+      await runTurn(client, traced, request, 60_000, headers).over.catch(() => {});
       return contentOf(await spanOf(traceId));
     };
     try {
-      expect(await send(true)).toEqual(expected);
-      expect(await send(false)).toEqual({});
+      expect(await send({ mayKeepContent: true })).toEqual(expected);
+      expect(await send({})).toEqual({});
+      const provider = create(ProviderPreferencesSchema, { zdr: true });
+      expect(await send({ mayKeepContent: true, provider })).toEqual({});
     } finally {
       client.close();
     }
@@ -182,7 +194,7 @@ describe("the span of a turn has its prompt and answer", () => {
       "input.messages": [
         said("developer", "Use f"),
         { role: "user", parts: [text("Look"), { type: "blob", modality: "image", content: "" }] },
-        { role: "assistant", parts: [{ type: "tool_call", id: "call_1", name: "f", arguments: { a: 1 } }] },
+        { role: "assistant", parts: [{ type: "tool_call", id: "call_1", name: "f", arguments: '{"a":1}' }] },
         { role: "tool", parts: [{ type: "tool_call_response", id: "call_1", response: "one" }] },
       ],
       "output.messages": [
@@ -190,7 +202,7 @@ describe("the span of a turn has its prompt and answer", () => {
           role: "assistant",
           parts: [
             { type: "reasoning", content: "So." },
-            { type: "tool_call", id: "call_2", name: "f", arguments: { b: 2 } },
+            { type: "tool_call", id: "call_2", name: "f", arguments: '{"b":2}' },
           ],
           finish_reason: "tool_call",
         },
@@ -240,11 +252,15 @@ describe("a guardrail", () => {
 describe("content is bounded:", () => {
   const long = (letter: string, length: number) => letter.repeat(length);
 
-  test("the last messages that fit are kept", async () => {
-    const input = ["a", "b", "c"].map((letter) => ({ role: "user", content: long(letter, 800) }));
+  test("the last messages are kept, and the beginning of the one before them", async () => {
+    const input = ["a", "b", "c"].map((letter) => ({ role: "user", content: long(letter, 700) }));
     const span = await turnSpan({ input });
     expect(contentOf(span)).toMatchObject({
-      "input.messages": [said("user", long("b", 800)), said("user", long("c", 800))],
+      "input.messages": [
+        said("user", expect.stringMatching(/^a{20,}…$/)),
+        said("user", long("b", 700)),
+        said("user", long("c", 700)),
+      ],
     });
     expect(span.attributes["sluice.content_is_cut"]).toBe(true);
   });
@@ -267,16 +283,49 @@ describe("content is bounded:", () => {
   });
 });
 
+interface Frame {
+  readonly type: string;
+  readonly response?: { readonly id: string };
+}
+
 describe("a trace has no content", () => {
   test.each<[string, object, Sent | (() => Sent)]>([
     ["of a key that has not opted in", {}, () => ({ key: untraced })],
     ["of a request with store: false", { store: false }, {}],
     ["of a request without data retention", { provider: { zdr: true } }, {}],
+    ["of a key whose guardrail wants no retention", {}, () => ({ key: unretained })],
     ["of a request that denies data collection", { provider: { data_collection: "deny" } }, {}],
   ])("%s", async (_, fields, sent) => {
     const span = await turnSpan({ input: "Hi", ...fields }, typeof sent === "function" ? sent() : sent);
     expect(contentOf(span)).toEqual({});
     expect(span.attributes).not.toHaveProperty("gen_ai.operation.name");
+  });
+
+  test("of frames on a WebSocket that continue a response with store: false", async () => {
+    const traceparent = () => `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
+    const headers = { authorization: `Bearer ${traced}`, traceparent: traceparent() };
+    const socket = new WebSocket(`${installation.baseUrl.replace("http", "ws")}/responses`, { headers });
+    await once(socket, "open");
+    const messages = on(socket, "message");
+    const send = async (fields: object): Promise<string> => {
+      socket.send(JSON.stringify({ type: "response.create", model: "acme/large", ...fields }));
+      for (;;) {
+        const { value } = (await messages.next()) as { readonly value: readonly [Buffer] };
+        const event = JSON.parse(value[0].toString()) as Frame;
+        if (event.type === "response.completed") return event.response?.id ?? "";
+      }
+    };
+    try {
+      const previous = await send({ input: "a hidden word", store: false });
+      const next = await send({ input: "more", previous_response_id: previous });
+      await send({ input: "again", previous_response_id: next });
+      await send({ input: "another conversation" });
+      const bodies = () => collector.bodies.join("\n");
+      await eventually(() => bodies().includes("another conversation"));
+      expect(bodies()).not.toContain("hidden word");
+    } finally {
+      socket.close();
+    }
   });
 
   test("once a key has opted out", async () => {

@@ -218,7 +218,7 @@ export const moduleRemarks: Remarks = {
   ),
   ...sameRemarkFor(
     keptField(
-      "content is neither logged nor exported, and captured only for keys with capture_content",
+      "content is never logged, and captured or traced only for keys with capture_content or trace_content",
       "docs/operate/captured-content.md",
     ),
     "turn_off_message_logging redact_user_api_key_info redact_messages_in_exceptions",

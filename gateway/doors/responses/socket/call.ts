@@ -12,6 +12,7 @@ import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import type { LoadShedding } from "../../../edge/http/load-shedding.ts";
 import type { Observation } from "../../../edge/http/observe.ts";
 import { type ScannedBody, scanBody } from "../../../edge/turns/body.ts";
+import { forbidsStorage } from "../../../edge/turns/storage.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { type OpeningCall, openTurn } from "../../../edge/turns/open.ts";
 import { readSessionId, readTags, sendTurn, wantsServiceMetadata } from "../../../edge/turns/prepare.ts";
@@ -33,6 +34,8 @@ export interface CallConnection {
 export interface FrameReceiver extends EventReceiver {
   /** JSON of the items of the whole input. @throws Fault INVALID_REQUEST */
   readonly wholeInput: () => string;
+  /** Whether the response that the frame continues forbade to store its content. */
+  readonly continuesUnstored: boolean;
 }
 
 interface SocketResponse extends ReadResponse {
@@ -62,6 +65,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   captured: CapturedTurn | undefined = undefined;
   /** JSON of the items of the whole input; empty before it is read. */
   input = "";
+  isUnstored = false;
   turn: SocketTurn | undefined = undefined;
   readonly #connected: CallConnection;
   readonly #frame: CreateFrame;
@@ -124,6 +128,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
       compat,
     });
     read.request.tags = readTags(headers);
+    this.isUnstored = this.#receiver.continuesUnstored || forbidsStorage(read.request, body, members);
     this.#read = { ...read, generationId: this.generationId };
     return this.#read;
   }

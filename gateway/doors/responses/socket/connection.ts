@@ -12,6 +12,7 @@ import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
 import { isKeyRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 import type { WebSocket } from "ws";
 import { type CallConnection, SocketCall } from "./call.ts";
+import type { SocketTurn } from "./turn.ts";
 import { readInputItems } from "../items.ts";
 import { type CreateFrame, errorFrame, readFrame, unknownPreviousResponse } from "./frame.ts";
 
@@ -28,6 +29,8 @@ interface Remembered {
   readonly id: string;
   /** JSON of its input and output items, joined by commas. */
   readonly items: string;
+  /** Whether their content must not be stored. */
+  readonly isUnstored: boolean;
 }
 
 const crowded = () =>
@@ -106,9 +109,10 @@ export class ResponseSocket {
     if (!frame) return;
     const call = new SocketCall(this.#connected, frame, {
       wholeInput: () => this.#wholeInput(frame),
+      continuesUnstored: frame.previousId !== undefined && this.#remembered?.isUnstored === true,
       send: (frames) => this.#send(frames),
       finished: (fault, refused) => {
-        if (call.turn && !fault) this.#remember(call.turn.id, joinNonEmpty(call.input, call.turn.items));
+        if (call.turn && !fault) this.#remember(call, call.turn);
         else this.#forget(frame);
         this.#finish(call, fault, refused);
       },
@@ -130,9 +134,11 @@ export class ResponseSocket {
   }
 
   /** A response is not remembered when no memory is free: its client then sends all items again. */
-  #remember(id: string, items: string): void {
+  #remember({ input, isUnstored }: SocketCall, turn: SocketTurn): void {
+    const items = joinNonEmpty(input, turn.items);
     this.#memory.shrink(this.#memory.bytes);
-    this.#remembered = this.#memory.tryGrow(Buffer.byteLength(items)) ? { id, items } : undefined;
+    const hasRoom = this.#memory.tryGrow(Buffer.byteLength(items));
+    this.#remembered = hasRoom ? { id: turn.id, items, isUnstored } : undefined;
   }
 
   /** Forgets the response a failed frame continued from: clients then expect to send all items again. */

@@ -32,7 +32,7 @@ export interface DetectorDependencies {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
   readonly watch: CallWatch;
-  /** Milliseconds. */
+  /** Clock in milliseconds. */
   readonly now: () => number;
 }
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
     allow: [new URL(server.url).origin],
     servers: { own: { url: server.url, authorization: "Bearer op_secret" } },
   };
-  // JSON is YAML.
+  // The configuration file is YAML, and JSON is valid YAML.
   installation = await startInstallation({ config: JSON.stringify({ providers, models, mcp }) });
 });
 afterAll(async () => {

@@ -15,9 +15,9 @@ export interface SubjectLoad {
 export interface SubjectWindow {
   /** Microseconds of each process per unit. */
   readonly eachUs: readonly number[];
-  /** The sum of these. */
+  /** Microseconds of all these processes per unit. */
   readonly us: number;
-  /** Also with the processes that store the records. */
+  /** The same, with the processes that store the records. */
   readonly wholeUs: number;
   readonly units: number;
   readonly perSecond: number;

@@ -12,7 +12,7 @@ export const vendorChat: Target = { ...otherChat, original: true };
 export interface TranslatedChat {
   readonly text: string;
   readonly body: Record<string, unknown>;
-  /** Path and reason. */
+  /** Fields left out of the body: the path of each, and the reason. */
   readonly losses: [string, string][];
 }
 

@@ -42,6 +42,7 @@ const alone = [
   "usage/series?step=week&by=key,model",
   "usage/series?step=hour&by=key,model",
   "usage/change",
+  "usage/health",
   "keys?sort=last_used",
   `keys?q=${key}`,
 ];

@@ -369,7 +369,7 @@ test("series equal the records whatever happens to end users, in any order", asy
     erased: () => erase(`v-${delivered.length % 3}`),
   };
   const names = ["deliver", "one", "one", "portion", "portion", "undone", "earlier", "isLater", "moved", "moved"];
-  const order = [...fc.sample(fc.constantFrom(...names), 40), "erased", "one", "portion", "erased", "moved"];
+  const order = [...fc.sample(fc.constantFrom(...names), 18), "one", "erased", "portion", "moved"];
   const done: string[] = [];
   for (const name of order) {
     await works[name]?.();

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import type { Exchange } from "@sluice/gateway/edge/http/context.js";
 import { type ExchangeDeps, answerFailure } from "@sluice/gateway/edge/http/exchange.js";
+import { NetworkRefusals, type NetworkRefusalsDeps } from "@sluice/gateway/edge/http/network-refusals.js";
 import { KeylessLimiter } from "@sluice/gateway/edge/http/keyless-limiter.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
@@ -89,9 +90,11 @@ test.each<[string, Fault, boolean]>([
   ["a key without a permission", new Fault(FaultReason.PERMISSION_DENIED), false],
 ])("a request with %s is counted among those without a valid key, or is not", async (_, fault, isCounted) => {
   const keylessLimiter = new KeylessLimiter(shares, addressOf);
+  // Only refusals of management keys reach admin-svc.
+  const networkRefusals = new NetworkRefusals({} as NetworkRefusalsDeps);
   const server = createServer((req, res) => {
     const exchange = { req, res, requestId: "req_1", caller: {} } as Exchange;
-    void answerFailure({ keylessLimiter } as ExchangeDeps, exchange, fault);
+    void answerFailure({ keylessLimiter, networkRefusals, addressOf } as ExchangeDeps, exchange, fault);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

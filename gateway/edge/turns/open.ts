@@ -12,6 +12,7 @@ import type { Limits } from "@sluice/proto/config/config-file.js";
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import type { MeteredRequest } from "@sluice/proto/lib/limits/meter.js";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
+import { guardrailsForbidKeeping } from "@sluice/proto/lib/policy/kept-content.js";
 import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
 import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import { type LimitHeaders, admit } from "../limits/admission.ts";
@@ -93,7 +94,7 @@ export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, ca
     const itemMemory = call.door.refersToItems && parts.itemMemory.isOn ? parts.itemMemory : undefined;
     const restoring = itemMemory && restoreItems(itemMemory, parts.limits, call, source);
     const whole = (restoring && (await restoring)) ?? source;
-    const remember = itemMemory?.taker(call.keyHash);
+    const remember = itemMemory && !guardrailsForbidKeeping(call.caller) ? itemMemory.taker(call.keyHash) : undefined;
     const turn = call.read(whole, remember);
     admission.countTokens(turn.request);
     const { capturesContent, tracesContent } = call.caller;

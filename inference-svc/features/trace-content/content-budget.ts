@@ -6,13 +6,20 @@ const messageBytes = 64;
 const ellipsis = "…";
 
 export class ContentBudget {
+  readonly #bytes: number;
   #left: number;
   /** Whether something was left out. */
   isCut = false;
 
   /** @param bytes of JSON in UTF-8 */
   constructor(bytes: number) {
-    this.#left = bytes - "[]".length;
+    this.#bytes = bytes - "[]".length;
+    this.#left = this.#bytes;
+  }
+
+  /** Bytes of the room that are used. */
+  get taken(): number {
+    return this.#bytes - this.#left;
   }
 
   /** @returns false when there is no room for a message */

@@ -72,9 +72,8 @@ export class TracedParts {
   }
 
   #thoughts(parts: unknown): readonly TracedPart[] {
-    if (!Array.isArray(parts)) return [];
-    return parts.flatMap((part: unknown) => {
-      const text = isObject(part) ? part["text"] : undefined;
+    return this.#each(parts, (part) => {
+      const { text } = part;
       if (typeof text !== "string") return [];
       return this.#part(() => ({ type: "reasoning", content: this.#text(text) }));
     });
@@ -82,8 +81,18 @@ export class TracedParts {
 
   #contents(content: unknown): readonly TracedPart[] {
     if (typeof content === "string") return this.text(content);
-    if (!Array.isArray(content)) return [];
-    return content.flatMap((part: unknown) => (isObject(part) ? this.#content(part) : []));
+    return this.#each(content, (part) => this.#content(part));
+  }
+
+  /** Goes through the objects of a list until the room is used up. */
+  #each(list: unknown, traced: (part: Readonly<Record<string, unknown>>) => readonly TracedPart[]): TracedPart[] {
+    const parts: TracedPart[] = [];
+    if (!Array.isArray(list)) return parts;
+    for (const part of list as readonly unknown[]) {
+      if (this.#budget.isCut) break;
+      if (isObject(part)) parts.push(...traced(part));
+    }
+    return parts;
   }
 
   #content(part: Readonly<Record<string, unknown>>): readonly TracedPart[] {
@@ -124,7 +133,7 @@ const modalities: ReadonlyMap<unknown, string> = new Map([
 /** The fields with the address of a picture or a file. */
 const addressFields = ["image_url", "file_url", "video_url"] as const;
 
-export function finishReason({ status, reason }: Outcome, parts: readonly TracedPart[]): string {
+export function finishReason({ status, reason }: Outcome, callsTool: boolean): string {
   if (status === "incomplete") return reason === "content_filter" ? "content_filter" : "length";
-  return parts.some(({ type }) => type === "tool_call") ? "tool_call" : "stop";
+  return callsTool ? "tool_call" : "stop";
 }

@@ -18,7 +18,7 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { setTimeout as delay } from "node:timers/promises";
-import { Counter, type Registry } from "../metrics/metrics.ts";
+import { Counter } from "../metrics/metrics.ts";
 import { version } from "../process/version.ts";
 import { type TraceHeaders, readTraceHeaders, traceparentOf } from "./context.ts";
 import type { TracingOptions, TracingSettings } from "./settings.ts";
@@ -48,14 +48,19 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
     "service.instance.id": options.instance,
     "service.version": version,
   });
+  const dropped = new Counter({
+    name: "sluice_trace_contents_dropped_total",
+    help: "Spans that were exported without their prompt and answer, for lack of memory.",
+    registers: [options.registry],
+  });
   const provider = new BasicTracerProvider({
     resource: named.merge(detectResources({ detectors: [envDetector] })),
     spanLimits: { attributeValueLengthLimit: maxContentBytes },
-    spanProcessors: [new QueuesBySize(countDeliveries(await exporterOf(protocol), options), options.registry)],
+    spanProcessors: [new QueuesBySize(countDeliveries(await exporterOf(protocol), options), dropped)],
   });
   const tracer = provider.getTracer("sluice");
   return {
-    start: (name, spanOptions) => new TelemetrySpan(tracer, name, spanOptions),
+    start: (name, spanOptions) => new TelemetrySpan(tracer, name, spanOptions, dropped),
     async close() {
       // Shutdown does not wait longer for an unreachable collector.
       await Promise.race([provider.shutdown().catch(() => {}), delay(closeMs, undefined, { ref: false })]);
@@ -71,12 +76,8 @@ class QueuesBySize implements SpanProcessor {
   /** Spans in the queue with content, or in a delivery. */
   #withContent = 0;
 
-  constructor(exporter: SpanExporter, registry: Registry) {
-    this.#dropped = new Counter({
-      name: "sluice_trace_contents_dropped_total",
-      help: "Spans that were exported without their prompt and answer, because too many waited for the collector.",
-      registers: [registry],
-    });
+  constructor(exporter: SpanExporter, dropped: Counter) {
+    this.#dropped = dropped;
     this.#small = new BatchSpanProcessor(exporter);
     const counted: SpanExporter = {
       export: (batch, settled) =>
@@ -167,9 +168,12 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
 class TelemetrySpan implements Span {
   readonly #span: OtelSpan;
+  readonly #dropped: Counter;
   #ended = false;
 
-  constructor(tracer: Tracer, name: string, { kind, parent, attributes, startedAtMs }: SpanOptions) {
+  /** @param dropped counts spans without their content */
+  constructor(tracer: Tracer, name: string, { kind, parent, attributes, startedAtMs }: SpanOptions, dropped: Counter) {
+    this.#dropped = dropped;
     const options = {
       kind: kinds[kind],
       ...(attributes && { attributes: bounded(attributes) }),
@@ -209,6 +213,10 @@ class TelemetrySpan implements Span {
 
   setContent(name: ContentAttribute, json: string): void {
     this.#span.setAttribute(name, json);
+  }
+
+  dropContent(): void {
+    this.#dropped.inc();
   }
 
   event(name: string, attributes: Attributes): void {

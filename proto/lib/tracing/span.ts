@@ -34,6 +34,8 @@ export interface Span extends TraceHeaders {
   set(attributes: Attributes): void;
   /** @param json of at most `maxContentBytes` */
   setContent(name: ContentAttribute, json: string): void;
+  /** Counts that the span has no content for lack of memory. */
+  dropContent(): void;
   /** Adds an event at the current time. */
   event(name: string, attributes: Attributes): void;
   /** Links a span of another trace. */

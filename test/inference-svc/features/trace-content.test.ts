@@ -1,7 +1,10 @@
 /** Messages of traces: their form, and the room they take at most, whatever items hold. */
 import { describe, expect, test } from "@jest/globals";
 import { ContentBudget } from "@sluice/inference-svc/features/trace-content/content-budget.js";
+import { TurnContent } from "@sluice/inference-svc/features/trace-content/turn-content.js";
 import { TracedParts } from "@sluice/inference-svc/features/trace-content/messages.js";
+import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { testRequest } from "../asking.ts";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import fc from "fast-check";
 
@@ -98,6 +101,49 @@ describe("an item has its form in the conventions:", () => {
     ],
   ])("%s", (_, item, message) => {
     expect(traced(item)).toEqual(message);
+  });
+});
+
+test("a message of a million parts costs no more than its room", () => {
+  const began = performance.now();
+  const content = Array.from({ length: 1_000_000 }, () => ({ type: "input_text", text: "a" }));
+  traced({ type: "message", role: "user", content });
+  traced({ type: "reasoning", id: "a", content });
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+describe("the content of running turns", () => {
+  const spanWith = () => {
+    const set: string[] = [];
+    const span = {
+      setContent: (name: string) => set.push(name),
+      set: () => {},
+      dropContent: () => set.push("dropped"),
+    };
+    return { set, span: span as unknown as Span };
+  };
+  const open = (keyHash: string) => {
+    const { set, span } = spanWith();
+    const content = new TurnContent({ span, keyHash, maxBytes: 262_144 });
+    content.takeRequest(testRequest({ input: [{ type: "message", role: "user", content: "ä".repeat(200_000) }] }));
+    return { set, content };
+  };
+
+  test("of one key takes at most 16 MiB until the turns end, and of all keys 64", () => {
+    const turns = Array.from({ length: 100 }, () => open("one"));
+    const dropped = turns.filter(({ set }) => set.includes("dropped"));
+    expect(dropped.length).toBe(100 - 64);
+    const others = Array.from({ length: 4 }, (_, key) => Array.from({ length: 70 }, () => open(`other ${key}`))).flat();
+    expect(others.filter(({ set }) => !set.includes("dropped")).length).toBe(3 * 64);
+    for (const { content } of [...turns, ...others]) content.end("stop", false);
+    expect(open("one").set).toEqual([]);
+  });
+
+  test("has no request that was refused, and no second end", () => {
+    const { set, content } = open("two");
+    content.end("error", true);
+    content.end("stop", false);
+    expect(set).toEqual(["gen_ai.output.messages"]);
   });
 });
 

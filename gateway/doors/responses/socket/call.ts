@@ -12,6 +12,7 @@ import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import type { LoadShedding } from "../../../edge/http/load-shedding.ts";
 import type { Observation } from "../../../edge/http/observe.ts";
 import { type ScannedBody, scanBody } from "../../../edge/turns/body.ts";
+import { guardrailsForbidKeeping } from "@sluice/proto/lib/policy/kept-content.js";
 import { forbidsStorage } from "../../../edge/turns/storage.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { type OpeningCall, openTurn } from "../../../edge/turns/open.ts";
@@ -128,7 +129,10 @@ export class SocketCall implements OpeningCall<SocketResponse> {
       compat,
     });
     read.request.tags = readTags(headers);
-    this.isUnstored = this.#receiver.continuesUnstored || forbidsStorage(read.request, body, members);
+    this.isUnstored =
+      this.#receiver.continuesUnstored ||
+      forbidsStorage(read.request, body, members) ||
+      guardrailsForbidKeeping(this.caller);
     this.#read = { ...read, generationId: this.generationId };
     return this.#read;
   }

@@ -77,13 +77,21 @@ export class DayBucket extends Bucket {
     this.limit = limit;
   }
 
-  /** Counts under a raised limit. */
-  rise(limit: number, now: number): void {
-    if (limit > this.limit) this.follow(limit, now);
-  }
-
   /** Takes units under the limit of its time. */
   takePart(units: number, share: number, now: number): void {
     this.take(units, sharedPart(this.limit, share), now);
+  }
+
+  /**
+   * Takes units of a turn that began under a limit, which may have changed meanwhile. The limit of its time stays, except where it would forgive units
+   * that the higher limit keeps. An empty bucket takes the lower limit, under which units come back later.
+   */
+  charge(units: number, limit: number, share: number, now: number): void {
+    const ahead = this.aheadMs(now);
+    const known = this.limit || limit;
+    const low = ahead === 0 ? Math.min(known, limit) : known;
+    const isWithin = ahead + units * stepMs(sharedPart(low, share), dayMs) <= maxDayAheadMs;
+    this.follow(isWithin ? low : Math.max(known, limit), now);
+    this.takePart(units, share, now);
   }
 }

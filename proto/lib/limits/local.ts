@@ -12,9 +12,14 @@ class DayUse {
   /** Nothing used, under the same limits. */
   empty(): DayUse {
     const empty = new DayUse();
-    empty.requests.limit = this.requests.limit;
-    empty.tokens.limit = this.tokens.limit;
+    empty.countUnder(this.requests.limit, this.tokens.limit);
     return empty;
+  }
+
+  /** Takes the limits under which the use was told; 0 for an unknown one. */
+  countUnder(requestsPerDay: number, tokensPerDay: number): void {
+    this.requests.limit = requestsPerDay;
+    this.tokens.limit = tokensPerDay;
   }
 }
 
@@ -60,12 +65,6 @@ class PeriodUse {
     if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.follow(tokensPerDay, now);
   }
 
-  /** Counts the use of the day under raised limits. */
-  rise({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): void {
-    if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.rise(requestsPerDay, now);
-    if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.rise(tokensPerDay, now);
-  }
-
   takeRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
     if (requestsPerMinute !== undefined) this.requests.take(1, sharedPart(requestsPerMinute, share), now);
     if (requestsPerDay !== undefined) this.day?.requests.takePart(1, share, now);
@@ -74,12 +73,13 @@ class PeriodUse {
   /** Gives a request back that came to nothing. */
   giveRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
     if (requestsPerMinute !== undefined) this.requests.take(-1, sharedPart(requestsPerMinute, share), now);
-    if (requestsPerDay !== undefined) this.day?.requests.takePart(-1, share, now);
+    if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.charge(-1, requestsPerDay, share, now);
   }
 
+  /** Charges the tokens of a turn at its end. */
   takeTokens(tokens: number, { tokensPerMinute, tokensPerDay }: KeyLimits, share: number, now: number): void {
     if (tokensPerMinute !== undefined) this.tokens.take(tokens, sharedPart(tokensPerMinute, share), now);
-    if (tokensPerDay !== undefined) this.day?.tokens.takePart(tokens, share, now);
+    if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.charge(tokens, tokensPerDay, share, now);
   }
 
   copy(now: number): PeriodUse {
@@ -97,18 +97,6 @@ export class OfflineUse extends PeriodUse {
   constructor(lastAnswer: PeriodUse) {
     super();
     this.lastAnswer = lastAnswer;
-    this.day = lastAnswer.day?.empty();
-  }
-
-  /** The last answer, too, was under the limits of its time. */
-  override follow(limits: KeyLimits, now: number): void {
-    super.follow(limits, now);
-    this.lastAnswer.follow(limits, now);
-  }
-
-  override rise(limits: KeyLimits, now: number): void {
-    super.rise(limits, now);
-    this.lastAnswer.rise(limits, now);
   }
 }
 
@@ -165,7 +153,6 @@ export function decideJointly(
   }
   for (const { use, limits } of all) {
     use.follow(limits, now);
-    use.offline?.follow(limits, now);
     if (limited.request) use.takeRequest(limits, share, now);
   }
   return { refusedBy: undefined, index: 0, ahead: all.map(({ use }) => use.ahead(now)) };
@@ -203,7 +190,6 @@ export function charge(
   share: number,
   now: number,
 ): void {
-  use.rise(limits, now);
   use.takeTokens(tokens, limits, share, now);
   if (isUnused) use.giveRequest(limits, share, now);
 }

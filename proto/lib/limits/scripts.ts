@@ -3,8 +3,8 @@
  * tokens by the minute are paid for, R and T the same by the day with the limit under which they count, in milliseconds of Redis' clock; p:<process> is the number of a process's open turns, with
  * its expiry time unless renewed, so a dead process frees its turns soon.
  *
- * The scripts of models take several hashes at once: a turn enters all of them or none. The scripts of keys take one hash and know no limits by the day,
- * because every request of every key runs them.
+ * The scripts of models take several hashes at once: a turn enters all of them or none. Their answers tell the use of each with the limits under which its
+ * day counts. The scripts of keys take one hash and know no limits by the day, because every request of every key runs them.
  */
 
 /** For one key. ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
@@ -82,10 +82,26 @@ local function read(key)
   end
   return {key = key, ahead = ahead, limits = limits, others = others, own = own}
 end
+local function under(use, field, limit)
+  local known = use.limits[field]
+  return limit > 0 and known and use.ahead[field] * known / limit or use.ahead[field]
+end
 local function follow(use, field, limit)
   if limit == 0 then return end
-  if use.limits[field] then use.ahead[field] = use.ahead[field] * use.limits[field] / limit end
-  use.limits[field] = limit
+  use.ahead[field], use.limits[field] = under(use, field, limit), limit
+end
+-- Raises the use to a least time and adds a time, both under a limit that may have changed since. The limit of the hash stays, except where it would forgive
+-- use that the higher of both keeps. An empty bucket takes the lower one, under which use comes back later.
+local function count(use, field, limit, least, time)
+  local known, ahead = use.limits[field], use.ahead[field]
+  if limit > 0 then
+    known = known or limit
+    local low = ahead == 0 and math.min(known, limit) or known
+    local sum = math.max(ahead * known, least * limit) + time * limit
+    follow(use, field, sum / low <= most[field] and low or math.max(known, limit))
+    least, time = least * limit / use.limits[field], time * limit / use.limits[field]
+  end
+  use.ahead[field] = math.max(0, math.max(use.ahead[field], least) + time)
 end
 local function keep(use)
   local till = lease
@@ -107,7 +123,8 @@ for i, key in ipairs(KEYS) do uses[i] = read(key) end
 local function answer(refused, which)
   local told = {refused, which}
   for _, use in ipairs(uses) do
-    for _, field in ipairs({'r', 't', 'R', 'T'}) do told[#told + 1] = string.format('%.4f', math.min(most[field], use.ahead[field])) end
+    for _, field in ipairs({'r', 't', 'R', 'T'}) do told[#told + 1] = string.format('%.4f', use.ahead[field]) end
+    for _, field in ipairs({'R', 'T'}) do told[#told + 1] = string.format('%.0f', use.limits[field] or 0) end
   end
   return told
 end
@@ -115,30 +132,26 @@ end
 
 /**
  * ARGV[3], [4]: 1 to count a request, or to open a turn; then five for each key: limits of requests and tokens by the minute, of both by the day, and of
- * turns, 0 for none. The answer names the refusing limit and its key, counted from 0.
+ * turns, 0 for none. The answer names the refusing limit and its key, counted from 0. A refusal changes nothing.
  */
 const enterAll = `${readAll}
 local request, turn = ARGV[3] == '1', ARGV[4] == '1'
 local minute, day = 60000, 86400000
 local function out(limit, used, period) return limit > 0 and math.floor((period - used) / (period / limit) + 0.01) < 1 end
--- A refusal tells the use of all hashes, each under its own limits.
-for i, use in ipairs(uses) do
-  local at = 5 * i
-  use.requests, use.requestsDay, use.tokensDay = tonumber(ARGV[at]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  follow(use, 'R', use.requestsDay)
-  follow(use, 'T', use.tokensDay)
-end
 for i, use in ipairs(uses) do
   local at, ahead = 5 * i, use.ahead
+  use.requests, use.requestsDay, use.tokensDay = tonumber(ARGV[at]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   if request and out(use.requests, ahead.r, minute) then return answer('requests', i - 1) end
-  if request and out(use.requestsDay, ahead.R, day) then return answer('requests_per_day', i - 1) end
+  if request and out(use.requestsDay, under(use, 'R', use.requestsDay), day) then return answer('requests_per_day', i - 1) end
   if out(tonumber(ARGV[at + 1]), ahead.t, minute) then return answer('tokens', i - 1) end
-  if out(use.tokensDay, ahead.T, day) then return answer('tokens_per_day', i - 1) end
+  if out(use.tokensDay, under(use, 'T', use.tokensDay), day) then return answer('tokens_per_day', i - 1) end
   local turns = tonumber(ARGV[at + 4])
   if turn and turns > 0 and use.others + use.own >= turns then return answer('concurrency', i - 1) end
 end
 for _, use in ipairs(uses) do
   local ahead = use.ahead
+  follow(use, 'R', use.requestsDay)
+  follow(use, 'T', use.tokensDay)
   if request and use.requests > 0 then ahead.r = ahead.r + minute / use.requests end
   if request and use.requestsDay > 0 then ahead.R = ahead.R + day / use.requestsDay end
   if turn then use.own = use.own + 1 end
@@ -151,8 +164,8 @@ return answer('', 0)`;
  * of requests by the minute and by the day; 0 for no limit.
  */
 const leaveAll = `${readAll}
-local function give(use, field, time)
-  use.ahead[field] = math.max(0, use.ahead[field] - time)
+local function give(use, field, limit, time)
+  count(use, field, limit, 0, -time)
   if use.ahead[field] == 0 then redis.call('HDEL', use.key, field) end
 end
 for i, use in ipairs(uses) do
@@ -160,26 +173,22 @@ for i, use in ipairs(uses) do
   local tokens, perMinute, perDay = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local unused, requests, requestsDay = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   use.own = math.max(0, use.own - tonumber(ARGV[3]))
-  follow(use, 'R', requestsDay)
-  follow(use, 'T', perDay)
   if perMinute > 0 then ahead.t = ahead.t + tokens * 60000 / perMinute end
-  if perDay > 0 then ahead.T = ahead.T + tokens * 86400000 / perDay end
-  if unused > 0 and requests > 0 then give(use, 'r', unused * 60000 / requests) end
-  if unused > 0 and requestsDay > 0 then give(use, 'R', unused * 86400000 / requestsDay) end
+  if perDay > 0 then count(use, 'T', perDay, 0, tokens * 86400000 / perDay) end
+  if unused > 0 and requests > 0 then give(use, 'r', 0, unused * 60000 / requests) end
+  if unused > 0 and requestsDay > 0 then give(use, 'R', requestsDay, unused * 86400000 / requestsDay) end
   keep(use)
 end
 return answer('', 0)`;
 
-/** For one key. ARGV[3]: number of open turns; then three for each of r, t, R and T: the minimum time ahead, the time to add, and the limit of a day. */
+/** For one key. ARGV[3]: number of open turns; then four for each of r, t, R and T: the minimum time ahead and its limit of a day, the time to add and its limit. */
 const restore = `${readAll}
 local use = uses[1]
 use.own = tonumber(ARGV[3])
 for i, field in ipairs({'r', 't', 'R', 'T'}) do
-  local at, part = 1 + 3 * i, 1
-  local limit, known = tonumber(ARGV[at + 2]), use.limits[field]
-  -- A process may know the use only under a lowered limit, which may be raised again.
-  if known and limit > 0 and limit < known then part = limit / known else follow(use, field, limit) end
-  use.ahead[field] = math.max(use.ahead[field], part * tonumber(ARGV[at])) + part * tonumber(ARGV[at + 1])
+  local at = 4 * i
+  count(use, field, tonumber(ARGV[at + 1]), tonumber(ARGV[at]), 0)
+  count(use, field, tonumber(ARGV[at + 3]), 0, tonumber(ARGV[at + 2]))
 end
 keep(use)
 return answer('', 0)`;

@@ -84,14 +84,12 @@ export class SharedLimits {
 
   /** Enters a turn into limits of models. @throws when Redis does not answer */
   enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
-    const now = performance.now();
     const args = [Number(limited.request), Number(limited.turn)];
     for (const { id, use, limits } of all) {
       const { tokensPerMinute = 0, tokensPerDay = 0 } = limits;
       if (use.isUntold) this.#tellAhead(id, use, use.open + use.pending - 1);
       args.push(limits.requestsPerMinute ?? 0, limited.tokens ? tokensPerMinute : 0);
       args.push(limits.requestsPerDay ?? 0, limited.tokens ? tokensPerDay : 0, limits.concurrentRequests ?? 0);
-      use.follow(limits, now);
     }
     return this.#stepJointly(scripts.enterAll, all, args);
   }
@@ -109,11 +107,9 @@ export class SharedLimits {
 
   /** Ends a turn at limits of models. @throws as `leave` */
   leaveJointly(all: readonly CountedLimits[], ends: readonly TurnEnd[]): Promise<unknown> {
-    const now = performance.now();
     const args = [1];
-    for (const [index, { use, limits }] of all.entries()) {
+    for (const [index, { limits }] of all.entries()) {
       const { tokens, isUnused } = ends[index] ?? nothingUsed;
-      use.follow(limits, now);
       args.push(tokens, limits.tokensPerMinute ?? 0, limits.tokensPerDay ?? 0);
       args.push(Number(isUnused), limits.requestsPerMinute ?? 0, limits.requestsPerDay ?? 0);
     }
@@ -176,13 +172,17 @@ export class SharedLimits {
   /** @param turns open ones, without one that is about to enter */
   #tell(id: string, use: KeyUse, turns = use.open + use.pending): Promise<unknown> {
     const now = performance.now();
-    const { offline, day } = use;
-    const least = (offline?.lastAnswer ?? use).ahead(now);
+    const { offline } = use;
+    const known = offline?.lastAnswer ?? use;
+    const least = known.ahead(now);
     const owed = offline?.ahead(now) ?? nothing;
     use.offline = undefined;
     use.isUntold = false;
     const args = [turns];
-    for (const name of bucketNames) args.push(least[name], owed[name], day ? dayLimit(day, name) : 0);
+    for (const name of bucketNames) {
+      args.push(least[name], dayLimit(known.day, name));
+      args.push(owed[name], dayLimit(offline?.day, name));
+    }
     return this.#stepJointly(scripts.restore, [{ id, use }], args);
   }
 
@@ -207,18 +207,21 @@ export class SharedLimits {
   /** Runs a script for limits whose ids belong to one workspace. */
   async #stepJointly(
     script: string,
-    all: readonly Pick<CountedLimits, "id" | "use">[],
+    all: readonly (Pick<CountedLimits, "id" | "use"> & Partial<CountedLimits>)[],
     args: readonly number[],
   ): Promise<JointDecision> {
     const ids = all.map(({ id }) => id);
     const reply = (await this.#run(script, ids, args)) as [string, number, ...string[]];
     const now = performance.now();
-    const ahead = all.map(({ use }, index) => {
-      const told = useIn(reply, 2 + bucketNames.length * index);
-      use.set(told, now);
-      return told;
-    });
     const [refusedBy, index] = reply;
+    const ahead = all.map(({ use, limits }, at) => {
+      const from = 2 + toldFields * at;
+      const told = useIn(reply, from);
+      use.set(told, now);
+      use.day?.countUnder(Number(reply[from + 4]), Number(reply[from + 5]));
+      // A refusal leaves the use under earlier limits.
+      return refusedBy === "" || limits === undefined ? told : use.aheadUnder(limits, now);
+    });
     return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), index, ahead };
   }
 
@@ -234,9 +237,12 @@ const isBusy = ({ open, pending, offline }: KeyUse): boolean => open > 0 || pend
 /** In the order of the scripts. */
 const bucketNames = ["requestsMs", "tokensMs", "requestsDayMs", "tokensDayMs"] as const;
 
+/** Fields of an answer for each hash: its buckets, and the limits of the two of the day. */
+const toldFields = 6;
+
 /** The limit under which a bucket of the day counts; 0 for a bucket of the minute, and while it is unknown. */
-const dayLimit = ({ requests, tokens }: NonNullable<KeyUse["day"]>, name: keyof BucketUse): number =>
-  name === "requestsDayMs" ? requests.limit : name === "tokensDayMs" ? tokens.limit : 0;
+const dayLimit = (day: KeyUse["day"], name: keyof BucketUse): number =>
+  (name === "requestsDayMs" ? day?.requests.limit : name === "tokensDayMs" ? day?.tokens.limit : 0) ?? 0;
 
 const nothing: BucketUse = { requestsMs: 0, tokensMs: 0, requestsDayMs: 0, tokensDayMs: 0 };
 

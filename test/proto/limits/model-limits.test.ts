@@ -125,6 +125,33 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, limited(60))).toBe(20);
   });
 
+  test("a limit of a day that is raised while a turn runs keeps the use when the turn ends", async () => {
+    const process = await start();
+    const { id } = row({});
+    const limited = (perDay: number) => row({ requestsPerDay: perDay, tokensPerDay: 10 * perDay }, id);
+    const running = await enter(process, limited(1));
+    for (let n = 0; n < 30; n++) expect(await admits(process, limited(40))).toBe(true);
+    leaveWith(await enter(process, limited(40)), 300);
+    leaveWith(running, 10);
+    expect(await hasTokens(process, row({ tokensPerDay: 400 }, id), 90)).toBe(true);
+    expect(await countAdmitted(process, row({ requestsPerDay: 40 }, id))).toBe(8);
+  });
+
+  test("a limit of a day that is lowered while a turn runs keeps the use when the turn ends", async () => {
+    const process = await start();
+    const { id } = row({});
+    const limited = (tokensPerDay: number) => row({ tokensPerDay }, id);
+    // A thousand tokens of this limit come back in a microsecond.
+    const unused = await enter(process, limited(86_400_000_000_000));
+    const running = await enter(process, limited(4_000));
+    leaveWith(await enter(process, limited(100)), 50);
+    leaveWith(unused, 1);
+    leaveWith(await enter(process, limited(100)), 39);
+    expect(await hasTokens(process, limited(100), 10)).toBe(true);
+    leaveWith(running, 3_000);
+    expect(await hasTokens(process, limited(4_000), 900)).toBe(true);
+  });
+
   test("turns at a time and tokens are counted at each limit by themselves", async () => {
     const process = await start();
     const [first, second] = [row({ concurrentRequests: 2, tokensPerMinute: 10 }), row({ tokensPerDay: 10 })];
@@ -259,6 +286,33 @@ describeWithRedis("with Redis", () => {
       const other = await find();
       expect(await admits(process, limited(1))).toBe(false);
       expect(await countAdmitted(other, limited(40))).toBe(10);
+    });
+
+    test("a limit of a day that is lowered, and raised again after Redis lost its memory, keeps the use", async () => {
+      const { id } = row({});
+      const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
+      for (let n = 0; n < 30; n++) expect(await admits(process, limited(40))).toBe(true);
+      expect(await admits(process, limited(1))).toBe(false);
+      await lose();
+      const redis = new Redis(redisUrl);
+      expect(await redis.del(`sluice:limits:key:${id}`)).toBe(1);
+      redis.disconnect();
+      const other = await find();
+      expect(await admits(process, limited(1))).toBe(false);
+      expect(await countAdmitted(other, limited(40))).toBe(10);
+    });
+
+    test("a process that missed the raise of a limit of a day keeps the use of the others", async () => {
+      const { id } = row({});
+      const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
+      const running = await enter(process, limited(1));
+      await lose();
+      const other = await sharing();
+      for (let n = 0; n < 30; n++) expect(await admits(other, limited(40))).toBe(true);
+      await find();
+      leaveWith(running, 0);
+      expect(await admits(process, limited(1))).toBe(false);
+      expect(await countAdmitted(other, limited(40))).toBe(9);
     });
 
     test("a late answer counts a request and charges tokens once, and a step that was never run counts, too", async () => {

@@ -65,20 +65,28 @@ function limitRefusal(
 export const isModelLimit = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.RATE_LIMITED && origin !== FaultOrigin.UPSTREAM;
 
-/** Entries that the turn has entered in one step. */
+/** The turn at one entry. */
 interface Place {
-  readonly rows: readonly ModelRow[];
-  readonly admission: JointAdmission;
+  readonly row: ModelRow;
+  /** Index of the row in its admission. */
+  readonly index: number;
   /** Calls that may yet be made, or were. */
   using: number;
   isCalled: boolean;
+}
+
+/** Entries that the turn has entered in one step. */
+interface Step {
+  readonly admission: JointAdmission;
+  /** Those that the turn has not left. */
+  places: readonly Place[];
 }
 
 /** One turn under the limits of its caller. */
 export class TurnModelLimits {
   readonly #rows: readonly ModelRow[];
   readonly #limiter: ModelLimiter;
-  #entered: Place[] = [];
+  #entered: Step[] = [];
   readonly #calls: { readonly model: string; readonly bill: Bill }[] = [];
   #entering: Promise<Fault | undefined> | undefined;
   #isOver = false;
@@ -108,39 +116,52 @@ export class TurnModelLimits {
   /** Notes a call that was made, whose tokens are charged at the end of the turn. */
   note(model: string, bill: Bill): void {
     this.#calls.push({ model, bill });
-    for (const place of this.#entered) if (isOf(place, model)) place.isCalled = true;
+    for (const { places } of this.#entered)
+      for (const place of places) if (place.row.globs.matches(model)) place.isCalled = true;
   }
 
   /** Gives the places of a call back that was not made, unless another call of the turn needs them. */
   giveBack(model: string): void {
-    for (const place of this.#entered) if (isOf(place, model)) place.using--;
-    const unneeded = this.#entered.filter(({ using, isCalled }) => using === 0 && !isCalled);
-    if (unneeded.length === 0) return;
-    this.#entered = this.#entered.filter((place) => !unneeded.includes(place));
-    for (const { rows, admission } of unneeded) admission.leave(rows.map((row) => this.#endOf(row)));
+    for (const step of this.#entered) {
+      for (const place of step.places) if (place.row.globs.matches(model)) place.using--;
+      const unneeded = step.places.filter((place) => !isNeeded(place));
+      if (unneeded.length === 0) continue;
+      step.places = step.places.filter(isNeeded);
+      this.#end(step.admission, unneeded);
+    }
+    this.#entered = this.#entered.filter(({ places }) => places.length > 0);
   }
 
   /** Ends the turn. */
   leave(): void {
     this.#isOver = true;
-    for (const { rows, admission } of this.#entered.splice(0)) admission.leave(rows.map((row) => this.#endOf(row)));
+    for (const { admission, places } of this.#entered.splice(0)) this.#end(admission, places);
   }
 
   #hasEntered(row: ModelRow): boolean {
-    return this.#entered.some(({ rows }) => rows.includes(row));
+    return this.#entered.some(({ places }) => places.some((place) => place.row === row));
   }
 
   #use(model: string): undefined {
-    for (const place of this.#entered) if (isOf(place, model)) place.using++;
+    for (const { places } of this.#entered)
+      for (const place of places) if (place.row.globs.matches(model)) place.using++;
   }
 
   #take(model: string, rows: readonly ModelRow[], admission: JointAdmission): Fault | undefined {
     const { reached } = admission;
     if (reached) return limitRefusal(rows[reached.index] as ModelRow, reached);
+    const places = rows.map((row, index) => ({ row, index, using: 0, isCalled: false }));
     // The client has left meanwhile.
-    if (this.#isOver) admission.leave(rows.map((row) => this.#endOf(row)));
-    else this.#entered.push({ rows, admission, using: 0, isCalled: false });
+    if (this.#isOver) this.#end(admission, places);
+    else this.#entered.push({ admission, places });
     return this.#use(model);
+  }
+
+  #end(admission: JointAdmission, places: readonly Place[]): void {
+    admission.leave(
+      places.map(({ row }) => this.#endOf(row)),
+      places.map(({ index }) => index),
+    );
   }
 
   #endOf({ globs }: ModelRow): TurnEnd {
@@ -156,7 +177,7 @@ export class TurnModelLimits {
   }
 }
 
-const isOf = ({ rows }: Place, model: string): boolean => rows.some(({ globs }) => globs.matches(model));
+const isNeeded = ({ using, isCalled }: Place): boolean => using > 0 || isCalled;
 
 const known = new WeakMap<Caller, readonly ModelRow[]>();
 

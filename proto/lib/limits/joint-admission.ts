@@ -33,19 +33,26 @@ export interface ReachedLimit {
 /** Retry hint where another process has taken the last unit. */
 const minRetryAfterMs = 1_000;
 
+/** Ends the turn at rows, given by index; at all by default. */
+type LeaveRows = (ends: readonly TurnEnd[], rows?: readonly number[]) => void;
+
 export class JointAdmission {
   /** Undefined when the turn may use the models. */
   readonly reached: ReachedLimit | undefined;
-  readonly #left: ((ends: readonly TurnEnd[]) => void) | undefined;
+  readonly #left: LeaveRows | undefined;
 
-  constructor(rows: readonly ModelLimitRow[], decision: JointDecision, left?: (ends: readonly TurnEnd[]) => void) {
+  constructor(rows: readonly ModelLimitRow[], decision: JointDecision, left?: LeaveRows) {
     this.reached = reachedLimit(rows, decision);
     this.#left = left;
   }
 
-  /** Ends the turn, once. @param ends of each row; absent for a row whose models were called and used no tokens */
-  leave(ends: readonly TurnEnd[]): void {
-    this.#left?.(ends);
+  /**
+   * Ends the turn at all rows in one step, or at some before the others; once at each.
+   * @param ends of each of the rows; absent for a row whose models were called and used no tokens
+   * @param rows their indexes; all by default
+   */
+  leave(ends: readonly TurnEnd[], rows?: readonly number[]): void {
+    this.#left?.(ends, rows);
   }
 }
 

@@ -182,7 +182,9 @@ export class Limiter {
   ): JointAdmission {
     if (decision.refusedBy === undefined) {
       for (const { use } of all) use.open++;
-      return new JointAdmission(rows, decision, (ends) => this.#settleJointly(all, ends));
+      return new JointAdmission(rows, decision, (ends, left) =>
+        this.#settleJointly(left ? left.map((index) => all[index] as CountedLimits) : all, ends),
+      );
     }
     this.#refusedModels.labels({ limit: decision.refusedBy }).inc();
     const now = performance.now();

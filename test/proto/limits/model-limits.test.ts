@@ -163,6 +163,20 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect((await enter(process, first, second)).reached).toMatchObject({ index: 1, limit: "tokens_per_day" });
   });
 
+  test("a turn may end at one of its limits before the others", async () => {
+    const process = await start();
+    const [first, second] = [
+      row({ concurrentRequests: 1, requestsPerDay: 2 }),
+      row({ concurrentRequests: 1, requestsPerDay: 2 }),
+    ];
+    const running = await enter(process, first, second);
+    running.leave([{ tokens: 0, isUnused: true }], [1]);
+    expect(await countAdmitted(process, second)).toBe(2);
+    expect((await enter(process, first)).reached?.limit).toBe("concurrency");
+    running.leave([], [0]);
+    expect(await countAdmitted(process, first)).toBe(1);
+  });
+
   test("a turn that called none of the models counts at no limit", async () => {
     const process = await start();
     const rows = [row({ requestsPerMinute: 2, concurrentRequests: 1 }), row({ requestsPerDay: 2 })];

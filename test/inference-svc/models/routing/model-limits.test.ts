@@ -123,6 +123,24 @@ test("a place that another part of the request uses is kept when a model of the 
   await upstreams.close();
 });
 
+test("a refused model gives its own limit back while another model of the request runs under a common one", async () => {
+  const { openTurn, run, admits, upstreams } = engineWith(
+    { models: ["large"], concurrent_requests: 1, requests_per_day: 2 },
+    { models: ["*"], requests_per_day: 4 },
+  );
+  const turn = openTurn();
+  expect(turn.enter("large")).toBeUndefined();
+  expect(turn.enter("small")).toBeUndefined();
+  turn.note("small", { reported: undefined, abandoned: false, settled: false, usage: undefined });
+  turn.giveBack("large");
+  for (let n = 0; n < 2; n++) expect((await run()).fault).toBeUndefined();
+  turn.leave();
+  expect(admits("large")).toBe(false);
+  expect((await run(["small"])).fault).toBeUndefined();
+  expect(admits("small")).toBe(false);
+  await upstreams.close();
+});
+
 test("a model at its limit reserves no budget, and the model that stands in reserves its own", async () => {
   const { run, spent, upstreams } = engineWith({ models: ["large"], requests_per_day: 1 });
   expect((await run()).fault).toBeUndefined();

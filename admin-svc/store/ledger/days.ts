@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";
 import { isLockRefused } from "../postgres/failure.ts";
 import { numberOf } from "./names.ts";
+import { inNumbers } from "./sums-progress.ts";
 
 /** Makes the missing partitions, from yesterday to three days ahead. Turns of other days are stored outside of the ledger. */
 export async function openDays(database: Kysely<Database>): Promise<void> {
@@ -52,8 +53,8 @@ export async function holderOf(
         select from ledger_progress cross join lateral (select from ${partition} where written >= folded order by written limit 1) as row
         where ${day}::date >= from_day
       ) or exists (
-        select from ledger_progress cross join lateral (
-          select from ${partition} where written >= lower(unsummed_users) and unsummed_users @> written order by written limit 1
+        select from ledger_progress cross join unnest(unsummed_users) as numbers cross join lateral (
+          select from ${partition} where ${inNumbers} order by written limit 1
         ) as row
         where ${day}::date >= users_from_day
       ) as sums,

@@ -78,7 +78,7 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
   const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
   await addLate(transaction, inSpan(span));
   const isBesideEarlier = await passSpan(transaction, span);
-  if (isBesideEarlier) await addUsers(transaction, { maxRows, maxWaiting: 0 });
+  if (isBesideEarlier) while ((await addUsers(transaction, { maxRows, maxWaiting: 0 })) === "some");
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }
 

@@ -50,8 +50,13 @@ const listedFields = sql`opened_at timestamptz, model text, provider text, door 
  * Calls of turns with several, or in another hour than their turn, as the view `all_calls` has them, but read in one pass. A call is within a day of its turn.
  * @param columns columns of the ledger, in `rows`; the fields of a call are in `call`
  * @param where a condition on rows of the ledger, `hasOtherCalls` included
+ * @param source where they are read, named `ledger`
  */
-export function callsInRows(columns: readonly string[], where: RawBuilder<unknown>): RawBuilder<unknown> {
+export function callsInRows(
+  columns: readonly string[],
+  where: RawBuilder<unknown>,
+  source: RawBuilder<unknown> = sql`ledger`,
+): RawBuilder<unknown> {
   const name = (column: string) =>
     sql`${sql.lit(column)}, (select name from ledger_names where id = ledger.${sql.ref(column)})`;
   const tokens = tokenFigures.map((column) => sql`${sql.lit(column)}, ${sql.ref(column)}`);
@@ -59,6 +64,6 @@ export function callsInRows(columns: readonly string[], where: RawBuilder<unknow
     'opened_at', opened_at + call_after_ms * interval '1 ms', ${sql.join(namedCallColumns.map(name))},
     'payer', 'key', 'cost_usd', cost_pico * 0.000000000001, ${sql.join(tokens)}, 'has_user', true, 'has_session', true))`;
   return sql`
-    (select ${sql.join(columns.map((column) => sql.ref(column)))}, coalesce(calls, ${only}) as calls from ledger where ${where}) as rows
+    (select ${sql.join(columns.map((column) => sql.ref(column)))}, coalesce(calls, ${only}) as calls from ${source} where ${where}) as rows
       cross join lateral jsonb_to_recordset(calls) as call (${listedFields})`;
 }

@@ -4,7 +4,7 @@ import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js"
 import type { Database } from "../database.ts";
 import { numberOf } from "./names.ts";
 import { ledgerHours } from "./row-sums.ts";
-import { isUnfolded, isUnsummed } from "./sums-progress.ts";
+import { isUnfolded, unsummedRows } from "./sums-progress.ts";
 import { type Percentiles, findPercentiles } from "./percentiles.ts";
 import {
   type Dimension,
@@ -174,5 +174,4 @@ function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawB
 
 /** Rows that the sums of end users lack: more than those that all sums lack. */
 const unsummedUsers = (workspaceId: string): RawBuilder<unknown> =>
-  userHours(sql`workspace = ${numberOf(workspaceId)} and ${isUnsummed}
-    and opened_at >= (select users_from_day::timestamp at time zone 'UTC' from ledger_progress)`);
+  userHours(sql`workspace = ${numberOf(workspaceId)}`, unsummedRows);

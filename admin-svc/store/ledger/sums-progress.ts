@@ -20,11 +20,18 @@ export async function tryLockSums(transaction: Transaction<Database>): Promise<b
 /** Whether a row of the ledger, or of a view that includes it, is not in the sums yet. */
 export const isUnfolded = sql`written >= (select folded from ledger_progress)`;
 
-/** Numbers of all rows that the sums of end users lack: those of before the cursor as well. */
-const lacking = sql`(select unsummed_users + int8multirange(int8range(folded, null)) from ledger_progress)`;
+/** Condition on rows of the ledger whose numbers are in the range `numbers`, for the index. */
+export const inNumbers = sql`written >= lower(numbers) and written < coalesce(upper(numbers), 9223372036854775807)`;
 
-/** The same for the sums of end users. The first comparison is for the index. */
-export const isUnsummed = sql`written >= lower(${lacking}) and ${lacking} @> written`;
+/**
+ * In place of the ledger, its rows that the sums of end users lack: of before the cursor as well. Each range of numbers is read by itself, since many later rows may be
+ * in the sums when a portion has failed.
+ */
+export const unsummedRows = sql`(
+  select waiting.* from ledger_progress cross join unnest(unsummed_users + int8multirange(int8range(folded, null))) as numbers cross join lateral (
+    select * from ledger where ${inNumbers} and opened_at >= users_from_day::timestamp at time zone 'UTC'
+  ) as waiting
+) as ledger`;
 
 /** Whether the other sums have a row that those of end users lack. */
 export const isOnlyUnsummed = sql`written >= (select lower(unsummed_users) from ledger_progress) and (select unsummed_users from ledger_progress) @> written`;

@@ -30,8 +30,12 @@ const ofSingle = joinColumns(
 /**
  * Sums by hour, with the columns of `hourSums`; an end user may have several rows for an hour.
  * @param where a condition on rows of the ledger
+ * @param rows where they are read, named `ledger`
  */
-export const userHours = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+export const userHours = (
+  where: RawBuilder<unknown>,
+  rows: RawBuilder<unknown> = sql`ledger`,
+): RawBuilder<unknown> => sql`
   select n_workspace.identifier as workspace_id, 'user' as dimension, at, value collate "C" as value, ${joinColumns(sumFigures)}
   from (
     select workspace, at, value, sum(requests) as requests, coalesce(sum(requests) filter (where ${hasFailed}), 0) as failures, ${ofSingle},
@@ -39,13 +43,13 @@ export const userHours = (where: RawBuilder<unknown>): RawBuilder<unknown> => sq
     from (
       select workspace, ${hourOf(sql`opened_at`)} as at, coalesce("user", '') as value, outcome, ${summedBuckets}, ${isSingle} as is_single,
         count(*) as turns, ${orZero(["requests", "attempts", "cost_pico", ...tokenFigures])}
-      from ledger where ${where} and not is_moved
+      from ${rows} where ${where} and not is_moved
       group by 1, 2, 3, outcome, first_bucket, end_bucket, is_single
     ) as turns
     group by 1, 2, 3
     union all
     select workspace, ${hourOf(sql`call.opened_at`)}, case when has_user then coalesce("user", '') else '' end, 0, 0, count(*),
       coalesce(sum(cost_usd), 0), ${orZero(tokenFigures)}, 0, 0
-    from ${callsInRows(["workspace", "user"], sql`${where} and not is_moved and ${hasOtherCalls}`)} where payer = 'key'
+    from ${callsInRows(["workspace", "user"], sql`${where} and not is_moved and ${hasOtherCalls}`, rows)} where payer = 'key'
     group by 1, 2, 3
   ) as sums join ledger_names as n_workspace on n_workspace.id = workspace`;

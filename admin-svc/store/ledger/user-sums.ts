@@ -6,7 +6,7 @@ import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { beginCube } from "./cube.ts";
-import { tryLockSums } from "./sums-progress.ts";
+import { inNumbers, tryLockSums } from "./sums-progress.ts";
 import { addSums, sumHours } from "./usage-rollup.ts";
 import { userHours } from "./user-rows.ts";
 
@@ -61,7 +61,7 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
   }
 }
 
-/** Adds the next portion. The caller holds the lock of the sums. @param onChosen called before it is added */
+/** Adds the next portion. The caller holds the lock of the sums. @param onChosen called before its rows are read, and once more before it is added */
 export async function addUsers(
   transaction: Transaction<Database>,
   query: UsersQuery,
@@ -70,27 +70,22 @@ export async function addUsers(
   // Statistics of a new partition may be those of an empty one.
   await sql`set local enable_seqscan = off`.execute(transaction);
   await beginCube(transaction);
-  const portion = await nextPortion(transaction, query);
+  const portion = await nextPortion(transaction, query, onChosen);
   if (portion === undefined) return "none";
-  onChosen(portion);
   await addPortion(transaction, portion);
   return portion.isLast ? "last" : "some";
 }
 
 interface WaitingPortion extends UserPortion {
-  /** Numbers of its rows, a multirange. */
-  readonly numbers: RawBuilder<unknown>;
   /** Condition on its rows. */
   readonly where: RawBuilder<unknown>;
   readonly isLast: boolean;
 }
 
-interface Waiting {
-  /** A multirange, and its ends. */
-  readonly numbers: string;
-  readonly since: string;
-  readonly until: string;
-  /** A time. */
+/** The first range of numbers of waiting rows. */
+interface WaitingRange extends UserPortion {
+  readonly is_last: boolean;
+  /** A time: no waiting row began before it. */
   readonly from: string;
   /** Whether a day has ended since rows began to wait. */
   readonly is_due: boolean;
@@ -99,27 +94,31 @@ interface Waiting {
 async function nextPortion(
   transaction: Transaction<Database>,
   { without = [], maxRows = rowsOfPortion, maxWaiting = waitingRows }: UsersQuery,
+  onChosen: (portion: UserPortion) => void,
 ): Promise<WaitingPortion | undefined> {
   const failed = sql`${`{${without.map(({ since, until }) => `[${since},${until})`).join(",")}}`}::int8multirange`;
-  const { rows } = await sql<Waiting>`
-    select numbers::text, lower(numbers)::text as since, upper(numbers)::text as until, (users_from_day::timestamp at time zone 'UTC')::text as from,
-      users_from_day < (now() at time zone 'UTC')::date - 2 as is_due
-    from (select unsummed_users - ${failed} as numbers, users_from_day from ledger_progress) as waiting
-    where not isempty(numbers)`.execute(transaction);
-  const [waiting] = rows;
-  if (waiting === undefined) return undefined;
-  const { numbers, since, until, from } = waiting;
-  // Constants let Postgres leave out the partitions of earlier days.
-  const before = (end: string) =>
-    sql`written >= ${since}::bigint and written < ${end}::bigint and opened_at >= ${from}::timestamptz and ${numbers}::int8multirange @> written`;
-  if (!waiting.is_due && maxWaiting > 0) {
+  const ranges = sql`ledger_progress cross join unnest(unsummed_users - ${failed}) as numbers`;
+  const { rows } = await sql<WaitingRange>`
+    select lower(numbers)::text as since, upper(numbers)::text as until, count(*) over () = 1 as is_last,
+      (users_from_day::timestamp at time zone 'UTC')::text as from, users_from_day < (now() at time zone 'UTC')::date - 2 as is_due
+    from ${ranges} order by numbers limit 1`.execute(transaction);
+  const [range] = rows;
+  if (range === undefined) return undefined;
+  const { since, until, from } = range;
+  onChosen({ since, until });
+  // A constant lets Postgres leave out the partitions of earlier days.
+  const isLater = sql`opened_at >= ${from}::timestamptz`;
+  if (!range.is_due && maxWaiting > 0) {
     const { rows: more } = await sql`
-      select from ledger where ${before(until)} order by written offset ${maxWaiting} limit 1`.execute(transaction);
+      select from ${ranges} cross join lateral (
+        select from ledger where ${inNumbers} and ${isLater} order by written limit ${maxWaiting} + 1
+      ) as row offset ${maxWaiting} limit 1`.execute(transaction);
     if (more.length === 0) return undefined;
   }
+  const before = (end: string) => sql`written >= ${since}::bigint and written < ${end}::bigint and ${isLater}`;
   const end = (await endOfPortion(transaction, before(until), maxRows)) ?? until;
-  const portion = sql`(${numbers}::int8multirange * int8multirange(int8range(${since}::bigint, ${end}::bigint)))`;
-  return { since, until: end, numbers: portion, where: before(end), isLast: end === until };
+  onChosen({ since, until: end });
+  return { since, until: end, where: before(end), isLast: range.is_last && end === until };
 }
 
 /** The end of a portion with whole transactions; undefined when it has all rows. */
@@ -135,9 +134,9 @@ async function endOfPortion(
   return rows[0]?.until;
 }
 
-async function addPortion(transaction: Transaction<Database>, { numbers, where }: WaitingPortion): Promise<void> {
+async function addPortion(transaction: Transaction<Database>, { since, until, where }: WaitingPortion): Promise<void> {
   await addSums(sumHours(userHours(where))).execute(transaction);
-  const rest = sql`unsummed_users - ${numbers}`;
+  const rest = sql`unsummed_users - int8multirange(int8range(${since}::bigint, ${until}::bigint))`;
   await sql`
     update ledger_progress set unsummed_users = ${rest},
       users_from_day = case when isempty(${rest}) then from_day else users_from_day end`.execute(transaction);

@@ -10,7 +10,7 @@ import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { inSpan, nextSpan } from "@sluice/admin-svc/store/ledger/ledger-sums.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { ledgerHours } from "@sluice/admin-svc/store/ledger/row-sums.js";
-import { lockSums } from "@sluice/admin-svc/store/ledger/sums-progress.js";
+import { lockSums, unsummedRows } from "@sluice/admin-svc/store/ledger/sums-progress.js";
 import { addSums, dimensions, sumHours } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import {
   UnsummedUsers,
@@ -287,6 +287,58 @@ test("a portion that fails is left out, and does not keep others out of the sums
   await sumAll();
   expect((await sumsOf("u-14")).requests).toBe(4);
   await expectExact();
+});
+
+/** Rows of the ledger that this session has fetched lately. */
+async function fetchedBefore(transaction: Transaction<Database>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::int as count from pg_stat_xact_user_tables where relname ~ '^ledger_[0-9]+$'`.execute(
+    transaction,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Rows of the ledger that a transaction fetches. */
+async function fetched(work: (transaction: Transaction<Database>) => Promise<unknown>): Promise<number> {
+  let count = 0;
+  await rolledBack(async (transaction) => {
+    // Postgres reads a small table from end to end, and a large one by its index.
+    await sql`set local enable_seqscan = off`.execute(transaction);
+    const before = await fetchedBefore(transaction);
+    await work(transaction);
+    count = (await fetchedBefore(transaction)) - before;
+  });
+  return count;
+}
+
+test("turns in the sums between others that wait are not read again", async () => {
+  await sumAll();
+  await deliverWaiting("u-18");
+  const { rows } = await sql<UserPortion>`
+    select lower(unsummed_users)::text as since, upper(unsummed_users)::text as until from ledger_progress`.execute(
+    installation.database,
+  );
+  await deliverWaiting("u-19", 40);
+  await sumAll({ without: rows });
+  await deliverWaiting("u-18");
+  expect([await sumsOf("u-18"), await sumsOf("u-19")]).toEqual([
+    { requests: 0, hours: 0 },
+    { requests: 40, hours: 1 },
+  ]);
+  const reports = await fetched((transaction) => sql`select workspace from ${unsummedRows}`.execute(transaction));
+  const steps = await fetched(async (transaction) => {
+    await lockSums(transaction);
+    for (const maxWaiting of [1, 0]) await sumUsers(transaction, { maxWaiting });
+  });
+  const isLow = (count: number) => count > 0 && count < 40;
+  expect({ reports, steps, isLow: isLow(reports) && isLow(steps) }).toEqual({ reports, steps, isLow: true });
+  await expectExact();
+});
+
+test("a range of turns is left out when its first portion cannot be found", async () => {
+  await deliverWaiting("u-18");
+  const invalid = sumUsers(installation.database, { maxWaiting: 0, maxRows: -2 });
+  await expect(invalid).rejects.toBeInstanceOf(UnsummedUsers);
 });
 
 /** Runs a worker of the sums with its log. */

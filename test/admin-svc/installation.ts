@@ -31,7 +31,7 @@ import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import { type Logger, openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { type TestDatabase, createMigratedDatabase } from "../support/database.ts";
 
 /** Author of the records made by a test. */
@@ -217,4 +217,12 @@ export async function addWorkspace(database: Kysely<Database>): Promise<string> 
     .values({ id, name: `other ${id}` })
     .execute();
   return id;
+}
+
+/** Number of statements that wait for a lock. @param text part of the statements, as of `like` */
+export async function waitingStatements(database: Kysely<Database>, text = ""): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${text}%`}`.execute(database);
+  return rows[0]?.count ?? 0;
 }

@@ -43,7 +43,11 @@ export class Reports {
   readonly #replica: Replica | undefined;
   #running = 0;
   readonly #ofWorkspace = new Map<string, number>();
+  /** In the order of their arrival. */
   readonly #waiting = new Set<Waiting>();
+  /** Count of places given before the latest one of a workspace, kept while reports run. */
+  readonly #servedAt = new Map<string, number>();
+  #served = 0;
 
   /** @param replica serves reports of records */
   constructor(database: Kysely<Database>, replica?: Replica) {
@@ -102,16 +106,31 @@ export class Reports {
     return count;
   }
 
-  /** Gives free places to waiting reports, the oldest first. */
+  /** Gives free places to waiting reports. Workspaces take turns, so that long queues of some leave room for the others. */
   #admit(): void {
-    for (const { workspaceId, begin } of this.#waiting) {
-      if (this.#running >= reportConnectionLimits.max) return;
-      const running = this.#ofWorkspace.get(workspaceId) ?? 0;
-      if (running >= maxOfWorkspace) continue;
+    while (this.#running < reportConnectionLimits.max) {
+      const next = this.#next();
+      if (!next) break;
+      const { workspaceId, begin } = next;
       this.#running++;
-      this.#ofWorkspace.set(workspaceId, running + 1);
+      this.#ofWorkspace.set(workspaceId, (this.#ofWorkspace.get(workspaceId) ?? 0) + 1);
+      this.#servedAt.set(workspaceId, ++this.#served);
       begin();
     }
+    if (this.#running === 0) this.#servedAt.clear();
+  }
+
+  /** The oldest report of the waiting workspace that was served longest ago. */
+  #next(): Waiting | undefined {
+    let next: Waiting | undefined;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#waiting) {
+      const servedAt = this.#servedAt.get(waiting.workspaceId) ?? 0;
+      if (servedAt >= earliest || (this.#ofWorkspace.get(waiting.workspaceId) ?? 0) >= maxOfWorkspace) continue;
+      next = waiting;
+      earliest = servedAt;
+    }
+    return next;
   }
 
   #leave(workspaceId: string): void {

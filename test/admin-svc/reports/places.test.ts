@@ -10,7 +10,14 @@ import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { sql } from "kysely";
 import pg from "pg";
 import { eventually } from "../../support/processes.ts";
-import { type AdminInstallation, addKey, callAsAdministrator, openInstallation, resolveKey } from "../installation.ts";
+import {
+  type AdminInstallation,
+  addKey,
+  callAsAdministrator,
+  openInstallation,
+  resolveKey,
+  waitingStatements,
+} from "../installation.ts";
 
 let installation: AdminInstallation;
 let holder: pg.Client;
@@ -23,14 +30,6 @@ afterAll(async () => {
   await holder.end();
   await installation.close();
 });
-
-const waitingStatements = async (): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-    installation.database,
-  );
-  return rows[0]?.count ?? 0;
-};
 
 /**
  * Makes reports of turns wait for the end of the work.
@@ -60,7 +59,7 @@ async function whileReportsWait(
 
 test("keys are resolved and administered while a console reloads slow reports", async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(installation.database)));
-  const twoRun = async () => (await waitingStatements()) >= 2;
+  const twoRun = async () => (await waitingStatements(installation.database)) >= 2;
   await whileReportsWait(8, twoRun, async () => {
     const resolved = await Promise.all(keys.map((key) => resolveKey(installation.client, hashKey(key))));
     expect(resolved.map(({ caller }) => caller?.keyHash)).toEqual(keys.map(hashKey));
@@ -127,6 +126,40 @@ test("a slow report is refused with advice to shorten it, and frees its slot", a
     await Promise.all(both);
     await gate.run(report("one"), (connection) => sql`select 1`.execute(connection));
   } finally {
+    await database.destroy();
+  }
+});
+
+test("a free place goes to the waiting workspace that was served longest ago, and within it to the oldest report", async () => {
+  const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
+  const gate = new Reports(database);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const begin = (name: string) =>
+    gate.run(report(name.charAt(0)), () => {
+      begun.push(name);
+      return new Promise<void>((end) => ends.set(name, end));
+    });
+  const beganAfter = async (name: string) => {
+    const count = begun.length;
+    ends.get(name)?.();
+    await eventually(() => begun.length > count);
+    return begun.slice(count);
+  };
+  try {
+    // Workspaces a and b have all places and long queues when c asks for its first report.
+    const all = ["a1", "a2", "b1", "b2", "a3", "b3", "a4", "b4", "c1", "c2"].map(begin);
+    await eventually(() => begun.length === 4);
+    expect(await beganAfter("a1")).toEqual(["c1"]);
+    expect(await beganAfter("c1")).toEqual(["a3"]);
+    expect(await beganAfter("b1")).toEqual(["b3"]);
+    expect(await beganAfter("b2")).toEqual(["c2"]);
+    expect(await beganAfter("c2")).toEqual(["b4"]);
+    expect(await beganAfter("a2")).toEqual(["a4"]);
+    for (const end of ends.values()) end();
+    await Promise.all(all);
+  } finally {
+    for (const end of ends.values()) end();
     await database.destroy();
   }
 });

@@ -78,8 +78,8 @@ async function insertKey(
 }
 
 /**
- * Keeps the further guardrails of a key from being deleted until the commit. Guardrails are locked before keys, as by their deletion, so that no two changes wait for
- * each other. A rotated key needs no lock: a deletion waits for the old key, and takes the guardrail from both.
+ * Keeps the further guardrails of a key from being changed or deleted until the commit: the key is not yet among those that such a change reaches. Guardrails are
+ * locked before keys, as by their deletion, so that no two changes wait for each other.
  * @throws Fault INVALID_REQUEST for a guardrail that the workspace does not have
  */
 async function lockFurther(
@@ -88,6 +88,17 @@ async function lockFurther(
   { further_guardrails: ids }: KeySettings,
 ): Promise<void> {
   if (!ids) return;
+  const known = await lockListed(transaction, workspaceId, ids);
+  const missing = ids.findIndex((id) => !known.has(id));
+  if (missing !== -1) throw invalid(`further_guardrails.${missing}`, "the workspace has no such guardrail");
+}
+
+/** @returns ids of the guardrails that the workspace has */
+async function lockListed(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
   const rows = await transaction
     .selectFrom("guardrails")
     .select("id")
@@ -96,8 +107,7 @@ async function lockFurther(
     .orderBy("id")
     .forKeyShare()
     .execute();
-  const missing = ids.findIndex((id) => !rows.some((row) => row.id === id));
-  if (missing !== -1) throw invalid(`further_guardrails.${missing}`, "the workspace has no such guardrail");
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** An enabled, unexpired key by the database's clock. */
@@ -182,30 +192,60 @@ export function revokeKey(database: Kysely<Database>, author: Author, hash: stri
   });
 }
 
+type RotatedKey = ChangedKey & { readonly key: string };
+
 /**
  * Creates a key with all settings and the guardrail of the old key. The old key expires after the overlap; without an overlap it is revoked. Undefined when
  * the old key is unknown or revoked.
  */
-export function rotateKey(
+export async function rotateKey(
   database: Kysely<Database>,
   author: Author,
   hash: string,
   mint: (kind: KeyRow["kind"]) => string,
   overlapSeconds = 0,
-): Promise<(ChangedKey & { readonly key: string }) | undefined> {
-  return runInTransaction(database, async (transaction) => {
-    const old = await lockKey(transaction, author.workspaceId, hash);
-    if (!old || old.revoked_at !== null) return undefined;
-    const key = mint(old.kind);
-    const row = await insertKey(transaction, author.workspaceId, { ...settingsOf(old), key, account: old.account });
-    if (!row) throw new Error("a freshly minted key exists already");
-    await copyAssignment(transaction, hash, row.hash);
-    await moveExternalIds(transaction, hash, row.hash);
-    if (overlapSeconds === 0) await revokeLocked(transaction, hash);
-    else await expireLocked(transaction, hash, overlapSeconds);
-    const entry = { action: "keys.rotate", target: hash, before: old, after: row };
-    return { row, key, ...(await recordChange(transaction, author, entry, [hash, row.hash])) };
-  });
+): Promise<RotatedKey | undefined> {
+  for (;;) {
+    const rotated = await runInTransaction(database, async (transaction) => {
+      const listed = await lockFurtherOf(transaction, author.workspaceId, hash);
+      const old = await lockKey(transaction, author.workspaceId, hash);
+      if (!old || old.revoked_at !== null) return undefined;
+      // The list was changed before the lock of the key. Its guardrails cannot be locked now, after the key.
+      if (!(old.further_guardrails ?? []).every((id) => listed.includes(id))) return "again";
+      return await rotateLocked(transaction, author, old, mint(old.kind), overlapSeconds);
+    });
+    if (rotated !== "again") return rotated;
+  }
+}
+
+async function rotateLocked(
+  transaction: Transaction<Database>,
+  author: Author,
+  old: KeyRow,
+  key: string,
+  overlapSeconds: number,
+): Promise<RotatedKey> {
+  const { hash, account } = old;
+  const row = await insertKey(transaction, author.workspaceId, { ...settingsOf(old), key, account });
+  if (!row) throw new Error("a freshly minted key exists already");
+  await copyAssignment(transaction, hash, row.hash);
+  await moveExternalIds(transaction, hash, row.hash);
+  if (overlapSeconds === 0) await revokeLocked(transaction, hash);
+  else await expireLocked(transaction, hash, overlapSeconds);
+  const entry = { action: "keys.rotate", target: hash, before: old, after: row };
+  return { row, key, ...(await recordChange(transaction, author, entry, [hash, row.hash])) };
+}
+
+/** Locks the further guardrails of a key that is not locked yet. @returns the list as it was read; deleted guardrails in it need no lock */
+async function lockFurtherOf(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  hash: string,
+): Promise<readonly string[]> {
+  const key = transaction.selectFrom("api_keys").select("further_guardrails").where("hash", "=", hash);
+  const ids = (await key.where("workspace_id", "=", workspaceId).executeTakeFirst())?.further_guardrails ?? [];
+  if (ids.length > 0) await lockListed(transaction, workspaceId, ids);
+  return ids;
 }
 
 /** The old key keeps its guardrail, because it may be used during the overlap. */

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { findPatternErrors } from "@sluice/admin-svc/rules/patterns.js";
-import { currentGeneration, maxNamedKeys } from "@sluice/admin-svc/store/policy.js";
+import { currentGeneration, lockGeneration, maxNamedKeys } from "@sluice/admin-svc/store/policy.js";
 import {
   AppliesTo,
   ErrorPolicy,
@@ -16,6 +16,7 @@ import {
   type GuardrailRecord,
   GuardrailService,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { Metadata } from "@grpc/grpc-js";
@@ -33,7 +34,9 @@ import {
   openInstallation,
   retryUntilWritten,
   resolveKey,
+  waitingStatements,
 } from "./installation.ts";
+import { eventually } from "../support/processes.ts";
 import { PolicyWatcher } from "./watching.ts";
 
 let installation: AdminInstallation;
@@ -338,6 +341,53 @@ describe("a change", () => {
       generation,
     );
     expect((await change(made.id, { name: "shown in receipts" }, ["name"])).generation).toBe(generation + 1n);
+  });
+
+  describe("while a key that has it as a further one is rotated", () => {
+    const { createKey, rotateKey } = KeyService.method;
+    const keyWith = async (id: string): Promise<string> =>
+      (await callAsAdministrator(installation, createKey, { name: "old", furtherGuardrails: [id] })).key?.hash ?? "";
+    const rotate = (keyHash: string) =>
+      callAsAdministrator(installation, rotateKey, { keyHash, overlapSeconds: 60 }).then(({ key }) => key);
+    const wait = (text: string, count = 1) =>
+      eventually(async () => (await waitingStatements(installation.database, text)) === count);
+
+    test("is published to the new key", async () => {
+      const { id } = await make({ contentFilters: [block("before")] });
+      const old = await keyWith(id);
+      const both = await installation.database.transaction().execute(async (transaction) => {
+        // The new key exists, and is not visible to others.
+        await lockGeneration(transaction);
+        const rotating = rotate(old);
+        await wait("policy_generation");
+        const changing = change(id, { contentFilters: [block("after")] }, ["content_filters"]);
+        await wait("", 2);
+        return [rotating, changing] as const;
+      });
+      const [rotated, changed] = await Promise.all(both);
+      expect((await logged(changed.generation))?.toSorted()).toEqual([old, rotated?.hash ?? ""].toSorted());
+    });
+
+    test("is waited for, also if the key got the guardrail after its rotation had begun", async () => {
+      const [before, after] = [await make(), await make()];
+      const old = await keyWith(before.id);
+      const rotated = await installation.database.transaction().execute(async (guarding) => {
+        const rotating = await installation.database.transaction().execute(async (listing) => {
+          await listing
+            .updateTable("api_keys")
+            .set({ further_guardrails: [after.id] })
+            .where("hash", "=", old)
+            .execute();
+          await guarding.selectFrom("guardrails").select("id").where("id", "=", after.id).forUpdate().execute();
+          const running = rotate(old);
+          await wait('"api_keys"');
+          return { running };
+        });
+        await wait('from "guardrails"');
+        return rotating;
+      });
+      expect((await rotated.running)?.furtherGuardrails).toEqual([after.id]);
+    });
   });
 
   test("to a guardrail of very many keys is published as a change of all keys", async () => {

@@ -49,27 +49,30 @@ export const guardrails: Commands = {
   put: putCommand("guardrail", "--name NAME RULES [--json]", ruleDetails),
   list: {
     usage: "[--json]",
-    summary: "Lists all guardrails with the number of keys that hold each.",
+    summary: "Lists all guardrails with the numbers of keys that hold each, assigned and as a further one.",
     async run(args, { database, author, print }) {
       const { values } = readArguments(args, jsonOption);
       const rows = await listGuardrails(await database(), (await author()).workspaceId);
       if (values.json === true)
-        return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
+        return print(
+          JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys, further_keys: row.further_keys }))),
+        );
       const cells = rows.map((row) => [
         row.name,
         String(rulesOf(row).length),
         String(row.keys),
+        String(row.further_keys),
         scopeOf(row),
         formatTime(row.created_at),
         row.id,
       ]);
-      for (const line of table(["NAME", "FILTERS", "KEYS", "SCOPE", "CREATED", "ID"], cells)) print(line);
+      for (const line of table(["NAME", "FILTERS", "KEYS", "FURTHER", "SCOPE", "CREATED", "ID"], cells)) print(line);
     },
   },
   show: {
     usage: "GUARDRAIL [--json]",
     details: [guardrailHelp],
-    summary: "Shows a guardrail's filters and the hashes of the keys that hold it.",
+    summary: "Shows a guardrail's filters and the hashes of the keys that hold it, assigned and as a further one.",
     async run(args, terminal) {
       const { values, named } = readArguments(args, jsonOption, "GUARDRAIL");
       await show(named.GUARDRAIL, values.json === true, terminal);
@@ -155,14 +158,15 @@ async function show(text: string, asJson: boolean, { database, author, print }: 
   const id = await guardrailId({ database, author }, text);
   const row = await findGuardrail(await database(), (await author()).workspaceId, id);
   if (!row) throw new CommandError("no such guardrail");
-  const keyHashes = await keysOfGuardrail(await database(), id);
-  if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: keyHashes }));
+  const { assigned, further } = await keysOfGuardrail(await database(), id);
+  if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: assigned, further_key_hashes: further }));
   print(`id       ${row.id}`);
   print(`name     ${escapeUnprintable(row.name)}`);
   if (row.description !== null) print(`for      ${escapeUnprintable(row.description)}`);
   print(`created  ${formatTime(row.created_at)}`);
   for (const line of linesOf(row)) print(line);
-  for (const keyHash of keyHashes) print(`key      ${keyHash}`);
+  for (const keyHash of assigned) print(`${column("key")}${keyHash}`);
+  for (const keyHash of further) print(`${column("further")}${keyHash}`);
 }
 
 async function runBulk(args: string[], terminal: AdminTerminal, done: string, verb: Bulk["verb"]): Promise<void> {

@@ -40,15 +40,27 @@ export function createGuardrail(
   });
 }
 
-export type ListedGuardrail = GuardrailRow & { readonly keys: number };
+export type ListedGuardrail = GuardrailRow & {
+  /** Number of keys to which it is assigned. */
+  readonly keys: number;
+  /** Number of keys that have it as a further one, without revoked keys. */
+  readonly further_keys: number;
+};
 
-/** Guardrails with the number of their keys. */
+/** Guardrails with the numbers of their keys. */
 export function listGuardrails(database: Kysely<Database>, workspaceId: string): Promise<ListedGuardrail[]> {
   return database
     .selectFrom("guardrails")
     .leftJoin("guardrail_key_assignments", "guardrail_id", "id")
     .selectAll("guardrails")
     .select((select) => select.cast<number>(select.fn.count("key_hash"), "integer").as("keys"))
+    .select(
+      sql<number>`(
+        select count(*)::integer from api_keys as listing
+        where listing.further_guardrails @> array[guardrails.id::text] and listing.revoked_at is null)`.as(
+        "further_keys",
+      ),
+    )
     .where("workspace_id", "=", workspaceId)
     .groupBy("id")
     .orderBy("guardrails.created_at")
@@ -90,14 +102,28 @@ export function findGuardrail(
     .executeTakeFirst();
 }
 
-export async function keysOfGuardrail(database: Kysely<Database>, id: string): Promise<string[]> {
-  const rows = await database
+export interface GuardrailKeys {
+  /** Hashes of the keys to which the guardrail is assigned. */
+  readonly assigned: readonly string[];
+  /** Hashes of the keys that have it as a further one, without revoked keys. */
+  readonly further: readonly string[];
+}
+
+export async function keysOfGuardrail(database: Kysely<Database>, id: string): Promise<GuardrailKeys> {
+  const assigned = await database
     .selectFrom("guardrail_key_assignments")
-    .select("key_hash")
+    .select("key_hash as hash")
     .where("guardrail_id", "=", id)
     .orderBy("key_hash")
     .execute();
-  return rows.map((row) => row.key_hash);
+  const further = await database
+    .selectFrom("api_keys")
+    .select("hash")
+    .where(hasFurther(id))
+    .where("revoked_at", "is", null)
+    .orderBy("hash")
+    .execute();
+  return { assigned: assigned.map(({ hash }) => hash), further: further.map(({ hash }) => hash) };
 }
 
 /** Undefined when the workspace has no such guardrail. @throws AccountError */

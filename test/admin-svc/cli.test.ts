@@ -66,7 +66,9 @@ interface GuardrailJson {
   description: string | null;
   content_filters: { pattern: string; label: string | null; action: string }[];
   key_hashes: string[];
+  further_key_hashes: string[];
   keys: number;
+  further_keys: number;
 }
 
 const listed = async (hash: string) => (await json<KeyJson[]>("keys", "list")).find((row) => row.hash === hash);
@@ -388,6 +390,20 @@ describe("guardrails", () => {
     expect((await run("guardrails", "assignments")).stdout).toContain(`${first.hash}  ${made.id}`);
     expect((await run("guardrails", "unassign", made.id, first.hash)).stdout).toMatch(/^1 of 1 keys unassigned/);
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
+  });
+
+  test("list and show name the keys that have a guardrail as a further one", async () => {
+    const made = await json<GuardrailJson>("guardrails", "create", "--name", "further", "--block", "x");
+    const holding = await json<KeyJson>("keys", "create", "--name", "a", "--further-guardrails", made.id);
+    const gone = await json<KeyJson>("keys", "create", "--name", "b", "--further-guardrails", made.id);
+    await run("keys", "revoke", gone.hash);
+    const list = await json<GuardrailJson[]>("guardrails", "list");
+    expect(list.find(({ id }) => id === made.id)).toMatchObject({ keys: 0, further_keys: 1 });
+    const line = (await run("guardrails", "list")).stdout.split("\n").find((each) => each.includes(made.id));
+    expect(line).toMatch(/^further +1 +0 +1 +keys /);
+    const shown = await json<GuardrailJson>("guardrails", "show", made.id);
+    expect(shown).toMatchObject({ key_hashes: [], further_key_hashes: [holding.hash] });
+    expect((await run("guardrails", "show", made.id)).stdout).toContain(`further  ${holding.hash}\n`);
   });
 
   test("take rules of every kind", async () => {

@@ -30,7 +30,7 @@ import { clientAddress } from "./edge/http/client-address.ts";
 import { createEdgeServer } from "./edge/http/edge-server.ts";
 import { answerHeaders } from "./edge/http/errors.ts";
 import { KeylessLimiter } from "./edge/http/keyless-limiter.ts";
-import { NetworkRefusals } from "./edge/http/network-refusals.ts";
+import { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 import { RequestObserver } from "./edge/http/observe.ts";
 import { closingRefusalText } from "./edge/http/shed.ts";
 import { TracedObserver } from "./edge/http/trace.ts";

@@ -15,7 +15,13 @@ export class NetworkRefusals {
 
   /** @param call method and path, or the path of an RPC */
   async note(author: Author & { readonly keyHash: string }, call: string): Promise<void> {
-    if (this.#bound.admits(author.keyHash, author.address ?? ""))
+    const { keyHash, address } = author;
+    if (!this.#bound.admits(keyHash, address ?? "")) return;
+    try {
       await recordNetworkRefusal(this.#writes, author, call);
+    } catch (error) {
+      this.#bound.release(keyHash, address ?? "");
+      throw error;
+    }
   }
 }

@@ -14,6 +14,7 @@ import { Pressure } from "@sluice/proto/lib/load/pressure.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import type { ProcessDeps } from "@sluice/proto/lib/process/process-parts.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
+import { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/lib/rpc/serve.js";
 import type { Connect } from "@sluice/proto/lib/lane/link.js";
 import { tlsPeer } from "@sluice/proto/lib/tls/client.js";
@@ -149,7 +150,13 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     configRefusal: options.configRefusal,
   };
   const handlers = new InferenceHandlers(parts);
-  const server = await serve(options, { handlers, access, budget, config });
+  const server = await serve(options, {
+    handlers,
+    access,
+    budget,
+    config,
+    networkRefusals: new NetworkRefusals({ admin, token, log }),
+  });
   lifecycle.onDrain(() => handlers.drain());
   lifecycle.onLastMoment(() => engine.endTurns());
   lifecycle.onDrain(() => server.drain());
@@ -279,9 +286,13 @@ interface ServerParts {
   readonly access: Access;
   readonly budget: ByteBudget;
   readonly config: CurrentConfig;
+  readonly networkRefusals: NetworkRefusals;
 }
 
-function serve(options: InferenceOptions, { handlers, access, budget, config }: ServerParts): Promise<RpcServer> {
+function serve(
+  options: InferenceOptions,
+  { handlers, access, budget, config, networkRefusals }: ServerParts,
+): Promise<RpcServer> {
   const { settings, token, certificates, lifecycle, log, registry, tracing, share } = options;
   const { SLUICE_INFERENCE_HTTP_PORT: http1Port, SLUICE_INTERNAL_HOST: host } = settings;
   return serveRpc({
@@ -295,7 +306,7 @@ function serve(options: InferenceOptions, { handlers, access, budget, config }: 
     routes: handlers.routes,
     admission: {
       budget,
-      senderOf: senderResolver({ access, token }),
+      senderOf: senderResolver({ access, token, networkRefusals }),
     },
     internalCalls: handlers.internalCalls,
     token,

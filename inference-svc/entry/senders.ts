@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { plainAddress } from "@sluice/proto/lib/networks/networks.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
 import { requireAllowedNetwork } from "@sluice/proto/lib/policy/allowed-networks.js";
+import type { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 import { type Sender, trustedSender } from "@sluice/proto/lib/rpc/admission.js";
 import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/lib/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
@@ -10,13 +11,14 @@ import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 export interface SendersDeps {
   readonly access: Access;
   readonly token: ServiceToken;
+  readonly networkRefusals: NetworkRefusals;
 }
 
 /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
 export const senderResolver =
-  ({ access, token }: SendersDeps) =>
+  ({ access, token, networkRefusals }: SendersDeps) =>
   async (
-    _path: string,
+    path: string,
     headers: IncomingHttpHeaders,
     peer: string | undefined,
   ): Promise<Sender | typeof trustedSender> => {
@@ -25,6 +27,12 @@ export const senderResolver =
     const { caller } = await access.resolve(keyHash);
     if (!caller) throw invalidKey();
     // Proxies named for the gateway have no say here: everybody in their networks could write the header.
-    if (caller.allowedNetworks.length > 0) requireAllowedNetwork(caller.allowedNetworks, plainAddress(peer ?? ""));
+    const address = plainAddress(peer ?? "");
+    try {
+      requireAllowedNetwork(caller.allowedNetworks, address);
+    } catch (error) {
+      await networkRefusals.note(caller, path, { address });
+      throw error;
+    }
     return { key: keyHash };
   };

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import type { Exchange } from "@sluice/gateway/edge/http/context.js";
 import { type ExchangeDeps, answerFailure } from "@sluice/gateway/edge/http/exchange.js";
-import { NetworkRefusals, type NetworkRefusalsDeps } from "@sluice/gateway/edge/http/network-refusals.js";
+import { NetworkRefusals, type NetworkRefusalsDeps } from "@sluice/proto/lib/rpc/network-refusals.js";
 import { KeylessLimiter } from "@sluice/gateway/edge/http/keyless-limiter.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";

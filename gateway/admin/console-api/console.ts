@@ -15,7 +15,7 @@ import { readBody } from "../../edge/http/body.ts";
 import type { EdgeContext, HandlerDeps } from "../../edge/http/context.ts";
 import { writeFault, writeJson, writeNothing } from "../../edge/http/errors.ts";
 import { type ExchangeDeps, continueAsCaller, answerFailure } from "../../edge/http/exchange.ts";
-import { pathIn } from "../../edge/http/path.ts";
+import { auditedCall, pathIn } from "../../edge/http/path.ts";
 import { writePublished } from "../../edge/http/published.ts";
 import type { AuthorizedPerson } from "./people.ts";
 import { type ConfigurationParts, listConfigRefusals } from "./configuration.ts";
@@ -165,7 +165,7 @@ export class Console {
     try {
       requireAllowedNetwork(caller.allowedNetworks, this.#parts.addressOf(req));
     } catch (error) {
-      await this.#parts.networkRefusals.note(caller, req, { requestId, trace, address });
+      await this.#parts.networkRefusals.note(caller, auditedCall(req), { requestId, trace, address });
       throw error;
     }
   }

@@ -14,9 +14,9 @@ import type { Exchange } from "./context.ts";
 import { writeFault } from "./errors.ts";
 import { recordAnswer } from "./impatience.ts";
 import type { KeylessLimiter } from "./keyless-limiter.ts";
-import type { NetworkRefusals } from "./network-refusals.ts";
+import type { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 import type { Observer } from "./observe.ts";
-import { rawPath } from "./path.ts";
+import { auditedCall, rawPath } from "./path.ts";
 
 /** Form of a client's X-Request-Id. It never replaces the gateway's id, because a client can repeat it. */
 const clientIdForm = /^[\w-]{1,64}$/;
@@ -119,7 +119,7 @@ export async function answerFailure(
   if (isLost || isKeyRefusal(fault)) await keylessLimiter.admit(request);
   if (caller && isNetworkRefusal(fault)) {
     const { requestId, trace } = exchange;
-    await networkRefusals.note(caller, request, { requestId, trace, address: addressOf(request) });
+    await networkRefusals.note(caller, auditedCall(request), { requestId, trace, address: addressOf(request) });
   }
   exchange.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
   if (response.headersSent) response.destroy();

@@ -13,6 +13,10 @@ export function pathIn(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
+/** Method and path of a request, for the audit log. */
+export const auditedCall = ({ method, url = "" }: Pick<IncomingMessage, "method" | "url">): string =>
+  `${method} ${pathIn(url)}`;
+
 /**
  * The path of a request up to its query, undecoded.
  * @throws Fault INVALID_REQUEST when an absolute URL has another host than the Host header

@@ -19,6 +19,14 @@ export class NetworkRefusalBound {
   admits(keyHash: string, address: string): boolean {
     const now = this.#now();
     if (this.#pairs.count(`${keyHash} ${networkOf(address)}`, now).count > 1) return false;
-    return this.#keys.count(keyHash, now).count <= maxOfKey;
+    if (this.#keys.count(keyHash, now).count <= maxOfKey) return true;
+    this.#keys.takeBack(keyHash);
+    return false;
+  }
+
+  /** Takes back an admitted refusal that could not be entered, so that the next one is tried. */
+  release(keyHash: string, address: string): void {
+    this.#pairs.forget(`${keyHash} ${networkOf(address)}`);
+    this.#keys.takeBack(keyHash);
   }
 }

@@ -31,6 +31,17 @@ export class WindowCounts {
     return window;
   }
 
+  /** Takes back the latest event, if its window is still known. */
+  takeBack(name: string): void {
+    const window = this.#windows.get(name);
+    if (window && window.count > 0) window.count--;
+  }
+
+  /** Takes back every event. */
+  forget(name: string): void {
+    this.#windows.delete(name);
+  }
+
   #find(name: string, now: number): Window {
     const known = this.#windows.get(name);
     if (known && known.until > now) return known;

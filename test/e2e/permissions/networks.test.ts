@@ -337,7 +337,10 @@ describe("a management key for a network", () => {
     await once(socket.socket, "unexpected-response");
     socket.socket.terminate();
     expect(await entered(hash, "127.0.2.4")).toEqual(["GET /api/v1/responses"]);
-    for (let last = 5; last < 20; last++) await from(`127.0.2.${last}`);
+    const models = "/sluice.inference.v1.InferenceService/ListModels";
+    for (let n = 0; n < 3; n++) await callFrom("127.0.2.5", installation.ports.inference, models, { authorization });
+    expect(await entered(hash, "127.0.2.5")).toEqual([models]);
+    for (let last = 6; last < 20; last++) await from(`127.0.2.${last}`);
     const all = await Promise.all(Array.from({ length: 20 }, (_, last) => entered(hash, `127.0.2.${last}`)));
     expect(all.flat()).toHaveLength(10);
   });

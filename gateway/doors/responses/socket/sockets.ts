@@ -12,7 +12,7 @@ import type { Exchange } from "../../../edge/http/context.ts";
 import { writeFault } from "../../../edge/http/errors.ts";
 import { beginExchange, closeExchange } from "../../../edge/http/exchange.ts";
 import { LoadShedding } from "../../../edge/http/load-shedding.ts";
-import { pathIn } from "../../../edge/http/path.ts";
+import { auditedCall, pathIn } from "../../../edge/http/path.ts";
 import { responsesPath } from "../../../edge/http/turn-head.ts";
 import type { TurnRouteDeps } from "../../../edge/turns/route.ts";
 import { ResponseSocket } from "./connection.ts";
@@ -83,7 +83,7 @@ export class ResponseSockets {
     try {
       requireAllowedNetwork(caller.allowedNetworks, address);
     } catch (error) {
-      await this.#parts.networkRefusals.note(caller, request, { address });
+      await this.#parts.networkRefusals.note(caller, auditedCall(request), { address });
       throw error;
     }
     return keyHash;

@@ -309,6 +309,7 @@ function serve(
       senderOf: senderResolver({ access, token, networkRefusals }),
     },
     internalCalls: handlers.internalCalls,
+    logsAddresses: () => config.file.log_client_addresses,
     token,
     tls: certificates && { certificates, clients: ["gateway"], token },
     registry,

@@ -85,7 +85,8 @@ async function* admitted(
     room.shrink(ahead);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    refused(path, (request.headers[serviceTokenHeader] as string | undefined) ?? null, error);
+    const presented = (request.headers[serviceTokenHeader] as string | undefined) ?? null;
+    refused({ path, presented, authorization: request.headers.authorization, peer: peerAddress(request) }, error);
     endUnread(request);
     throw toConnectError(error);
   }

@@ -1,16 +1,71 @@
 /** Writes a line for each refused call of a client, in the form of the gateway's lines. Processes of Sluice log the refusals of their calls themselves. */
 import type { Fault } from "../faults/fault.ts";
+import { networkOf } from "../limits/client-network.ts";
+import { WindowCounts } from "../limits/window-counts.ts";
 import type { Logger } from "../log/log.ts";
-import { isServiceToken } from "./caller.ts";
+import { plainAddress } from "../networks/networks.ts";
+import { isKeyRefusal } from "../policy/allowed-networks.ts";
+import { isServiceToken, parseBearer } from "./caller.ts";
 import type { ServiceToken } from "./service-token.ts";
 
-/** @param presented service token of the call */
-export type LogRefusal = (path: string, presented: string | null, fault: Fault) => void;
+export interface RefusedCall {
+  /** A query is left out of the line: it can contain the message. */
+  readonly path: string;
+  /** Service token of the call. */
+  readonly presented: string | null;
+  /** Header with the key of the call. */
+  readonly authorization: string | null | undefined;
+  /** Address of the other end; undefined once the connection is closed. */
+  readonly peer: string | undefined;
+}
 
-export const refusalLog =
-  (log: Pick<Logger, "info">, token: ServiceToken | undefined): LogRefusal =>
-  (path, presented, { status, errorType }) => {
+export type LogRefusal = (call: RefusedCall, fault: Fault) => void;
+
+export interface RefusalLogOptions {
+  readonly log: Pick<Logger, "info">;
+  readonly token?: ServiceToken | undefined;
+  /** Whether lines have the address of the client; they have none when absent. */
+  readonly logsAddresses?: (() => boolean) | undefined;
+}
+
+const windowMs = 60_000;
+/** Lines a minute about calls without a usable key, of one client and of all: no limit of a key counts these calls. */
+const maxOfClient = 60;
+const maxOfAll = 600;
+const all = "all";
+/** Paths are chosen by clients. */
+const maxPathLength = 200;
+
+export function refusalLog({ log, token, logsAddresses = () => false }: RefusalLogOptions): LogRefusal {
+  const keyless = new WindowCounts(windowMs);
+  const isWithinBounds = (address: string): boolean => {
+    const now = performance.now();
+    return keyless.count(networkOf(address), now).count <= maxOfClient && keyless.count(all, now).count <= maxOfAll;
+  };
+  return ({ path, presented, authorization, peer }, fault) => {
+    const { status, errorType } = fault;
     const isOfSluice = token !== undefined && isServiceToken(presented, token);
     if (status < 400 || status > 499 || isOfSluice) return;
-    log.info({ method: "POST", route: path, status, error_type: errorType }, "request");
+    const address = plainAddress(peer ?? "");
+    if (isKeyRefusal(fault) && !isWithinBounds(address)) return;
+    const keyHash = keyHashIn(authorization);
+    const line = {
+      method: "POST",
+      route: path.split("?", 1)[0]?.slice(0, maxPathLength),
+      status,
+      error_type: errorType,
+      ...(keyHash !== undefined && { key_hash: keyHash }),
+      ...(logsAddresses() && address !== "" && { address }),
+    };
+    log.info(line, "request");
   };
+}
+
+/** Undefined for a header without the form of a key. */
+function keyHashIn(authorization: string | null | undefined): string | undefined {
+  try {
+    return parseBearer(authorization).keyHash;
+  } catch {
+    return undefined;
+  }
+}

@@ -19,9 +19,9 @@ import { type Http1Options, serveHttp1 } from "./http1.ts";
 import { type InternalCalls, interceptStreams } from "./internal-streams.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
-import { callPath } from "./peer.ts";
+import { callPath, peerAddressKey } from "./peer.ts";
 import { reflection, reflectionServices } from "./reflection.ts";
-import { type LogRefusal, refusalLog } from "./refusal-log.ts";
+import { type LogRefusal, type RefusedCall, refusalLog } from "./refusal-log.ts";
 import { callMetricsInterceptor } from "./measure.ts";
 import { toConnectError } from "./status.ts";
 import { reduceStatusEscapes } from "./status-text.ts";
@@ -81,6 +81,8 @@ export interface RpcServerOptions {
   readonly readMaxBytes?: number;
   /** A connection with an authenticated call by this token may open any number of streams. */
   readonly token?: ServiceToken | undefined;
+  /** Whether lines about refused calls have the address of the client; they have none when absent. */
+  readonly logsAddresses?: () => boolean;
   /** Certificates of the port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   /** A second, clear-text port for the same calls. It refuses bidirectional streams with 505. */
@@ -98,8 +100,9 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const connections = new Connections();
   const { tls, log, token, admission, internalCalls = new Map(), share = 1 } = options;
   const unproven = new UnprovenConnections({ token, log });
-  const serve = handlerOf(options, unproven);
-  const handle = unproven.inTurn(admission ? withAdmission(admission, serve, refusalLog(log, token)) : serve);
+  const refused = refusalLog(options);
+  const serve = handlerOf(options, unproven, refused);
+  const handle = unproven.inTurn(admission ? withAdmission(admission, serve, refused) : serve);
   const server = tls ? createTlsServer(tls, certifiedOptions, log, handle) : createServer(openOptions, handle);
   interceptStreams(server, { calls: internalCalls, token: tls ? undefined : token, connections, unproven });
   if (!tls) unproven.guard(server);
@@ -137,9 +140,9 @@ function handlerOf(
     readMaxBytes = maxMessageBytes,
     services,
     lifecycle,
-    token,
   }: RpcServerOptions,
   unproven: UnprovenConnections,
+  refused: LogRefusal,
 ): RequestHandler {
   const handle = connectNodeAdapter({
     routes: (router) => {
@@ -152,7 +155,7 @@ function handlerOf(
     interceptors: [
       ...(tracing ? [tracedCalls(tracing)] : []),
       ...(registry ? [callMetricsInterceptor(registry)] : []),
-      faults(log, refusalLog(log, token)),
+      faults(log, refused),
       unproven.interceptor,
       refuseUnknownFields(strict),
     ],
@@ -191,6 +194,13 @@ function listen(
   });
 }
 
+const refusedCall = (request: Parameters<ReturnType<Interceptor>>[0]): RefusedCall => ({
+  path: callPath(request),
+  presented: request.header.get(serviceTokenHeader),
+  authorization: request.header.get("authorization"),
+  peer: request.contextValues.get(peerAddressKey),
+});
+
 /** The only place where an error becomes a status: handlers throw Faults, every other error is masked and logged. */
 const faults =
   (log: Logger, refused: LogRefusal): Interceptor =>
@@ -201,7 +211,7 @@ const faults =
       if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
       const translated = toConnectError(error);
       const fault = error instanceof Fault ? error : undefined;
-      if (fault) refused(callPath(request), request.header.get(serviceTokenHeader), fault);
+      if (fault) refused(refusedCall(request), fault);
       if (translated.code === Code.Internal) {
         log.error({ err: fault?.cause ?? error, method: request.method.name }, "rpc failed");
       }

@@ -128,7 +128,7 @@ describe("a key for a network", () => {
   });
 
   test("is refused by inference-svc and admin-svc over gRPC without a gateway from elsewhere", async () => {
-    const { key } = await newKey("127.0.0.2");
+    const { key, data } = await newKey("127.0.0.2");
     const authorization = `Bearer ${key}`;
     const { inference, admin } = installation.ports;
     const list = "/sluice.inference.v1.InferenceService/ListModels";
@@ -137,7 +137,7 @@ describe("a key for a network", () => {
     const spoofed = { authorization, "x-forwarded-for": allowed };
     expect(await callFrom(other, inference, list, spoofed)).toMatchObject(refusalOf(other));
     const line = await installation.logged("inference-svc", '"msg":"request"', `"route":"${list}"`, '"status":403');
-    expect(JSON.parse(line)).toMatchObject({ method: "POST", error_type: "permission_denied" });
+    expect(JSON.parse(line)).toMatchObject({ error_type: "permission_denied", key_hash: data.hash });
     expect(await callFrom(proxy, inference, list, spoofed)).toMatchObject(refusalOf(proxy));
     const read = "/sluice.admin.v1.KeyService/GetCurrentKey";
     expect(await callFrom(allowed, admin, read, { authorization })).toMatchObject({ status: 200 });

@@ -44,6 +44,8 @@ export class UsageFolder {
   #usersAt = 0;
   /** Whether portions are added up to the last one. */
   #addsUsers = false;
+  /** Whether reports of an earlier build lack the end users of turns in all other sums. */
+  #usersFollow = false;
   #rowsOfPortion = rowsOfPortion;
   #failedUsers: readonly (UserPortion & Failed)[] = [];
   readonly #pause = new Pause(pollMs);
@@ -82,7 +84,10 @@ export class UsageFolder {
   async #fold(): Promise<void> {
     try {
       let folded: FoldOutcome = (await hasChanges(this.#database)) ? "some" : "all";
-      while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
+      while (folded === "some" && !this.#stopped) {
+        folded = await tryFold(this.#database, () => (this.#usersFollow = true));
+        if (this.#usersFollow && this.#failedUsers.length <= maxFailed) await this.#addUsers();
+      }
       // Another process may have begun before the last batch was stored.
       if (folded === "locked") this.#pause.poke();
       if (!this.#stopped && performance.now() >= this.#usersAt) await this.#addUsers();
@@ -103,8 +108,9 @@ export class UsageFolder {
       const query = { without: this.#failedUsers, maxRows: this.#rowsOfPortion };
       const step = await sumUsers(this.#database, { ...query, ...(this.#addsUsers && { maxWaiting: 0 }) });
       this.#addsUsers = step === "some";
+      if (step !== "locked") this.#usersFollow = false;
       if (step === "some" || step === "last") this.#rowsOfPortion = Math.min(2 * this.#rowsOfPortion, rowsOfPortion);
-      if (!this.#addsUsers) return;
+      if (!this.#addsUsers && !this.#usersFollow) return;
     } catch (error) {
       if (!(error instanceof UnsummedUsers)) throw error;
       this.#failedUsers = [...this.#failedUsers, { ...error.portion, triedAt: now }];

@@ -26,11 +26,14 @@ const maxRows = 10_000;
 
 export type FoldOutcome = "all" | "some" | "locked";
 
-/** Adds changes to the sums, unless another process is doing so. */
-export function tryFold(database: Kysely<Database>): Promise<FoldOutcome> {
+/**
+ * Adds changes to the sums, unless another process is doing so.
+ * @param onBeside called when an earlier build may still serve, whose reports expect end users in all other sums
+ */
+export function tryFold(database: Kysely<Database>, onBeside: () => void = () => {}): Promise<FoldOutcome> {
   return runInTransaction(database, async (transaction) => {
     if (!(await tryLockSums(transaction))) return "locked";
-    return (await fold(transaction)) ? "some" : "all";
+    return (await fold(transaction, onBeside)) ? "some" : "all";
   });
 }
 
@@ -47,7 +50,7 @@ export async function sumAll(database: Kysely<Database>): Promise<void> {
       await lockSums(transaction);
       return await work(transaction);
     });
-  while (await step(fold));
+  while (await step((transaction) => fold(transaction)));
   while (await step(async (transaction) => (await addUsers(transaction, { maxWaiting: 0 })) === "some"));
 }
 
@@ -58,7 +61,7 @@ export async function lockUsageChanges(transaction: Transaction<Database>): Prom
 }
 
 /** @returns whether more can be added at once */
-async function fold(transaction: Transaction<Database>): Promise<boolean> {
+async function fold(transaction: Transaction<Database>, onBeside: () => void = () => {}): Promise<boolean> {
   // A prepared plan that reads a partition from end to end would stay when the partition has grown.
   await sql`set local enable_seqscan = off`.execute(transaction);
   await beginCube(transaction);
@@ -77,8 +80,7 @@ async function fold(transaction: Transaction<Database>): Promise<boolean> {
     select count(*)::int as taken from taken`.execute(transaction);
   const activity = await foldActivity(transaction, maxChanges, ledgerActivity(rows));
   await addLate(transaction, inSpan(span));
-  const isBesideEarlier = await passSpan(transaction, span);
-  if (isBesideEarlier) while ((await addUsers(transaction, { maxRows, maxWaiting: 0 })) === "some");
+  if (await passSpan(transaction, span)) onBeside();
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }
 

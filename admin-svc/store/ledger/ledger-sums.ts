@@ -7,6 +7,7 @@ import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { callActivity } from "./activity-changes.ts";
 import { ledgerChanges } from "./row-sums.ts";
+import { isBesideEarlier } from "./sums-progress.ts";
 import { changeFigures, changeKeys, joinColumns } from "./usage-rollup.ts";
 
 /** Transactions whose rows are added to the sums, by the number of the first one and of the one after the last. */
@@ -81,9 +82,6 @@ export async function shiftAfterRestore(transaction: Transaction<Database>): Pro
   );
 }
 
-/** While an earlier build has moved the cursor this recently, its reports are served as well. */
-const earlierBuild = sql`interval '10 minutes'`;
-
 /**
  * Moves the cursor behind a span, which the sums of end users lack yet. The rows of a day are complete two days later, because the ledger takes turns of today and
  * yesterday.
@@ -98,7 +96,7 @@ export async function passSpan(
       users_from_day = case when isempty(unsummed_users) then from_day else users_from_day end,
       unsummed_users = unsummed_users + int8multirange(int8range(${since}::bigint, ${until}::bigint)),
       from_day = case when ${hasMore} then from_day else greatest(from_day, (now() at time zone 'UTC')::date - 2) end
-    returning coalesce(earlier_at > now() - ${earlierBuild}, false) as beside`.execute(transaction);
+    returning ${isBesideEarlier} as beside`.execute(transaction);
   return rows[0]?.beside === true;
 }
 

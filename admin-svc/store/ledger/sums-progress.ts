@@ -17,6 +17,9 @@ export async function tryLockSums(transaction: Transaction<Database>): Promise<b
   return rows[0]?.locked === true;
 }
 
+/** Whether an earlier build has moved the cursor this recently: its reports are served as well. */
+export const isBesideEarlier = sql`coalesce(earlier_at > now() - interval '10 minutes', false)`;
+
 /** Whether a row of the ledger, or of a view that includes it, is not in the sums yet. */
 export const isUnfolded = sql`written >= (select folded from ledger_progress)`;
 

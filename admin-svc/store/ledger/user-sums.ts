@@ -6,7 +6,7 @@ import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { beginCube } from "./cube.ts";
-import { inNumbers, tryLockSums } from "./sums-progress.ts";
+import { inNumbers, isBesideEarlier, tryLockSums } from "./sums-progress.ts";
 import { addSums, sumHours } from "./usage-rollup.ts";
 import { userHours } from "./user-rows.ts";
 
@@ -27,7 +27,7 @@ export interface UsersQuery {
   readonly without?: readonly UserPortion[];
   /** Maximum number of rows of a portion, unless one transaction has stored more. */
   readonly maxRows?: number;
-  /** No more turns than these wait, and none for longer than to the end of the day. */
+  /** No more turns than these wait, none for longer than to the end of the day, and none beside an earlier build. */
   readonly maxWaiting?: number;
 }
 
@@ -87,7 +87,7 @@ interface WaitingRange extends UserPortion {
   readonly is_last: boolean;
   /** A time: no waiting row began before it. */
   readonly from: string;
-  /** Whether a day has ended since rows began to wait. */
+  /** Whether a day has ended since rows began to wait, or reports of an earlier build lack them. */
   readonly is_due: boolean;
 }
 
@@ -100,7 +100,8 @@ async function nextPortion(
   const ranges = sql`ledger_progress cross join unnest(unsummed_users - ${failed}) as numbers`;
   const { rows } = await sql<WaitingRange>`
     select lower(numbers)::text as since, upper(numbers)::text as until, count(*) over () = 1 as is_last,
-      (users_from_day::timestamp at time zone 'UTC')::text as from, users_from_day < (now() at time zone 'UTC')::date - 2 as is_due
+      (users_from_day::timestamp at time zone 'UTC')::text as from,
+      users_from_day < (now() at time zone 'UTC')::date - 2 or ${isBesideEarlier} as is_due
     from ${ranges} order by numbers limit 1`.execute(transaction);
   const [range] = rows;
   if (range === undefined) return undefined;

@@ -234,14 +234,28 @@ test("turns that an earlier build adds to the sums count once, and beside it end
     { requests: 0, hours: 0 },
     { requests: 1, hours: 1 },
   ]);
-  await deliverWaiting("u-11");
-  expect([await sumsOf("u-9"), await sumsOf("u-11")]).toEqual([
-    { requests: 1, hours: 1 },
-    { requests: 1, hours: 1 },
-  ]);
+  await deliverWhole("u-11");
+  for (const user of ["u-9", "u-11"]) await eventually(async () => (await sumsOf(user)).requests === 1);
   await setProgress("earlier_at = now() - interval '11 minutes'");
   await deliverWaiting("u-12");
   expect(await sumsOf("u-12")).toEqual({ requests: 0, hours: 0 });
+  await expectExact();
+});
+
+test("beside an earlier build, a failing portion holds up neither other turns nor the erasure of an end user", async () => {
+  await sumAll();
+  await deliverToEarlier(() => deliverWhole("u-10"));
+  await refusing("u-20", async () => {
+    await deliverWaiting("u-20");
+    await deliverWhole("u-21");
+    await eventually(async () => (await sumsOf("u-21")).requests === 1);
+    await expectExact();
+    await erase("u-21");
+    expect((await sumsOf("u-21")).requests).toBe(0);
+  });
+  await setProgress("earlier_at = null");
+  await sumAll();
+  expect((await sumsOf("u-20")).requests).toBe(1);
   await expectExact();
 });
 

@@ -6,6 +6,7 @@
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
+import { isOfStatement } from "../postgres/failure.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { type CubePeriod, addPart } from "./cube-parts.ts";
 import { cubeColumns, daysOfRows, nameCalls, rowsOfHours } from "./cube-rows.ts";
@@ -93,7 +94,7 @@ export async function closeNext(database: Kysely<Database>, query: CubeQuery): P
       return "some";
     });
   } catch (error) {
-    throw chosen === undefined ? error : new UnfilledPeriod(chosen, error);
+    throw chosen !== undefined && isOfStatement(error) ? new UnfilledPeriod(chosen, error) : error;
   }
 }
 

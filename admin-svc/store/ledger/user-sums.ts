@@ -4,6 +4,7 @@
  */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { isOfStatement } from "../postgres/failure.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { beginCube } from "./cube.ts";
 import { inNumbers, isBesideEarlier, tryLockSums } from "./sums-progress.ts";
@@ -57,7 +58,7 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
       return await addUsers(transaction, query, (portion) => (chosen = portion));
     });
   } catch (error) {
-    throw chosen === undefined ? error : new UnsummedUsers(chosen, error);
+    throw chosen !== undefined && isOfStatement(error) ? new UnsummedUsers(chosen, error) : error;
   }
 }
 

@@ -62,6 +62,10 @@ export function isOutage(error: unknown): boolean {
   return "message" in error && lostConnection.test(String(error.message));
 }
 
+/** True when the server refused the statement for what it does, or it took too long. Without it, the next one may succeed. */
+export const isOfStatement = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.code === queryCanceled || !isOutage(error));
+
 /** Text of an error. An error that collects one cause for each address has no text itself. */
 export function errorReason(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);

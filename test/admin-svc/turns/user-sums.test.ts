@@ -18,6 +18,7 @@ import {
   type UsersQuery,
   sumUsers,
 } from "@sluice/admin-svc/store/ledger/user-sums.js";
+import { isOutage } from "@sluice/admin-svc/store/postgres/failure.js";
 import { removeWorkspace } from "@sluice/admin-svc/store/workspace-removal.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
@@ -259,11 +260,11 @@ test("beside an earlier build, a failing portion holds up neither other turns no
   await expectExact();
 });
 
-/** Lets additions to the sums of an end user fail while something runs. */
-async function refusing(user: string, work: () => Promise<void>): Promise<void> {
+/** Lets additions to the sums of an end user fail, by a statement, while something runs. */
+async function refusing(user: string, work: () => Promise<void>, how = "raise exception 'refused'"): Promise<void> {
   const { database } = installation;
   await sql`
-    create function refuse_user() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`.execute(
+    create function refuse_user() returns trigger language plpgsql as $$ begin ${sql.raw(how)}; return new; end $$`.execute(
     database,
   );
   await sql`
@@ -353,6 +354,21 @@ test("a range of turns is left out when its first portion cannot be found", asyn
   await deliverWaiting("u-18");
   const invalid = sumUsers(installation.database, { maxWaiting: 0, maxRows: -2 });
   await expect(invalid).rejects.toBeInstanceOf(UnsummedUsers);
+});
+
+test("a lost connection is no fault of the turns that were being added", async () => {
+  await sumAll();
+  await deliverWaiting("u-22");
+  const lost = async () =>
+    expect(
+      await step().then(
+        () => "added",
+        (error: unknown) => isOutage(error),
+      ),
+    ).toBe(true);
+  await refusing("u-22", lost, "perform pg_terminate_backend(pg_backend_pid())");
+  await sumAll();
+  expect((await sumsOf("u-22")).requests).toBe(1);
 });
 
 /** Runs a worker of the sums with its log. */

@@ -9,7 +9,7 @@ import type { Database } from "../store/database.ts";
 import { UnfilledPeriod, closeNext } from "../store/ledger/cube.ts";
 import type { CubePeriod } from "../store/ledger/cube-parts.ts";
 import { type FoldOutcome, hasChanges, tryFold } from "../store/ledger/fold.ts";
-import { UnsummedUsers, type UserPortion, rowsOfPortion, sumUsers } from "../store/ledger/user-sums.ts";
+import { UnsummedUsers, type UserPortion, leastRows, rowsOfPortion, sumUsers } from "../store/ledger/user-sums.ts";
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
@@ -24,8 +24,6 @@ const closedMs = 60_000;
 const usersMs = 10_000;
 /** A period or portion that has failed is left out this long, while others are added. */
 const failedMs = 10 * 60_000;
-/** After a failure, portions of end users have half as many rows, down to this number. */
-const leastRows = 1_000;
 /** When so many have failed, the next ones wait for the interval. */
 const maxFailed = 3;
 

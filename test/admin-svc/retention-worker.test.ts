@@ -8,6 +8,7 @@ import {
   migrationConnectionLimits,
   openDatabase,
 } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { removeExpiredRecords } from "@sluice/admin-svc/store/ledger/retention.js";
 import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
 import type { RetentionSettings } from "@sluice/proto/config/sinks/retention.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
@@ -117,6 +118,44 @@ test("a day stays while it is not in the sums, or not delivered by an export of 
   inForce.settings = { ledger: 4 };
   await worker.run();
   expect(await oldest()).toMatchObject({ ledger: 4 });
+});
+
+test("the command removes other days and the audit log when the sums of end users refuse turns of a day", async () => {
+  await fillLedger(database, { ...filling, turns: 3000 });
+  // The days are stored one after the other.
+  await sql`
+    update ledger set written = written - ((now() at time zone 'UTC')::date - (opened_at at time zone 'UTC')::date)`.execute(
+    database,
+  );
+  await sql`
+    create function refuse_day() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`.execute(
+    database,
+  );
+  await sql`
+    create trigger refused before insert on usage_sums for each row
+    when (new.dimension = 'user' and new.at < now() - interval '11 days') execute function refuse_day()`.execute(
+    database,
+  );
+  const author = { keyHash: null, program: "cli", requestId: null } as const;
+  const removed: Record<string, number> = {};
+  const run = async () => {
+    for await (const { from, count } of removeExpiredRecords(database, author, { ledgerDays: 5, auditDays: 1 }))
+      removed[from] = count;
+  };
+  await expect(run()).rejects.toThrow(
+    /^turns of (\d{4}-\d\d-\d\d, )+\d{4}-\d\d-\d\d are kept: the sums of end users cannot take turns \d+ to \d+: refused$/,
+  );
+  expect([removed["turns"] ?? 0, removed["audit"]]).toEqual([expect.any(Number), 0]);
+  expect(removed["turns"]).toBeGreaterThan(249);
+  const { rows } = await sql<{ age: number }>`
+    select (now() at time zone 'UTC')::date - day as age from ledger_days where day < (now() at time zone 'UTC')::date - 5 order by day`.execute(
+    database,
+  );
+  expect([rows[0]?.age, rows.length < days - 5]).toEqual([days, true]);
+
+  await sql`drop function refuse_day cascade`.execute(database);
+  await run();
+  expect(await oldest()).toMatchObject({ ledger: 5, days: 5 });
 });
 
 test("one process at a time removes records, and none while earlier records are still being summed", async () => {

@@ -26,10 +26,14 @@ export interface HeldDay {
 const lockTimeoutMs = 500;
 const pauseMs = 500;
 
-/** The earliest day before a time; undefined when there is none. */
-export async function earliestDay(database: Kysely<Database>, before: Date): Promise<string | undefined> {
+/** The earliest day before a time, and after a day; undefined when there is none. */
+export async function earliestDay(
+  database: Kysely<Database>,
+  before: Date,
+  after = "-infinity",
+): Promise<string | undefined> {
   const { rows } = await sql<{ day: string }>`
-    select day::text as day from ledger_days where (day + 1)::timestamp at time zone 'UTC' <= ${before} order by day limit 1`.execute(
+    select day::text as day from ledger_days where (day + 1)::timestamp at time zone 'UTC' <= ${before} and day > ${after}::date order by day limit 1`.execute(
     database,
   );
   return rows[0]?.day;

@@ -12,7 +12,7 @@ import { doubledTurns, hasUnfolded, inSpan, nextSpan, passSpan, shiftAfterRestor
 import { ledgerActivity, ledgerHours } from "./row-sums.ts";
 import { lockSums, tryLockSums } from "./sums-progress.ts";
 import { addSums, dimensions, hourSums, sumHours } from "./usage-rollup.ts";
-import { addUsers } from "./user-sums.ts";
+import { type UnsummedUsers, sumAllUsers } from "./user-sums.ts";
 import { storeApart } from "./usage.ts";
 
 /** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
@@ -43,15 +43,18 @@ export async function foldAll(transaction: Transaction<Database>): Promise<void>
   while (await fold(transaction));
 }
 
-/** Adds all rows of the ledger to all sums, in steps, but for batches that are being stored. */
-export async function sumAll(database: Kysely<Database>): Promise<void> {
-  const step = (work: (transaction: Transaction<Database>) => Promise<boolean>) =>
+/**
+ * Adds all rows of the ledger to all sums, in steps, but for batches that are being stored.
+ * @returns rows that the sums of end users cannot take
+ */
+export async function sumAll(database: Kysely<Database>): Promise<readonly UnsummedUsers[]> {
+  const step = () =>
     runInTransaction(database, async (transaction) => {
       await lockSums(transaction);
-      return await work(transaction);
+      return await fold(transaction);
     });
-  while (await step((transaction) => fold(transaction)));
-  while (await step(async (transaction) => (await addUsers(transaction, { maxWaiting: 0 })) === "some"));
+  while (await step());
+  return await sumAllUsers(database);
 }
 
 /** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */

@@ -2,10 +2,12 @@
 import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
+import { errorReason } from "../postgres/failure.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { type RemovedDay, earliestDay, holderOf, removeDay } from "./days.ts";
 import { type Removal, removalOfCalls, removalOfTurns } from "./expired.ts";
 import { sumAll } from "./fold.ts";
+import type { UnsummedUsers } from "./user-sums.ts";
 
 const batch = 10_000;
 
@@ -21,7 +23,10 @@ export interface RemovedCounts {
   readonly count: number;
 }
 
-/** Announces the removal in the audit log of every workspace, then removes batch by batch. Yields after each batch. */
+/**
+ * Announces the removal in the audit log of every workspace, then removes batch by batch. Yields after each batch.
+ * @throws Error at the end when days of the ledger were kept, since sums lack turns of them
+ */
 export async function* removeExpiredRecords(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
@@ -33,18 +38,22 @@ export async function* removeExpiredRecords(
     const entry = { action: "retention.run", target: "ledger and audit", after };
     await runInTransaction(database, (transaction) => recordAudit(transaction, { ...author, workspaceId }, entry));
   }
+  let kept: Error | undefined;
   if (ledgerDays !== undefined) {
     const before = await keepLedgerFor(database, ledgerDays);
     const days = await removeDays(database, before);
+    kept = days.kept;
     yield* counted("ledger", removalOfCalls(database, before), days.calls);
     yield* counted("turns", removalOfTurns(database, before), days.turns);
   }
-  if (auditDays === undefined) return;
-  yield* counted("audit", async () => {
-    let removed = 0;
-    for (const { id } of workspaces) removed += await removeEntries(database, id, auditDays);
-    return removed;
-  });
+  if (auditDays !== undefined) {
+    yield* counted("audit", async () => {
+      let removed = 0;
+      for (const { id } of workspaces) removed += await removeEntries(database, id, auditDays);
+      return removed;
+    });
+  }
+  if (kept !== undefined) throw kept;
 }
 
 /** @param count records removed before */
@@ -75,18 +84,37 @@ export async function keepLedgerFor(database: Kysely<Database>, days: number): P
   return await beginningOf(database, days);
 }
 
-/** Removes whole days of the ledger, once all of their turns are in the sums. @throws Error when a batch with turns of a day is still being stored */
-async function removeDays(database: Kysely<Database>, before: Date): Promise<RemovedDay> {
+interface RemovedDays extends RemovedDay {
+  /** Names the days that stay; undefined when there is none. */
+  readonly kept: Error | undefined;
+}
+
+/** Removes whole days of the ledger, once all of their turns are in the sums. Others stay, and later ones are removed. */
+async function removeDays(database: Kysely<Database>, before: Date): Promise<RemovedDays> {
   const removed = { calls: 0, turns: 0 };
-  for (let day = await earliestDay(database, before); day !== undefined; day = await earliestDay(database, before)) {
-    if ((await holderOf(database, day, [])) === "sums") await sumAll(database);
-    if ((await holderOf(database, day, [])) === "sums")
-      throw new Error(`turns of ${day} are still being stored: run it again`);
+  const kept: string[] = [];
+  let failed: readonly UnsummedUsers[] | undefined;
+  const isHeld = async (day: string) => (await holderOf(database, day, [])) === "sums";
+  for (;;) {
+    const day = await earliestDay(database, before, kept.at(-1));
+    if (day === undefined) return { ...removed, kept: keptDays(kept, failed) };
+    if (await isHeld(day)) failed ??= await sumAll(database);
+    if (await isHeld(day)) {
+      kept.push(day);
+      continue;
+    }
     const { calls, turns } = await removeDay(database, day);
     removed.calls += calls;
     removed.turns += turns;
   }
-  return removed;
+}
+
+function keptDays(days: readonly string[], failed: readonly UnsummedUsers[] = []): Error | undefined {
+  if (days.length === 0) return undefined;
+  const list = days.join(", ");
+  if (failed.length === 0) return new Error(`turns of ${list} are still being stored: run it again`);
+  const reasons = failed.map(({ message, cause }) => `${message}: ${errorReason(cause)}`);
+  return new Error(`turns of ${list} are kept: ${reasons.join("; ")}`, { cause: failed[0] });
 }
 
 /** The workspace keeps the hash of the last removed entry, where the chain now begins. */

@@ -7,12 +7,16 @@ import type { Database } from "../database.ts";
 import { isOfStatement } from "../postgres/failure.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { beginCube } from "./cube.ts";
-import { inNumbers, isBesideEarlier, tryLockSums } from "./sums-progress.ts";
+import { inNumbers, isBesideEarlier, lockSums, tryLockSums } from "./sums-progress.ts";
 import { addSums, sumHours } from "./usage-rollup.ts";
 import { userHours } from "./user-rows.ts";
 
 /** Rows of a portion: half a second of a busy server, well below the limit of a statement. */
 export const rowsOfPortion = 20_000;
+/** After a failure, portions have half as many rows, down to this number. */
+export const leastRows = 1_000;
+/** When so many of the smallest portions have failed, it is hardly for the turns in them. */
+const maxFailed = 10;
 /** So many turns of a day are left to reports. */
 const waitingRows = 20_000;
 
@@ -30,6 +34,8 @@ export interface UsersQuery {
   readonly maxRows?: number;
   /** No more turns than these wait, none for longer than to the end of the day, and none beside an earlier build. */
   readonly maxWaiting?: number;
+  /** Waits for another process at it. */
+  readonly waits?: boolean;
 }
 
 /** Whether a portion was added, and whether it was the last one at that moment. */
@@ -46,7 +52,7 @@ export class UnsummedUsers extends Error {
 }
 
 /**
- * Adds a portion, unless another process is at it.
+ * Adds a portion, unless another process is at it and the query does not wait for it.
  * @throws UnsummedUsers when the portion that was next has failed, while others may not
  */
 export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {}): Promise<UsersStep> {
@@ -54,7 +60,8 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
   try {
     return await runInTransaction(database, async (transaction) => {
       chosen = undefined;
-      if (!(await tryLockSums(transaction))) return "locked";
+      if (query.waits === true) await lockSums(transaction);
+      else if (!(await tryLockSums(transaction))) return "locked";
       return await addUsers(transaction, query, (portion) => (chosen = portion));
     });
   } catch (error) {
@@ -62,11 +69,33 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
   }
 }
 
+/**
+ * Adds all portions, once no other process is at it. A portion that fails is halved first.
+ * @returns portions that have failed, of about 1,000 turns; at the tenth, later turns are left alone
+ */
+export async function sumAllUsers(database: Kysely<Database>): Promise<readonly UnsummedUsers[]> {
+  const failed: UnsummedUsers[] = [];
+  let maxRows = rowsOfPortion;
+  while (failed.length < maxFailed) {
+    try {
+      const without = failed.map(({ portion }) => portion);
+      const step = await sumUsers(database, { without, maxRows, maxWaiting: 0, waits: true });
+      if (step !== "some") break;
+      maxRows = Math.min(2 * maxRows, rowsOfPortion);
+    } catch (error) {
+      if (!(error instanceof UnsummedUsers)) throw error;
+      if (maxRows <= leastRows) failed.push(error);
+      maxRows = Math.max(Math.floor(maxRows / 2), leastRows);
+    }
+  }
+  return failed;
+}
+
 /** Adds the next portion. The caller holds the lock of the sums. @param onChosen called before its rows are read, and once more before it is added */
-export async function addUsers(
+async function addUsers(
   transaction: Transaction<Database>,
   query: UsersQuery,
-  onChosen: (portion: UserPortion) => void = () => {},
+  onChosen: (portion: UserPortion) => void,
 ): Promise<UsersStep> {
   // Statistics of a new partition may be those of an empty one.
   await sql`set local enable_seqscan = off`.execute(transaction);

@@ -13,7 +13,7 @@ const notHere: readonly (readonly [RegExp, string])[] = [
   [/^npm run --silent admin -- alerts/, "a receiver of alerts; e2e/sinks tests run them"],
   [/guardrails create --name people --detector/, "a running detector service"],
   [
-    /^npm run --silent admin -- providers (?:create|update|test)/,
+    /^npm run --silent admin -- providers (?:create|found|test|update)/,
     "an installation by its address; e2e/providers runs them",
   ],
   [

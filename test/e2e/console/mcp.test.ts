@@ -74,9 +74,9 @@ describe.each<[string, Connect]>([
     expect(names).toEqual(
       expect.arrayContaining(["getUsageSeries", "listGenerations", "getGeneration", "listKeys", "listAudit"]),
     );
-    expect(names.filter((name) => !/^(?:get|list|verify|count)/.test(name) || name === "getGenerationContent")).toEqual(
-      [],
-    );
+    expect(
+      names.filter((name) => !/^(?:get|list|find|verify|count)/.test(name) || name === "getGenerationContent"),
+    ).toEqual([]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     expect(JSON.stringify(tools)).not.toContain("$ref");
     expect(tools.find(({ name }) => name === "getKey")?.inputSchema).toMatchObject({ required: ["hash"] });

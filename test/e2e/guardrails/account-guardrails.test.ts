@@ -132,7 +132,7 @@ describe("a change of the account's guardrail is in force with its answer", () =
       await eventually(async () => (await turn(foreignKey, "a word", base)).status === 403);
     }
     expect((await installation.admin("guardrails", "list")).stdout).toMatch(
-      new RegExp(`^${id} .* account .* everywhere$`, "m"),
+      new RegExp(`^everywhere .* account .* ${id}$`, "m"),
     );
     expect((await installation.admin("guardrails", "list", "--workspace", "other")).stdout).not.toContain(id);
     expect((await installation.admin("guardrails", "show", id)).stdout).toContain("keys     all of every workspace\n");

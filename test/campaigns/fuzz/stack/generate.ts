@@ -40,7 +40,7 @@ export interface StackCase {
 
 /** @param origin of the pages named in requests */
 export const createStackCase = (random: Random, number: number, origin: string): StackCase => ({
-  request: requestFrom(random, number, origin),
+  request: { ...requestFrom(random, number, origin), ...(random.chance(0.3) && { mayKeepContent: true }) },
   caller: callerFrom(random),
 });
 
@@ -305,5 +305,6 @@ function callerFrom(random: Random): Caller {
     ...(guarded && random.chance(0.8) && { guardrail: guardrailFrom(random, "own") }),
     workspaceGuardrails: guarded && random.chance(0.4) ? [guardrailFrom(random, "shared")] : [],
     hasBudget: random.chance(0.3),
+    tracesContent: random.chance(0.5),
   });
 }

@@ -87,8 +87,8 @@ const quickly = { warmUpUnits: 0, warmUpStarts: 0, coldRequests: 1_000, coldRoun
 const thoroughly = { warmUpMs: 4_000, warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_000, coldRounds: 3 };
 
 /**
- * Builds that take turns have many short windows: the machine's speed drifts within seconds, and neighbouring windows share it. In a run of five
- * rounds of 3 s the ratio of two equal builds varied from 0.9 to 1.3; with 24 of 1.5 s the interval of its median is 3 % wide (2026-11-30).
+ * Builds that take turns have many short windows, because the machine's speed drifts within seconds and neighbouring windows share it. The interval of
+ * the median was 0.90 to 1.11 where the pipe varied 2.2-fold (2026-11-30); each start of a build adds some 5 % of its own.
  */
 const inTurns = { rounds: 24, windowMs: 1_500 };
 const singly = { rounds: 5, windowMs: 3_000 };

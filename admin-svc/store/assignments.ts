@@ -2,6 +2,7 @@
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Author, SignedEntry } from "./audit.ts";
 import type { Database } from "./database.ts";
+import { keepGuardrails } from "./guardrails.ts";
 import { type List, type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, recordChanges } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
@@ -30,7 +31,11 @@ export function changeAssignments(
   bulks: readonly Bulk[],
 ): Promise<BulkResults> {
   return runInTransaction(database, async (transaction) => {
-    const guardrails = await lockGuardrails(transaction, workspaceId, bulks);
+    const guardrails = await keepGuardrails(
+      transaction,
+      workspaceId,
+      bulks.map(({ guardrailId }) => guardrailId),
+    );
     const known = bulks.filter(({ guardrailId }) => guardrails.has(guardrailId));
     if (known.length === 0) return { counts: bulks.map(() => undefined), change: undefined };
     const keyHashes = await lockKeys(transaction, workspaceId, known);
@@ -119,24 +124,6 @@ async function writeHoldings(transaction: Transaction<Database>, { held, moved }
     on conflict (key_hash) do update
       set guardrail_id = excluded.guardrail_id, assigned_by = excluded.assigned_by,
         assignment_id = excluded.assignment_id, created_at = now()`.execute(transaction);
-}
-
-/** Prevents the guardrails from being deleted until the commit, without blocking other assignments. @returns the existing ids */
-async function lockGuardrails(
-  transaction: Transaction<Database>,
-  workspaceId: string,
-  bulks: readonly Bulk[],
-): Promise<ReadonlySet<string>> {
-  const ids = [...new Set(bulks.map(({ guardrailId }) => guardrailId))];
-  const rows = await transaction
-    .selectFrom("guardrails")
-    .select("id")
-    .where("id", "=", sql<string>`any(${ids}::uuid[])`)
-    .where("workspace_id", "=", workspaceId)
-    .orderBy("id")
-    .forKeyShare()
-    .execute();
-  return new Set(rows.map(({ id }) => id));
 }
 
 /** Listed keys of the workspace. They are locked in the order of their hashes: two overlapping lists would deadlock otherwise. */

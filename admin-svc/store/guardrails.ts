@@ -208,6 +208,26 @@ async function lockHolders(transaction: Transaction<Database>, id: string): Prom
     .execute();
 }
 
+/**
+ * Keeps guardrails from being deleted until the commit, without blocking other changes of keys that have them.
+ * @returns ids of those that the workspace has
+ */
+export async function keepGuardrails(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await transaction
+    .selectFrom("guardrails")
+    .select("id")
+    .where("id", "=", sql<string>`any(${ids}::uuid[])`)
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("id")
+    .forKeyShare()
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Assignments of this guardrail wait until the commit: none may be made between the write and the list of affected keys. */
 function lockGuardrail(
   transaction: Transaction<Database>,

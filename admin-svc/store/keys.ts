@@ -10,6 +10,7 @@ import { type Author, changedFields, isSame } from "./audit.ts";
 import { deleteContentsOfKey } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { type ApiKeysTable, withLimitsJson } from "./tables/administration.ts";
+import { keepGuardrails } from "./guardrails.ts";
 import { moveExternalIds } from "./external-ids.ts";
 import { type PolicyChange, currentGeneration, recordChange, recordNoChange } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
@@ -88,26 +89,9 @@ async function lockFurther(
   { further_guardrails: ids }: KeySettings,
 ): Promise<void> {
   if (!ids) return;
-  const known = await lockListed(transaction, workspaceId, ids);
+  const known = await keepGuardrails(transaction, workspaceId, ids);
   const missing = ids.findIndex((id) => !known.has(id));
   if (missing !== -1) throw invalid(`further_guardrails.${missing}`, "the workspace has no such guardrail");
-}
-
-/** @returns ids of the guardrails that the workspace has */
-async function lockListed(
-  transaction: Transaction<Database>,
-  workspaceId: string,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await transaction
-    .selectFrom("guardrails")
-    .select("id")
-    .where("id", "=", sql<string>`any(${ids}::uuid[])`)
-    .where("workspace_id", "=", workspaceId)
-    .orderBy("id")
-    .forKeyShare()
-    .execute();
-  return new Set(rows.map(({ id }) => id));
 }
 
 /** An enabled, unexpired key by the database's clock. */
@@ -244,7 +228,7 @@ async function lockFurtherOf(
 ): Promise<readonly string[]> {
   const key = transaction.selectFrom("api_keys").select("further_guardrails").where("hash", "=", hash);
   const ids = (await key.where("workspace_id", "=", workspaceId).executeTakeFirst())?.further_guardrails ?? [];
-  if (ids.length > 0) await lockListed(transaction, workspaceId, ids);
+  if (ids.length > 0) await keepGuardrails(transaction, workspaceId, ids);
   return ids;
 }
 

@@ -196,7 +196,7 @@ export function remoteIn({
   return url === undefined || url === "" ? undefined : { url, key };
 }
 
-/** The typed key comes before that of the environment, which could be meant for another installation. @throws CommandError when there is none */
+/** The typed key comes before the one in the environment: that may belong to another installation. @throws CommandError when there is none */
 async function readManagementKey(kept: ProfileOptions | undefined, stderr: Output): Promise<string> {
   const key = (await readSecretLine("management key: ", kept?.stdin, stderr)) || kept?.key;
   if (!key) throw new CommandError("no key was given: type it, or set SLUICE_MANAGEMENT_KEY");

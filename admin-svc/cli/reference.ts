@@ -56,7 +56,7 @@ export async function chooseReference(
   return record.id;
 }
 
-/** The error for a text that names no record, with the name that was probably meant. */
+/** The error for an unknown record, with the most similar name. */
 export function noRecord(text: string, noun: RecordNoun, names: readonly string[]): CommandError {
   const nearest = nearestWord(text, names, Math.max(1, Math.floor(text.length / 3)));
   const remedy =

@@ -78,7 +78,7 @@ interface Place {
 /** Entries that the turn has entered in one step. */
 interface Step {
   readonly admission: JointAdmission;
-  /** Those that the turn has not left. */
+  /** Places in use by the turn. */
   places: readonly Place[];
 }
 

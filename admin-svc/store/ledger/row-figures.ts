@@ -17,7 +17,7 @@ export const hasOtherCalls = sql`(calls is not null or case when ${startsInHour}
 /** The bucket of the SQL function `latency_bucket`. */
 const bucketOf = (ms: RawBuilder<unknown>) =>
   sql`case when ${ms} is not null then ceil(4 * ln(greatest(${ms}, 1)) / ln(2)) end`;
-/** Those by which the SQL function `latency_count` makes sums: it takes a missing time for the shortest. */
+/** Buckets of stored sums, made by the SQL function `latency_count`: a missing time counts as the shortest. */
 export const summedBuckets = sql`coalesce(${bucketOf(sql`first_ms`)}, 0) as first_bucket, ${bucketOf(sql`duration_ms`)} as end_bucket`;
 export const buckets = sql`${bucketOf(sql`first_ms`)} as first_bucket, ${bucketOf(sql`duration_ms`)} as end_bucket`;
 

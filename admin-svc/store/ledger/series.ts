@@ -172,6 +172,6 @@ function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawB
     where at >= ${from} and at < ${to} group by 1, 2, 3`;
 }
 
-/** Rows that the sums of end users lack: more than those that all sums lack. */
+/** Rows missing in the sums of end users: those missing in all sums, and waiting ones. */
 const unsummedUsers = (workspaceId: string): RawBuilder<unknown> =>
   userHours(sql`workspace = ${numberOf(workspaceId)}`, unsummedRows);

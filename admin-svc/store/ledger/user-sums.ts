@@ -71,7 +71,7 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
 
 /**
  * Adds all portions, once no other process is at it. A portion that fails is halved first.
- * @returns portions that have failed, of about 1,000 turns; at the tenth, later turns are left alone
+ * @returns portions that have failed, of about 1,000 turns; after ten of them, later turns wait
  */
 export async function sumAllUsers(database: Kysely<Database>): Promise<readonly UnsummedUsers[]> {
   const failed: UnsummedUsers[] = [];

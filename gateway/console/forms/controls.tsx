@@ -164,7 +164,7 @@ function ListsControl({ field, value, onValue }: ControlProps) {
   const lists = (value ?? {}) as Entry;
   const change = (name: string, list: readonly string[] | null) => {
     const changed = { ...lists, [name]: list };
-    // In the order before, so that an edit which is undone equals it.
+    // The order stays, so that an undone edit equals the stored value.
     const names = new Set([...Object.keys(before ?? {}), ...field.parts.map((part) => part.name)]);
     const kept = [...names].filter((each) => (changed[each] ?? null) !== null || before?.[each] === null);
     const next = Object.fromEntries(kept.map((each) => [each, changed[each] ?? null]));

@@ -44,7 +44,7 @@ export async function loadHealth(last: string): Promise<readonly ProviderHealth[
     models: data.filter(({ provider }) => provider === id),
     ejected: ejected.get(id) ?? new Set<string>(),
   }));
-  // Those with failures come first, as in the answer.
+  // Providers with failures come first, as in the answer.
   return list.toSorted((one, other) => Number(failing.has(other.id)) - Number(failing.has(one.id)));
 }
 

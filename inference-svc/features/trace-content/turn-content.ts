@@ -18,7 +18,7 @@ let heldBytes = 0;
 export interface TurnContentOptions {
   readonly span: Span;
   readonly keyHash: string;
-  /** Of the instructions, of the messages and of the answer, each. */
+  /** Limit of the instructions, of the messages and of the answer, each. */
   readonly maxBytes: number;
 }
 
@@ -111,5 +111,5 @@ export class TurnContent {
   }
 }
 
-/** Where the outer layer leaves the content for the inner one; empty for a turn without content. */
+/** The content of a turn, passed from the outer layer to the inner one; empty for a turn without content. */
 export const turnContent = new StateKey((): { content?: TurnContent } => ({}));

@@ -5,7 +5,7 @@ const maxEntries = 4_096;
 
 /** Events of one name. */
 interface Window {
-  /** With the event just counted. */
+  /** Number of events, the latest included. */
   count: number;
   /** End of the window, by the clock of the events. */
   readonly until: number;

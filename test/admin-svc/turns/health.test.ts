@@ -143,7 +143,7 @@ test("calls count by what became of them, whether their turns arrive whole or in
       ...Array<string>(times).fill("gone"),
     ]);
     const acme = (answer["data"] as readonly Record<string, number>[])[1];
-    // Of 100, 200, 200, 200 and 300 ms, at most 9 % off.
+    // The times are 100, 200, 200, 200 and 300 ms; a percentile is at most 9 % off.
     for (const [name, ms] of Object.entries({
       first_token_ms_p50: 200,
       first_token_ms_p95: 300,

@@ -147,7 +147,7 @@ async function foreignRecords(): Promise<Names> {
   };
 }
 
-/** What a field of a query or a body names. */
+/** Kinds of records, by the field of a query or a body with their ids. */
 const named: Readonly<Record<string, string>> = {
   workspace_id: "workspaces",
   key: "keys",
@@ -217,11 +217,11 @@ function slotsOf([id, { method, path, query, body }]: readonly [string, Operatio
 
 const operations = Object.entries<Operation>(recordOperations);
 
-/** What differs between any two records and requests. */
+/** Ids, keys and times: any two records and requests have others. */
 const varying =
   /req_\w+|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sk-sl-[\w.]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
-/** The answer without the names and what differs between any two records; of a change that succeeded only the status. */
+/** The answer without names, ids, keys and times; of a change that succeeded only the status. */
 function comparable({ status, text }: Answer, isRead: boolean): string {
   if (status < 300 && !isRead) return String(status);
   const names = [...Object.values(foreign), ...Object.values(absent)];

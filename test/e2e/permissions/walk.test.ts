@@ -108,7 +108,7 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
 const places = new Set<string>();
 const exercised = new Set<string>();
 
-/** Without any engine, a search within another tool is not available. */
+/** Whether the list refuses the request. A search within another tool is 400 when the key may use no engine. */
 const isRefusedBy = (list: string | undefined, { status, text }: DoorAnswer): boolean =>
   (status === 403 && text.includes(`(permissions.${list})`)) ||
   (list === "search_engines" && status === 400 && text.includes("web_search is not available"));

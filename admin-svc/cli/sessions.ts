@@ -10,10 +10,11 @@ import { type Commands, throwAsUsageError, jsonOption, textOption, parseTimeOpti
 
 export const sessions: Commands = {
   list: {
-    usage: "[--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
+    usage: "[--tags TAGS] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
     summary: "Lists the sessions of requests, the latest first, with what they cost.",
     details: [
       "TIME is a time with its zone or a day in UTC, for example 2026-11-21; the last 30 days without it. --to is not included.",
+      "TAGS are pairs such as team=search,env=prod: only requests with all of them count.",
       "--cursor goes on after a page, which says how at its end. At most 100 are listed at once, 50 by default.",
       "calls list --session ID lists the requests of one.",
     ],
@@ -31,17 +32,18 @@ export const sessions: Commands = {
 /** @throws UsageError */
 export function readSessionOptions(args: string[]) {
   const { values } = readArguments(args, {
+    tags: textOption,
     from: textOption,
     to: textOption,
     limit: textOption,
     cursor: textOption,
     ...jsonOption,
   });
-  const { limit = "0", cursor = "" } = values;
+  const { limit = "0", cursor = "", tags = "" } = values;
   if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
   const from = parseTimeOption("--from", values.from) ?? "";
   const to = parseTimeOption("--to", values.to) ?? "";
-  return { from, to, limit: Number(limit), cursor, asJson: values.json === true };
+  return { from, to, tags, limit: Number(limit), cursor, asJson: values.json === true };
 }
 
 /** @param answer of `GET /sessions` */

@@ -193,9 +193,11 @@ export function checkActivityFilter(filter: {
   readonly date?: string;
   readonly keyHash?: string;
   readonly door?: string;
+  readonly tags?: string;
 }): void {
   throwProblems((problems) => {
-    activityQuery.check({ date: filter.date, api_key_hash: filter.keyHash, door: filter.door }, "", problems);
+    const { keyHash, ...others } = filter;
+    activityQuery.check({ ...others, api_key_hash: keyHash }, "", problems);
     if (problems.empty && filter.date !== undefined && !isDay(filter.date)) problems.add("date", "is not a day");
   });
 }

@@ -90,13 +90,14 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
       asRecordReport(deps, "from and to")(context, ({ workspaceId }, database) =>
         listSessions(database, workspaceId, request),
       ),
-    listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
+    listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask, tags }, context) =>
       asRecordReport(deps, "date or api_key_hash")(context, async (administrator, database) => {
         requireOwnWorkspace(workspaceId, administrator);
         const filter = {
           ...(date !== "" && { date }),
           ...(keyHash !== "" && { keyHash }),
           ...(door !== "" && { door }),
+          ...(tags !== "" && { tags }),
         };
         checkActivityFilter(filter);
         const units = { byOperation, byDoor, byTask };

@@ -1,9 +1,11 @@
 /** Activity: sums of the calls paid by keys by day, model, provider and tier, of the last 30 days in UTC. */
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
+import { type Tag, parseTags } from "@sluice/proto/lib/turns/tags.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { callActivity } from "./activity-changes.ts";
+import { hasTags } from "./generations.ts";
 import { backfilledSince } from "./progress.ts";
 import { ledgerActivity } from "./row-sums.ts";
 import { isUnfolded } from "./sums-progress.ts";
@@ -16,6 +18,8 @@ export interface ActivityFilter {
   readonly keyHash?: string;
   /** API format of clients. */
   readonly door?: string;
+  /** List of tags: only calls of turns with all of them, which are read from the records. */
+  readonly tags?: string;
   /** Sums each operation separately. */
   readonly byOperation?: boolean;
   /** Sums each client format separately. */
@@ -50,19 +54,20 @@ const keys = ["workspace_id", "key_hash", "day", "model", "provider", "service_t
 const counts = ["calls", "requests", "input_tokens", "output_tokens", "reasoning_tokens"];
 const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.join(", "));
 
-/**
- * Rows of `activity_changes` for records not seen by its trigger. A turn counts in its last answering call: the trigger moves it from there to a later call
- * it has seen.
- */
-export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
+/** Rows of `activity_changes` for some `usage_records`. A turn counts in its last answering call. @param isCounted condition on all calls of these turns */
+const recordActivity = (isCounted: RawBuilder<unknown>, where: RawBuilder<unknown>): RawBuilder<unknown> =>
   callActivity(
-    sql`(select * from usage_records where payer = 'key' and not is_noted and ${where})`,
+    sql`(select * from usage_records where payer = 'key' and ${isCounted} and ${where})`,
     sql`${answersRequest("records")} and not exists (
       select from usage_records as later
-      where later.turn_id = records.turn_id and later.attempt > records.attempt and later.payer = 'key' and not later.is_noted
+      where later.turn_id = records.turn_id and later.attempt > records.attempt and later.payer = 'key' and ${isCounted}
         and ${answersRequest("later")}
     )`,
   );
+
+/** Rows of `activity_changes` for records not seen by its trigger, which moves a turn from its last answering call to a later call it has seen. */
+export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
+  recordActivity(sql`not is_noted`, where);
 
 /**
  * Adds changes to the sums.
@@ -102,29 +107,17 @@ export async function dropOldActivity(database: Kysely<Database>): Promise<void>
   );
 }
 
-/** The sums, the pending changes, and the records not yet included in the sums. */
+const firstDay = sql`((now() at time zone 'UTC')::date - ${sql.lit(shownDays)})`;
+
 export async function activityOf(
   database: Kysely<Database>,
-  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
+  { workspaceId, date, keyHash, door, tags, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
-  const reached = await backfilledSince(database, "activity");
-  const figures = join(["day", ...keys.slice(3), "cost_usd", ...counts]);
-  const first = sql`((now() at time zone 'UTC')::date - ${sql.lit(shownDays)})`;
-  const isMeant = (column: RawBuilder<unknown>) =>
-    date === undefined ? sql`${column} >= ${first}` : sql`${column} >= ${first} and ${column} = ${date}::date`;
-  const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
-  const fresh = ledgerActivity({ written: isUnfolded, workspaceId, keyHash });
-  const past = sql`workspace_id = ${workspaceId} and ${ofKey} and opened_at >= ${first}::timestamp at time zone 'UTC' and opened_at < ${reached}`;
+  const days = { workspaceId, date, keyHash };
+  const found =
+    tags === undefined ? await storedActivity(database, days) : taggedActivity(days, parseTags(tags, "tags"));
   const { rows } = await sql<ActivityRow>`
-    with found as (
-      select ${figures} from activity_days
-      where workspace_id = ${workspaceId} and key_hash = ${keyHash ?? ""} and ${isMeant(sql`day`)}
-      union all
-      select ${figures} from activity_changes where workspace_id = ${workspaceId} and ${ofKey} and ${isMeant(sql`day`)}
-      union all
-      select ${figures} from (${fresh}) as fresh where ${isMeant(sql`day`)}
-      ${reached === undefined ? sql`` : sql`union all select ${figures} from (${missedActivity(past)}) as past where ${isMeant(sql`day`)}`}
-    )
+    with found as (${found})
     select to_char(day, 'YYYY-MM-DD') as date, model, provider, service_tier,
       ${byOperation ? sql`operation` : sql`null::text`} as operation, ${byDoor ? sql`door` : sql`null::text`} as door,
       ${byTask ? sql`nullif(task, '')` : sql`null::text`} as task, coalesce(sum(cost_usd), 0) as cost_usd,
@@ -133,4 +126,61 @@ export async function activityOf(
     group by 1, 2, 3, 4, 5, 6, 7 having sum(calls) > 0
     order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6, 7`.execute(database);
   return rows;
+}
+
+const figures = join(["day", ...keys.slice(3), "cost_usd", ...counts]);
+
+interface ActivityDays {
+  readonly workspaceId: string;
+  readonly date: string | undefined;
+  readonly keyHash: string | undefined;
+}
+
+/** Condition on a column with days. */
+const isMeant = ({ date }: ActivityDays, column: RawBuilder<unknown>): RawBuilder<unknown> =>
+  date === undefined ? sql`${column} >= ${firstDay}` : sql`${column} >= ${firstDay} and ${column} = ${date}::date`;
+
+/** The sums, the pending changes, and the records not yet included in the sums. */
+async function storedActivity(database: Kysely<Database>, days: ActivityDays): Promise<RawBuilder<unknown>> {
+  const { workspaceId, keyHash } = days;
+  const reached = await backfilledSince(database, "activity");
+  const ofDay = isMeant(days, sql`day`);
+  const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
+  const fresh = ledgerActivity({ written: isUnfolded, workspaceId, keyHash });
+  const past = sql`workspace_id = ${workspaceId} and ${ofKey} and opened_at >= ${firstDay}::timestamp at time zone 'UTC' and opened_at < ${reached}`;
+  return sql`
+    select ${figures} from activity_days where workspace_id = ${workspaceId} and key_hash = ${keyHash ?? ""} and ${ofDay}
+    union all
+    select ${figures} from activity_changes where workspace_id = ${workspaceId} and ${ofKey} and ${ofDay}
+    union all
+    select ${figures} from (${fresh}) as fresh where ${ofDay}
+    ${reached === undefined ? sql`` : sql`union all select ${figures} from (${missedActivity(past)}) as past where ${ofDay}`}`;
+}
+
+/**
+ * Calls of turns with tags, from the records: the sums have no tags. A call is within a day of its turn, whose tags count: those of a call are not kept in
+ * the ledger.
+ */
+function taggedActivity(days: ActivityDays, tags: readonly Tag[]): RawBuilder<unknown> {
+  const { workspaceId, date, keyHash } = days;
+  const first = date === undefined ? firstDay : sql`greatest(${firstDay}, ${date}::date)`;
+  const near = (column: RawBuilder<unknown>) => {
+    const since = sql`${column} >= (${first} - 1)::timestamp at time zone 'UTC'`;
+    return date === undefined ? since : sql`${since} and ${column} < (${date}::date + 2)::timestamp at time zone 'UTC'`;
+  };
+  const inLedger = ledgerActivity({
+    written: sql`written is not null`,
+    workspaceId,
+    keyHash,
+    tagged: { tags, inPeriod: near },
+  });
+  const ofKey = keyHash === undefined ? sql`true` : sql`key_hash = ${keyHash}`;
+  const own = sql`workspace_id = ${workspaceId} and ${ofKey} and ${near(sql`opened_at`)}`;
+  const turns = sql`select generation_id, key_hash from turns where ${own} and ${hasTags(tags)}`;
+  const apart = recordActivity(sql`true`, sql`${own} and (generation_id, key_hash) in (${turns})`);
+  const ofDay = isMeant(days, sql`day`);
+  return sql`
+    select ${figures} from (${inLedger}) as whole where ${ofDay}
+    union all
+    select ${figures} from (${apart}) as apart where ${ofDay}`;
 }

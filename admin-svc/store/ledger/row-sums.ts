@@ -3,8 +3,11 @@
  * through the views, each row would look up nine names and be read twice. The few others are read through the views.
  */
 import { type RawBuilder, sql } from "kysely";
+import type { Tag } from "@sluice/proto/lib/turns/tags.js";
 import { callActivity } from "./activity-changes.ts";
+import { hasTags } from "./generations.ts";
 import { numberOf } from "./names.ts";
+import { hasOtherCalls } from "./row-figures.ts";
 import { type Dimension, callChanges, hourSums, joinColumns, sumColumns, turnChanges } from "./usage-rollup.ts";
 
 /** Selects rows. */
@@ -13,21 +16,38 @@ export interface LedgerRows {
   readonly written: RawBuilder<unknown>;
   readonly workspaceId?: string;
   readonly keyHash?: string | undefined;
+  readonly tagged?: TaggedTurns;
 }
 
+/** Turns with all of these tags. */
+interface TaggedTurns {
+  readonly tags: readonly Tag[];
+  /** A condition on the beginning of a turn, in the given column. */
+  readonly inPeriod: (openedAt: RawBuilder<unknown>) => RawBuilder<unknown>;
+}
+
+const isTagged = ({ tags, inPeriod }: TaggedTurns): RawBuilder<unknown> =>
+  sql`${inPeriod(sql`opened_at`)} and ${hasTags(tags)}`;
+
 /** SQL condition for rows of the views. */
-const inViews = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {
+const inViews = ({ written, workspaceId, keyHash, tagged }: LedgerRows): RawBuilder<unknown> => {
   const conditions = [written, sql`not is_single`];
   if (workspaceId !== undefined) conditions.push(sql`workspace_id = ${workspaceId}`);
   if (keyHash !== undefined) conditions.push(sql`key_hash = ${keyHash}`);
+  // The view of calls has no tags: they belong to their turn.
+  if (tagged !== undefined) {
+    const turns = sql`select generation_id from ledger where not is_moved and ${hasOtherCalls} and ${isTagged(tagged)}`;
+    conditions.push(tagged.inPeriod(sql`near`), sql`generation_id in (${turns})`);
+  }
   return sql.join(conditions, sql` and `);
 };
 
 /** SQL condition for rows of the table `ledger` with a single call. */
-const inTable = ({ written, workspaceId, keyHash }: LedgerRows): RawBuilder<unknown> => {
+const inTable = ({ written, workspaceId, keyHash, tagged }: LedgerRows): RawBuilder<unknown> => {
   const conditions = [written, sql`not is_moved`, sql`is_single_call(calls, opened_at, call_after_ms)`];
   if (workspaceId !== undefined) conditions.push(sql`workspace = ${numberOf(workspaceId)}`);
   if (keyHash !== undefined) conditions.push(sql`key = ${numberOf(keyHash)}`);
+  if (tagged !== undefined) conditions.push(isTagged(tagged));
   return sql.join(conditions, sql` and `);
 };
 

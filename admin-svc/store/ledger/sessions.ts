@@ -8,11 +8,12 @@ import {
   type ListedSession,
   ListedSessionSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { type Tag, parseTags } from "@sluice/proto/lib/turns/tags.js";
 import { invalid, throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { Database } from "../database.ts";
-import { searchStretches } from "./generations.ts";
+import { hasTags, searchStretches } from "./generations.ts";
 import { numberOf } from "./names.ts";
 
 /** The query in the words of the contract. */
@@ -21,6 +22,7 @@ export interface SessionsQuery {
   readonly limit?: number | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly tags?: string | undefined;
 }
 
 interface SessionPlace {
@@ -38,11 +40,16 @@ interface SessionRow extends SessionPlace {
   readonly key_name: string | null;
 }
 
+/** Turns of a period. */
 interface Period {
   readonly workspaceId: string;
   readonly from: Date;
   readonly to: Date;
+  /** Tags that a turn has to have to count; undefined counts all. */
+  readonly tags: readonly Tag[] | undefined;
 }
+
+const isTagged = ({ tags }: Period): RawBuilder<unknown> => (tags === undefined ? sql`true` : hasTags(tags));
 
 const defaultPeriodMs = 30 * 86_400_000;
 const order = [
@@ -62,13 +69,15 @@ export async function listSessions(
     limit: request.limit || undefined,
     from: request.from || undefined,
     to: request.to || undefined,
+    tags: request.tags || undefined,
   };
   throwProblems((problems) => sessionsQuery.check(query, "", problems));
   const { limit = defaultSessions } = query;
   const to = query.to === undefined ? new Date() : new Date(query.to);
   const from = query.from === undefined ? new Date(to.getTime() - defaultPeriodMs) : new Date(query.from);
   if (from >= to) throw invalid("from", "must be before to");
-  const period = { workspaceId, from, to };
+  const tags = query.tags === undefined ? undefined : parseTags(query.tags, "tags");
+  const period = { workspaceId, from, to, tags };
   const { places, readTo } = await findSessions(database, period, limit + 1, query.cursor);
   const page = places.slice(0, limit);
   const last = places.length > limit ? page.at(-1) : readTo && { last_at: readTo, id: afterEveryId };
@@ -116,8 +125,8 @@ function sessionsWithin(
   limit: number,
   after: SessionPlace | undefined,
 ): RawBuilder<SessionPlace> {
-  const ownTurns = sql`workspace_id = ${period.workspaceId}`;
-  const ownRows = sql`workspace = ${numberOf(period.workspaceId)} and not is_moved`;
+  const ownTurns = sql`workspace_id = ${period.workspaceId} and ${isTagged(period)}`;
+  const ownRows = sql`workspace = ${numberOf(period.workspaceId)} and not is_moved and ${isTagged(period)}`;
   const within = sql`session_id is not null and opened_at >= ${from} and opened_at < ${to}`;
   const later = sql`opened_at >= ${to} and opened_at < ${period.to}`;
   const follows =
@@ -141,14 +150,16 @@ function sessionsWithin(
 
 async function readSessions(
   database: Kysely<Database>,
-  { workspaceId, from, to }: Period,
+  period: Period,
   places: readonly SessionPlace[],
 ): Promise<readonly SessionRow[]> {
   if (places.length === 0) return [];
+  const { workspaceId, from, to } = period;
   const { rows } = await sql<SessionRow>`
     with found as materialized (
       select session_id collate "C" as id, opened_at, generation_id, requests, outcome, cost_usd, model, key_hash from all_turns
       where session_id = any(${places.map(({ id }) => id)}::text[]) and workspace_id = ${workspaceId} and opened_at >= ${from} and opened_at < ${to}
+        and ${isTagged(period)}
     ),
     models as (
       select id, array_agg(model order by requests desc, model) as models

@@ -6,6 +6,7 @@ import { CheckField, SelectField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
+import { sessionsAddress } from "../requests/address.ts";
 import { type Explorer, type View, activeFilters, explorerTabs, noFilters, tabOf, useExplorer } from "./address.ts";
 import { type ViewSums, cumulated, drawingOf, loadSums } from "./data.ts";
 import { DimensionField } from "./dimension-field.tsx";
@@ -111,6 +112,7 @@ const Shown = ({ explorer: { view, addressWith }, listed }: { explorer: Explorer
     <a href={addressWith({ show: "list" })} aria-current={listed ? "page" : undefined}>
       List of requests
     </a>
+    {view.tags !== "" && <a href={sessionsAddress({ tags: view.tags })}>Sessions with these tags</a>}
   </nav>
 );
 

@@ -1,5 +1,11 @@
-/** Addresses of the page of a request, and of a session. */
+/** Addresses of the page of a request, of a session, and of the list of sessions. */
 
 export const requestAddress = (id: string): string => `/console/requests/${encodeURIComponent(id)}`;
 
 export const sessionAddress = (id: string): string => `/console/sessions/${encodeURIComponent(id)}`;
+
+/** The list of sessions. @param view texts of its address; an empty one is left out */
+export function sessionsAddress(view: Readonly<Partial<Record<"days" | "tags" | "cursor", string>>>): string {
+  const query = new URLSearchParams(Object.entries(view).filter(([, value]) => value !== ""));
+  return `/console/sessions${query.size > 0 ? `?${query}` : ""}`;
+}

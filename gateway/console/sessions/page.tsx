@@ -2,14 +2,14 @@
 import { useLocation } from "preact-iso";
 import { api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
-import { SelectField } from "../parts/field.tsx";
+import { CommitField, SelectField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Table } from "../parts/table.tsx";
 import { formatClock, formatCount, formatDuration } from "../parts/words.ts";
-import { sessionAddress } from "../requests/address.ts";
+import { sessionAddress, sessionsAddress } from "../requests/address.ts";
 
 const pageSize = 50;
 const dayMs = 86_400_000;
@@ -22,31 +22,43 @@ const periods = [
 ] as const;
 const defaultDays = "7";
 
-async function loadSessions(days: string, cursor: string | undefined) {
+async function loadSessions(days: string, tags: string, cursor: string | undefined) {
   const from = new Date(Date.now() - Number(days) * dayMs).toISOString();
-  return await unwrapAnswer(api.GET("/sessions", { params: { query: { from, cursor, limit: pageSize } } }));
+  const query = { from, cursor, limit: pageSize, ...(tags !== "" && { tags }) };
+  return await unwrapAnswer(api.GET("/sessions", { params: { query } }));
 }
 
 type Listed = Awaited<ReturnType<typeof loadSessions>>["data"][number];
 
-/** The period and the page are the address. */
-const addressOf = (days: string, cursor = ""): string => {
-  const query = new URLSearchParams({ ...(days !== defaultDays && { days }), ...(cursor !== "" && { cursor }) });
-  return `/console/sessions${query.size > 0 ? `?${query}` : ""}`;
-};
-
+/** The period, the tags and the page are the address. */
 export function SessionsPage() {
   const { query, route } = useLocation();
   const days = periods.find(([each]) => each === query["days"])?.[0] ?? defaultDays;
+  const tags = query["tags"]?.trim() ?? "";
   const cursor = query["cursor"];
-  const sessions = useLoad(() => loadSessions(days, cursor), [days, cursor]);
+  const addressWith = (change: { days?: string; tags?: string; cursor?: string }) => {
+    const view = { days, tags, ...change };
+    return sessionsAddress({ ...view, days: view.days === defaultDays ? "" : view.days });
+  };
+  const sessions = useLoad(() => loadSessions(days, tags, cursor), [days, tags, cursor]);
   return (
     <Page
       title="Sessions"
       lead="Conversations and runs of agents: requests that name the same session_id. All times are UTC."
     >
       <div class="toolbar">
-        <SelectField label="Period" value={days} onValue={(value) => route(addressOf(value))} options={periods} />
+        <SelectField
+          label="Period"
+          value={days}
+          onValue={(value) => route(addressWith({ days: value }))}
+          options={periods}
+        />
+        <CommitField
+          label="Tags"
+          value={tags}
+          onValue={(value) => route(addressWith({ tags: value.trim() }))}
+          placeholder="team=search, env=prod"
+        />
       </div>
       <Card flush>
         <Show of={sessions} lines={8}>
@@ -54,9 +66,9 @@ export function SessionsPage() {
             <>
               {data.length === 0 ? <NoSessions /> : <SessionTable sessions={data} />}
               <div class="pager">
-                {cursor === undefined ? <span /> : <a href={addressOf(days)}>Latest sessions</a>}
+                {cursor === undefined ? <span /> : <a href={addressWith({})}>Latest sessions</a>}
                 {next !== null && (
-                  <a class="button small" href={addressOf(days, next)}>
+                  <a class="button small" href={addressWith({ cursor: next })}>
                     Older <Icon name="right" size={16} />
                   </a>
                 )}

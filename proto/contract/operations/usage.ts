@@ -212,18 +212,19 @@ const listActivity = forwarded(
     key: "management",
     summary: "Sum up usage",
     description:
-      "The workspace's calls to providers by day, model and provider, of the last 30 days: latest day first.",
+      "The workspace's calls to providers by day, model and provider, of the last 30 days: latest day first. With `tags` the requests themselves are read, and too many of them are 422.",
     query: activityQuery,
     answer: { description: "The sums.", content: [json(activityAnswer, example({ data: [activityExample] }))] },
     statuses: reportStatuses(),
   }),
   method.listActivity,
-  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, door, group_by: unit } }) => ({
+  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, door, tags, group_by: unit } }) => ({
     date,
     keyHash,
     workspaceId,
     byOperation: unit === "operation",
     door,
+    tags,
     byDoor: unit === "door",
     byTask: unit === "task",
   }),

@@ -19,7 +19,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { tagList, tagsField, toTagsJson } from "./tags.ts";
+import { tagsField, tagsQuery, toTagsJson } from "./tags.ts";
 import { nextCursor, pageCursor, requestTime, time } from "./record-shapes.ts";
 
 export const turnOutcomes = {
@@ -77,7 +77,7 @@ export const generationsQuery = object(
     error: described(text, "Turns that failed so: an `error_type` or a `provider_error`."),
     fallback_from: described(text, "Turns that made another call after a call to this provider had failed."),
     task: described(text, "Turns of this kind of task, where routers learn from it."),
-    tags: described(tagList, "Turns with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`."),
+    tags: tagsQuery,
     q: described(
       string({ min: 1, max: 200, identifier: true }),
       "Turns with this text in the name of their key, their model, provider, end user, session or error, in any case; or with an id that begins so: that of the turn (`gen-…`), of the request or of the trace.",

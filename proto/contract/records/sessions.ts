@@ -6,6 +6,7 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import { array, described, integer, named, nullable, object, string } from "../../lib/validation/shape.ts";
 import { exactDollarsShape } from "./generations.ts";
 import { nextCursor, pageCursor, requestTime, time } from "./record-shapes.ts";
+import { tagsQuery } from "./tags.ts";
 
 export const defaultSessions = 50;
 export const maxSessionModels = 5;
@@ -17,6 +18,7 @@ export const sessionsQuery = object(
     limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${defaultSessions} when absent.`),
     from: described(requestTime, "Requests that began then or later; those of 30 days before `to` when absent."),
     to: described(requestTime, "Requests that began earlier; until now when absent."),
+    tags: tagsQuery,
   },
   { strict: true },
 );

@@ -30,6 +30,12 @@ export const tagList: Shape<string> = {
   },
 };
 
+/** The filter of lists and sums. */
+export const tagsQuery = described(
+  tagList,
+  "Requests with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`.",
+);
+
 /** The problem with which a text is refused. */
 function problemOf(parse: () => unknown): string | undefined {
   try {

@@ -16,7 +16,7 @@ import {
   string,
   word,
 } from "../../lib/validation/shape.ts";
-import { tagList } from "./tags.ts";
+import { tagsQuery } from "./tags.ts";
 import { maxTagName, parseTagNames } from "../../lib/turns/tags.ts";
 import { requestTime, time } from "./record-shapes.ts";
 import { statusOrClass, toTurnFiguresJson, turnDoors, turnFigures } from "./generations.ts";
@@ -69,7 +69,7 @@ export const usageFilters = {
   operation: described(word(...operationWords), "Usage of this kind."),
   task: described(text, "Usage of this kind of task, where routers learn from it."),
   session: described(text, "Usage of this session."),
-  tags: described(tagList, "Requests with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`."),
+  tags: tagsQuery,
 };
 export type UsageFilterWords = { readonly [Name in keyof typeof usageFilters]?: string | undefined };
 

@@ -14,7 +14,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { operationWords } from "../../lib/ledger/call-operation.ts";
 import { ownWorkspace, time } from "./record-shapes.ts";
-import { tagsField } from "./tags.ts";
+import { tagsField, tagsQuery } from "./tags.ts";
 import { providerErrorFields, turnOutcomeWords } from "./generations.ts";
 
 export const generationQuery = object(
@@ -39,6 +39,7 @@ export const activityQuery = object(
     api_key_hash: described(string({ min: 1, max: 1_024, identifier: true }), "Only what this key has used."),
     workspace_id: ownWorkspace,
     door: described(word("responses", "chat", "messages", "embeddings"), "Only what clients of this format have used."),
+    tags: tagsQuery,
     group_by: described(
       word("operation", "door", "task"),
       "`operation` sums each operation apart, `door` each format in which clients spoke, `task` each kind of task.",

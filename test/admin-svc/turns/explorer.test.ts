@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
 import { pageOfTurns } from "@sluice/admin-svc/store/ledger/turn-pages.js";
-import { TokenCountsSchema, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { CallOperation, TokenCountsSchema, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type ListSessionsResponse, UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { comparePart, summarize } from "@sluice/admin-svc/rules/usage-change.js";
 import { sql } from "kysely";
@@ -156,6 +156,53 @@ test("parts of a change add up to its difference", () => {
   fc.assert(property);
 });
 
+test("activity by tags has the calls of the turns with these tags, and no others", async () => {
+  const { database } = installation;
+  let count = 0;
+  for (const [tags, pairs] of Object.entries(pairsOfTags)) {
+    for (const unit of [{}, { byOperation: true }, { keyHash: "a".repeat(64) }, { date: dayOf(startMs) }]) {
+      const { activities } = await callAsAdministrator(installation, UsageService.method.listActivity, {
+        tags,
+        ...unit,
+      });
+      const { rows } = await sql<{ line: string }>`
+        with calls as (
+          select call.*, coalesce(ends_turn, operation in ('turn', 'embed')
+            and row_number() over (partition by turn_id, operation in ('turn', 'embed') order by attempt desc) = 1) as counts
+          from all_calls as call
+          where payer = 'key' and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
+            and exists (
+              select from all_turns as turn where (turn.generation_id, turn.key_hash) = (call.generation_id, call.key_hash)
+                and turn.tags @> ${JSON.stringify(Object.fromEntries(pairs))}::jsonb
+            )
+            and (${unit.keyHash ?? null}::text is null or key_hash = ${unit.keyHash ?? null})
+            and (${unit.date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${unit.date ?? null}::date)
+        )
+        select concat_ws(' ', to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD'), model, provider, ${unit.byOperation ? sql`operation` : sql`null`},
+          count(*), count(*) filter (where counts), coalesce(sum(cost_usd), 0)::numeric(24, 12), coalesce(sum(output_tokens), 0)) as line
+        from calls group by (opened_at at time zone 'UTC')::date, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD'), model, provider
+          ${unit.byOperation ? sql`, operation` : sql``}`.execute(database);
+      const lines = activities.map((each) =>
+        [
+          each.date,
+          each.model,
+          each.provider,
+          ...(unit.byOperation ? [CallOperation[each.operation ?? 0]?.toLowerCase()] : []),
+          each.calls,
+          each.requests,
+          Number(each.costUsd) === 0 ? "0.000000000000" : each.costUsd,
+          each.outputTokens,
+        ].join(" "),
+      );
+      expect([tags, unit, lines.toSorted()]).toEqual([tags, unit, rows.map(({ line }) => line).toSorted()]);
+      count += lines.length;
+    }
+  }
+  expect(count).toBeGreaterThan(20);
+});
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
 test("sessions are listed once, by their last turn, with the sums of their turns", async () => {
   const { database } = installation;
   const process = new Process();
@@ -166,26 +213,34 @@ test("sessions are listed once, by their last turn, with the sums of their turns
       sessionId: `run-${n % 13}`,
       outcome: n % 7 === 0 ? TurnOutcome.FAILED : TurnOutcome.COMPLETED,
       model: `acme/m-${n % 8}`,
+      tags: n % 3 === 0 ? "team=search, env=prod" : n % 3 === 1 ? "team=ads" : "",
     }),
   );
   await deliver(installation, { calls: [], turns });
-  const { rows: wanted } = await sql<{ line: string }>`
-    select concat_ws(' ', session_id, extract(epoch from min(opened_at)) * 1000::bigint, sum(requests), count(*) filter (where outcome <> 'completed'), sum(cost_usd)) as line
-    from (select *, max(opened_at) over (partition by session_id) as last_at from all_turns) as turns
-    where session_id like 'run-%' group by session_id, last_at order by last_at desc, session_id collate "C"`.execute(
-    database,
-  );
-  const seen: string[] = [];
-  for (let cursor: string | undefined = ""; cursor !== undefined; ) {
-    const page: ListSessionsResponse = await callAsAdministrator(installation, UsageService.method.listSessions, {
-      limit: 5,
-      cursor,
-    });
-    for (const each of page.sessions.filter(({ id }) => id.startsWith("run-"))) {
-      expect(each.models.length).toBeLessThanOrEqual(5);
-      seen.push([each.id, `${each.firstAtMs}.000000`, each.requests, each.failures, each.costUsd].join(" "));
+  for (const [tags, has] of [
+    ["", sql`true`],
+    ["team=search", sql`tags ->> 'team' = 'search'`],
+    ["team=ads, env=prod", sql`false`],
+  ] as const) {
+    const { rows: wanted } = await sql<{ line: string }>`
+      select concat_ws(' ', session_id, extract(epoch from min(opened_at)) * 1000::bigint, sum(requests), count(*) filter (where outcome <> 'completed'), sum(cost_usd)) as line
+      from (select *, max(opened_at) over (partition by session_id) as last_at from all_turns where ${has}) as turns
+      where session_id like 'run-%' group by session_id, last_at order by last_at desc, session_id collate "C"`.execute(
+      database,
+    );
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const page: ListSessionsResponse = await callAsAdministrator(installation, UsageService.method.listSessions, {
+        limit: 5,
+        cursor,
+        tags,
+      });
+      for (const each of page.sessions.filter(({ id }) => id.startsWith("run-"))) {
+        expect(each.models.length).toBeLessThanOrEqual(5);
+        seen.push([each.id, `${each.firstAtMs}.000000`, each.requests, each.failures, each.costUsd].join(" "));
+      }
+      cursor = page.nextCursor || undefined;
     }
-    cursor = page.nextCursor || undefined;
+    expect([tags, seen]).toEqual([tags, wanted.map(({ line }) => line)]);
   }
-  expect(seen).toEqual(wanted.map(({ line }) => line));
 });

@@ -270,7 +270,8 @@ describe("reports", () => {
     ] as const) {
       const usage = { prompt_tokens: tokens, completion_tokens: 1 };
       upstream.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })]);
-      const asked = post("/responses", { model: "acme/large", input: "Hi" })(key, { header: `team=${team}` });
+      const body = { model: "acme/large", input: "Hi", session_id: `run-${team}` };
+      const asked = post("/responses", body)(key, { header: `team=${team}` });
       expect((await asked).status).toBe(200);
     }
     await turnsOf(key, 3);
@@ -299,6 +300,16 @@ describe("reports", () => {
     expect(change.json).toMatchObject({ after: { requests: 3 } });
   });
 
+  test("sum activity and list sessions by tags", async () => {
+    const activity = await administer("GET", "/activity?tags=app%3Dreports,team%3Dads");
+    expect(validate("ActivityAnswer", activity.json)).toEqual([]);
+    expect(activity.json["data"]).toMatchObject([{ model: "acme/large", requests: 2, usage: 0.005004 }]);
+    expect((await administer("GET", "/activity?tags=team%3Dnobody")).json).toEqual({ data: [] });
+    const sessions = await administer("GET", "/sessions?tags=app%3Dreports,team%3Dsearch");
+    expect(validate("SessionList", sessions.json)).toEqual([]);
+    expect(sessions.json["data"]).toMatchObject([{ id: "run-search", requests: 1, cost_usd: "0.001002000000" }]);
+  });
+
   test("list requests by tags, and show them on the request", async () => {
     const { json } = await administer("GET", "/generations?tags=app=reports,team=search");
     const [turn, ...others] = json["data"] as readonly Json[];
@@ -319,6 +330,8 @@ describe("reports", () => {
     for (const place of [{ databaseUrl: installation.databaseUrl }, { remote }]) {
       const listed = await run(place, ["calls", "list", "--tags", "app=reports,team=ads"]);
       expect(listed["data"]).toHaveLength(2);
+      const sessions = await run(place, ["sessions", "list", "--tags", "app=reports,team=ads"]);
+      expect(sessions["data"]).toMatchObject([{ id: "run-ads", requests: 2 }]);
       const series = await run(place, ["usage", "series", "--by", "tag:team", "--tags", "app=reports"]);
       expect(series["totals"]).toMatchObject([{ value: "ads" }, { value: "search" }]);
     }
@@ -329,6 +342,8 @@ describe("reports", () => {
     ["/usage/series?by=tag:a%255B", "by"],
     ["/usage/series?tags=team", "tags"],
     ["/generations?tags=team%3D", "tags"],
+    ["/sessions?tags=team", "tags"],
+    ["/activity?tags=team", "tags"],
     ["/usage/series?by=tag:team,tag:team", "by"],
   ])("refuse %s with a 400 that names the parameter", async (path, name) => {
     const { status, json } = await administer("GET", path);

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SourceTextModule } from "node:vm";
 import { expect, test } from "@jest/globals";
-import { modules } from "./campaign.ts";
+import { limitAfter, modules, readRun } from "./campaign.ts";
 import { plantedFaults } from "./faults.ts";
 import { plant } from "./plant.ts";
+import type { DialectSuite } from "./reporter.ts";
 
 test.each(plantedFaults.map((fault) => [fault.effect, fault] as const))(
   "a planted fault fits its module: %s",
@@ -22,4 +23,22 @@ test("a fault without its place in the module is refused", () => {
   const fault = { effect: "", module: "m", code: "b", faulty: "c" };
   expect(plant("abd", fault)).toBe("acd");
   for (const source of ["ad", "abbd"]) expect(() => plant(source, fault)).toThrow("m.js has this code");
+});
+
+const suites = (...tests: DialectSuite["tests"]) => [
+  { path: "/dialects/quick.test.js", hasFailed: false, tests: [{ ms: 5, failures: [] }] },
+  { path: "/dialects/slow.test.js", hasFailed: true, tests },
+];
+
+test("the limit of a test follows the longest one without a fault", () => {
+  const run = readRun(suites({ ms: 41_000, failures: [] }, { failures: [] }));
+  expect(run).toEqual({ failing: ["slow.test.js"], isOnlyByTime: false, longestMs: 41_000 });
+  expect([limitAfter(run), limitAfter({ ...run, longestMs: 900 })]).toEqual([123_000, 60_000]);
+});
+
+test("a fault found only by the limit of time is told from one that a test has seen", () => {
+  const late = { ms: 60_001, failures: ["thrown: Exceeded timeout of 60000 ms for a test."] };
+  const seen = { ms: 3, failures: ["expect(received).toBe(expected)"] };
+  expect(readRun(suites(late, late)).isOnlyByTime).toBe(true);
+  expect(readRun(suites(late, seen)).isOnlyByTime).toBe(false);
 });

@@ -33,7 +33,7 @@ providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
 models: [{id: acme/large, endpoints: [{provider: acme}]}]
 `,
   });
-}, 60_000);
+});
 afterEach(async () => {
   await installation?.stop();
   await upstream?.stop();

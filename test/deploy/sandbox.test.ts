@@ -2,7 +2,7 @@
  * The reference adapter of the sandbox. Where podman makes rootless containers with limits, programs run in real ones; everywhere a
  * stand-in for podman records the adapter's commands and the callers' results.
  */
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -103,33 +103,42 @@ describe("with a stand-in for podman", () => {
     const file = join(mkdtempSync(join(tmpdir(), "sluice-test-run-")), "pid");
     const slow = `require("fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`;
     const abort = new AbortController();
-    const running = adapter.run({ container_id: "left", commands: [slow] }, { signal: abort.signal });
+    const run = { container_id: "left", commands: [slow], timeout_ms: 60_000 };
+    const running = adapter.run(run, { signal: abort.signal });
     await eventually(() => existsSync(file) && readFileSync(file, "utf8") !== "");
     abort.abort();
     await expect(running).rejects.toThrow();
     const pid = Number(readFileSync(file, "utf8"));
-    await eventually(() => !isAlive(pid), 5_000);
+    // Long before the program's own limit.
+    await eventually(() => !isAlive(pid), 30_000);
   });
 
   test("runs of a container wait for each other, and another tenant's runs do not share it", async () => {
     const before = readFileSync(made, "utf8").split("\n").length;
-    const wait = "setTimeout(() => console.log(process.hrtime.bigint().toString()), 300)";
-    const begin = "console.log(process.hrtime.bigint().toString())";
+    const now = "console.log(process.hrtime.bigint().toString())";
+    const held = holdPrograms();
     const of = { container_id: "queue" };
-    const [first, second] = await Promise.all([
-      adapter.run({ ...of, commands: [wait] }),
-      adapter.run({ ...of, commands: [begin] }),
-      adapter.run({ ...of, tenant: "b".repeat(64), commands: [begin] }),
-    ]);
-    expect(BigInt(first?.output[0]?.stdout ?? 0)).toBeLessThan(BigInt(second?.output[0]?.stdout ?? 0));
+    const first = adapter.run({ ...of, commands: [held.program("first", now)] });
+    await held.begun(1);
+    const second = adapter.run({ ...of, commands: [now] });
+    await adapter.run({ ...of, tenant: "b".repeat(64), commands: [now] });
+    held.release();
+    const [firstAt, secondAt] = (await Promise.all([first, second])).map(({ output }) =>
+      BigInt(output[0]?.stdout ?? 0),
+    );
+    expect(firstAt).toBeLessThan(secondAt as bigint);
     expect(readFileSync(made, "utf8").split("\n").length - before).toBe(2);
   });
 
   test("a tenant has at most five containers: an idle one gives way, and when all are in use the answer is 429", async () => {
-    const wait = "setTimeout(() => {}, 1500)";
+    const held = holdPrograms();
     const of = { tenant: "c".repeat(64) };
-    const busy = Array.from({ length: 5 }, (_, n) => adapter.run({ ...of, container_id: `b${n}`, commands: [wait] }));
-    await eventually(async () => (await adapter.run({ ...of, container_id: "b9", commands: [wait] })).status === 429);
+    const busy = Array.from({ length: 5 }, (_, n) =>
+      adapter.run({ ...of, container_id: `b${n}`, commands: [held.program(String(n))] }),
+    );
+    await held.begun(5);
+    expect((await adapter.run({ ...of, container_id: "b9", commands: [say("one")] })).status).toBe(429);
+    held.release();
     expect((await Promise.all(busy)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect((await adapter.run({ ...of, container_id: "b9", commands: [say("one")] })).status).toBe(200);
   });
@@ -146,6 +155,20 @@ describe("with a stand-in for podman", () => {
     });
   });
 });
+
+/** Programs that run until they are released. */
+function holdPrograms() {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-held-"));
+  const at = (name: string) => JSON.stringify(join(folder, name));
+  return {
+    /** @param then what the program does at its end */
+    program: (name: string, then = "") => `const { existsSync, writeFileSync } = require("fs");
+      writeFileSync(${at(name)}, "");
+      const timer = setInterval(() => { if (existsSync(${at("end")})) { clearInterval(timer); ${then} } }, 5);`,
+    begun: (count: number) => eventually(() => readdirSync(folder).length === count),
+    release: () => writeFileSync(join(folder, "end"), ""),
+  };
+}
 
 const isAlive = (pid: number): boolean => {
   try {

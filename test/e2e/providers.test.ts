@@ -367,6 +367,6 @@ describe("the command line", () => {
       text: expect.stringContaining("SLUICE_URL"),
     });
     expect((await admin(false, "delete", "direct")).code).toBe(0);
-    await eventually(async () => (await find("direct")) === undefined, 1_000);
+    await eventually(async () => (await find("direct")) === undefined);
   });
 });

@@ -53,8 +53,12 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
 }
 
-/** Polls a condition, for changes in another process without an event. @throws when the condition never holds */
-export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
+/**
+ * Polls a condition, for changes in another process without an event. The limit bounds what hangs: it leaves a test time to name the missed condition before
+ * its own limit of 120 s.
+ * @throws when the condition never holds
+ */
+export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 100_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`did not come true in ${limitMs} ms: ${holds.toString()}`);

@@ -161,10 +161,11 @@ test("a running admin-svc fills the past by itself", async () => {
     return url;
   }, createDatabase);
   try {
-    await eventually(async () => (await pendingBackfills(installation.database)).length === 0);
+    // Some hundred portions of work, which take as long as the machine needs.
+    await eventually(async () => (await pendingBackfills(installation.database)).length === 0, 250_000);
     await eventually(async () => (await ledgerState(installation.database)).turns === 100);
     expect((await ledgerState(installation.database)).wrongSums).toEqual([]);
   } finally {
     await installation.close();
   }
-});
+}, 300_000);

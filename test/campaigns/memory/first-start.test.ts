@@ -80,7 +80,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
   afterAll(async () => {
     await installation?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   test("compiles, builds and bundles", () => {
     for (const step of ["building: tsc -b", "building the console", "bundling the services", "\nready "]) {

@@ -91,7 +91,7 @@ ${ofAdapter("lakera", "labels", "{attack: [prompt_attack], blocked: [flagged]}")
 ${ofAdapter("lakera", "spans", "{email: [pii/email]}")}
 `,
   });
-}, 120_000);
+});
 afterAll(async () => {
   await installation?.stop();
   for (const { child } of running?.values() ?? []) {

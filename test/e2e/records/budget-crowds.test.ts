@@ -167,7 +167,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect([count(200), count(402)]).toEqual([10, 110]);
     await eventually(async () => (await heldFor(hash)) === 0);
     expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
-  }, 120_000);
+  });
 
   test("a budget is granted once, even if its records cannot be stored for a long time, and each call is charged once", async () => {
     const { key, hash } = await newKey(installation, tenRequests);
@@ -262,14 +262,14 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
       [hash],
     );
     expect(rows[0]?.processes).toBe(inferenceReplicas);
-  }, 120_000);
+  });
 
   test("a turn with eight subagents on a budget for seven of its calls ends with 402 after the seventh", async () => {
     const { key, hash } = await newKey(installation, 6 * dollars.spent + dollars.held);
     expect((await decided(installation, key, crew)).status).toBe(402);
     await eventually(async () => (await heldFor(hash)) === 0);
     expect(await spentBy(hash)).toBeCloseTo(7 * dollars.spent, 12);
-  }, 120_000);
+  });
 
   // Each process keeps reservations for the rest of its running turns, and does not know those of others.
   const calls = [

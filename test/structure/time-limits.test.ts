@@ -1,0 +1,37 @@
+/** Limits of time in tests: each bounds what hangs, and none is a guess at the speed of a machine. */
+import { expect, test } from "@jest/globals";
+import { root } from "../support/processes.ts";
+import { readSources } from "./sources.ts";
+
+/** The limit of every test (`jest.config.mjs`). A limit at the end of a test or a hook is for one that takes longer. */
+const ofTests = 120_000;
+/** The limit of `eventually` is 100 s; one below this is a claim about speed, which `findShortest` makes. */
+const ofConditions = 30_000;
+
+interface Limit {
+  readonly place: string;
+  readonly ms: number;
+}
+
+const sources = readSources(root).filter(({ path }) => path.startsWith("test/"));
+
+/** @param pattern has the limit in milliseconds as its group */
+const findLimits = (pattern: RegExp): Limit[] =>
+  sources.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)].map((found) => {
+      const line = text.slice(0, found.index).split("\n").length;
+      return { place: `${path}:${line}`, ms: Number(found[1]?.replaceAll("_", "")) };
+    }),
+  );
+
+test("no test or hook has less time than all tests have", () => {
+  const limits = findLimits(/^ *\}, ([\d_]{4,})\);$/gm);
+  expect(limits.length).toBeGreaterThan(30);
+  expect(limits.filter(({ ms }) => ms <= ofTests)).toEqual([]);
+});
+
+test("no condition is awaited for less than half a minute", () => {
+  const limits = findLimits(/\beventually\([^;]*?, ([\d_]{3,})\);/g);
+  expect(limits.length).toBeGreaterThan(1);
+  expect(limits.filter(({ ms }) => ms < ofConditions)).toEqual([]);
+});

@@ -105,17 +105,22 @@ test("blocked changes of more workspaces than connections leave connections, too
 });
 
 test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
-  const [held] = (await addKeys(installation.database, 1)) as [string];
+  const [held, free] = (await addKeys(installation.database, 2)) as [string, string];
   const guardrail = await addGuardrail(installation.database);
-  const one = () => assignGuardrail(installation.client, guardrail, [held], bearerMetadata(installation.managementKey));
+  const admin = bearerMetadata(installation.managementKey);
+  const change = (keyHash: string) => assignGuardrail(installation.client, guardrail, [keyHash], admin);
+  const sixty = (keyHash: string) => Promise.allSettled(Array.from({ length: 60 }, () => change(keyHash)));
   const refused = async () => {
-    for (const outcome of await Promise.allSettled(Array.from({ length: 60 }, one))) {
+    for (const outcome of await sixty(held)) {
       const reason = { reason: FaultReason.INTERNAL, status: 500, retryAfterMs: 1_000, shouldRetry: true };
       expect(outcome).toMatchObject({ status: "rejected", reason });
     }
   };
-  expect(await findShortest(10_000, () => measureElapsedMs(() => holding([held], refused)), 5)).toBeLessThan(10_000);
-  expect(await one()).toMatchObject({ assignedCount: 1 });
+  // The wait for the lock, without the time that a busy machine needs for as many changes that nothing blocks.
+  const waitedMs = async () =>
+    (await measureElapsedMs(() => holding([held], refused))) - (await measureElapsedMs(() => sixty(free)));
+  expect(await findShortest(10_000, waitedMs, 5)).toBeLessThan(10_000);
+  expect(await change(held)).toMatchObject({ assignedCount: 1 });
 });
 
 /** Whether a statement waits for a lock held by another one. */

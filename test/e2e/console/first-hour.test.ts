@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
-import { type Visit, findBarriers, openBrowser, visit } from "../../support/browser.ts";
+import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { askConsole } from "../../support/console.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -35,9 +35,7 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
 
   async function signedIn(): Promise<Visit> {
     const visited = await visit(browser, new URL(installation.baseUrl).origin, fresh);
-    await visited.page.goto("/console");
-    await visited.page.getByLabel("Management key").fill(installation.managementKey);
-    await visited.page.getByRole("button", { name: "Sign in" }).click();
+    await signInTo(visited, installation.managementKey);
     return visited;
   }
 
@@ -120,7 +118,6 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
 
   test("an installation with requests begins with the overview, and its providers are changed, tested and deleted", async () => {
     const { page, complaints } = await signedIn();
-    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await page.goto("/console/providers");
     const row = page.getByRole("row", { name: /acme/ });
     await row.getByText("Database").waitFor();

@@ -4,6 +4,7 @@ import { ContentBudget } from "@sluice/inference-svc/features/trace-content/cont
 import { TurnContent } from "@sluice/inference-svc/features/trace-content/turn-content.js";
 import { TracedParts } from "@sluice/inference-svc/features/trace-content/messages.js";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 import { testRequest } from "../asking.ts";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import fc from "fast-check";
@@ -28,10 +29,10 @@ describe("a text", () => {
     );
   });
 
-  test("of ten million characters costs no more than its room", () => {
-    const began = performance.now();
-    expect(traced({ type: "message", role: "user", content: "\u0001".repeat(10_000_000) })).toBeDefined();
-    expect(performance.now() - began).toBeLessThan(1_000);
+  test("of ten million characters costs no more than its room", async () => {
+    const content = "\u0001".repeat(10_000_000);
+    const cpuMs = () => measureCpuMs(() => expect(traced({ type: "message", role: "user", content })).toBeDefined());
+    expect(await findMinCpuMs(1_000, cpuMs)).toBeLessThan(1_000);
   });
 });
 
@@ -104,12 +105,14 @@ describe("an item has its form in the conventions:", () => {
   });
 });
 
-test("a message of a million parts costs no more than its room", () => {
-  const began = performance.now();
+test("a message of a million parts costs no more than its room", async () => {
   const content = Array.from({ length: 1_000_000 }, () => ({ type: "input_text", text: "a" }));
-  traced({ type: "message", role: "user", content });
-  traced({ type: "reasoning", id: "a", content });
-  expect(performance.now() - began).toBeLessThan(1_000);
+  const cpuMs = () =>
+    measureCpuMs(() => {
+      traced({ type: "message", role: "user", content });
+      traced({ type: "reasoning", id: "a", content });
+    });
+  expect(await findMinCpuMs(1_000, cpuMs)).toBeLessThan(1_000);
 });
 
 describe("the content of running turns", () => {

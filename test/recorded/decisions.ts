@@ -186,11 +186,6 @@ const others: readonly DifferenceKind[] = [
     formats: ["messages"],
     got: /^\{"effort":"high"\}$/,
   },
-  {
-    reason: "Anthropic's default display of thoughts, written out",
-    what: /^added thinking\.display$/,
-    formats: ["messages"],
-  },
   { reason: "the other spelling of an effort", what: /^(lost reasoning|added reasoning_effort)$/, formats: ["chat"] },
   {
     reason: "the operator's key was refused, which no caller can mend",

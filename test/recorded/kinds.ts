@@ -181,6 +181,22 @@ const messagesExchanges: readonly Exchange[] = [
       { type: "message_stop" },
     ],
   }),
+  told("messages", "a budget beside a temperature of 1", {
+    vendor: "anthropic",
+    request: {
+      model: "claude-haiku-4-5",
+      max_tokens: 4_000,
+      temperature: 1,
+      thinking: { type: "enabled", budget_tokens: 1_024 },
+      messages: ask("Hi"),
+    },
+    body: message([thought, { type: "text", text: "Hi" }]),
+  }),
+  told("messages", "two samplers of an earlier model", {
+    vendor: "anthropic",
+    request: { model: "claude-3-haiku-20240307", max_tokens: 64, temperature: 0.5, top_p: 0.5, messages: ask("Hi") },
+    body: message([{ type: "text", text: "Hi" }]),
+  }),
   told("messages", "every tool deferred", {
     request: {
       model: "m",

@@ -13,7 +13,7 @@ export interface RequestedReasoning {
 /** The effort of a request that leaves the amount of reasoning to the model (https://platform.claude.com/docs/en/build-with-claude/effort). */
 const adaptiveEffort = "high";
 
-/** Undefined leaves it to the model: older ones show their thoughts, newer ones do not. */
+/** Undefined leaves it to the model: those with a budget show their thoughts, later ones do not. */
 const summaryOf = (display: string | null | undefined): JsonObject | undefined =>
   display ? { summary: display === "summarized" ? "auto" : display } : undefined;
 
@@ -27,7 +27,6 @@ export function toReasoning({ thinking, output_config: config }: RequestedReason
       return {
         max_tokens: thinking.budget_tokens,
         ...(effort !== undefined && { effort }),
-        summary: "auto",
         ...summaryOf(thinking.display),
       };
     case "adaptive":

@@ -83,8 +83,11 @@ export function memberJson(json: Buffer, start: number, key: string): string | u
 /** Whether a setting has a value; null counts as unset. */
 export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
-/** Parses `reasoning` without members equal to the default. */
-export function parseReasoning(value: unknown, problems: Problems): Reasoning | undefined {
+/**
+ * Parses `reasoning` without members equal to the default.
+ * @param door of the request; a budget in Anthropic's format shows thoughts unless the client says otherwise
+ */
+export function parseReasoning(value: unknown, problems: Problems, door = ""): Reasoning | undefined {
   if (!isSet(value)) return undefined;
   const before = problems.count;
   checkShape(reasoning, value, "reasoning", problems, " or null");
@@ -92,10 +95,12 @@ export function parseReasoning(value: unknown, problems: Problems): Reasoning | 
   const fields = value as ReasoningFields;
   const { summary, max_tokens: maxTokens, context, mode } = fields;
   const effort = effortOf(fields);
+  const isSummaryImplied = door === "messages" && isSet(maxTokens) && !isSet(summary);
   const settings: AllFields<Reasoning> = {
     effort,
     enabled: fields.enabled === true || undefined,
-    summary: summary ?? undefined,
+    summary: summary ?? (isSummaryImplied ? "auto" : undefined),
+    isSummaryImplied: isSummaryImplied || undefined,
     maxTokens: effort === "none" ? undefined : (maxTokens ?? undefined),
     context: context === "auto" ? undefined : (context ?? undefined),
     mode: mode === "standard" ? undefined : (mode ?? undefined),

@@ -95,7 +95,7 @@ function parseSettings(
 ): void {
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
   turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems, ignored);
-  turn.reasoning = parseReasoning(valueOf(request.reasoningJson), problems);
+  turn.reasoning = parseReasoning(valueOf(request.reasoningJson), problems, request.door);
   turn.imageConfigJson = verbatim(request.imageConfigJson, "image_config", imageConfig, problems);
   const optionsJson = request.promptCacheOptionsJson;
   turn.promptCacheOptionsJson = verbatim(optionsJson, "prompt_cache_options", promptCacheOptions, problems);

@@ -5,7 +5,7 @@ import { type JsonObject, isObject, jsonText } from "../json.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { type Conversation, needsJsonInstruction } from "../translate/blocks/messages.ts";
-import { samplers } from "../translate/blocks/samplers.ts";
+import { type SamplingModel, samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { FormatParameters, ParameterObject, writtenElsewhere } from "../translate/parameters.ts";
 import { dropTier } from "../translate/sent-tier.ts";
@@ -35,7 +35,7 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   const around = { limit, forced, adaptsWhenForced: false, messages: conversation.messages };
   const thought = converseReasoning(request, family, translation, around);
   const { thinking } = thought.fields;
-  const sampling = converseSamplers(request, family, thinking !== undefined, onDropped);
+  const sampling = converseSamplers(request, family, { target, thinks: thinking !== undefined }, onDropped);
   // The budget must be smaller than the limit, so the limit is sent with it.
   const maxTokens = isObject(thinking) && thinking.type === "enabled" ? limit : request.maxOutputTokens;
   dropUnsupported(request, onDropped, []);
@@ -125,16 +125,18 @@ export interface ConverseSamplers {
 
 /**
  * Sampling settings (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html).
- * @param thinks whether reasoning is on
+ * @param model its target, and whether reasoning is on
  */
 export function converseSamplers(
   request: TurnRequest,
   family: Family,
-  thinks: boolean,
+  { target, thinks }: SamplingModel,
   onDropped: OnDropped,
 ): ConverseSamplers {
   if (family === "anthropic") {
-    const { temperature, top_p: topP, top_k } = samplers(request, thinks, onDropped);
+    // An inference profile may have any name.
+    const claude = { target: { upstreamModel: target.upstreamModel, original: true }, thinks };
+    const { temperature, top_p: topP, top_k } = samplers(request, claude, onDropped);
     return { inferenceConfig: { temperature, topP }, fields: { top_k } };
   }
   const { temperature, topP, topK } = request;

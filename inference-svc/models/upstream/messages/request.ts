@@ -60,7 +60,11 @@ export function messagesBody(
   body.add("container", namedContainer(request));
   body.add("thinking", thinking);
   if (effort !== undefined || format) body.addJson("output_config", jsonText({ effort, format }));
-  const { temperature, top_p: topP, top_k: topK } = samplers(request, thinking !== undefined, onDropped);
+  const {
+    temperature,
+    top_p: topP,
+    top_k: topK,
+  } = samplers(request, { target, thinks: thinking !== undefined && thinking.type !== "disabled" }, onDropped);
   body.add("temperature", temperature);
   body.add("top_p", topP);
   body.add("top_k", topK);

@@ -493,6 +493,37 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, messagesTarget, { input })).toEqual([adaptive, "low", []]);
   });
 
+  test("thinking leaves a temperature of 1, and samplers are free where it is off", () => {
+    const thinking = { reasoning: { effort: "low" } } as const;
+    expect(translateToMessages({ ...thinking, temperature: 1 })).toMatchObject({
+      body: { temperature: 1 },
+      losses: [],
+    });
+    const off = { reasoning: { effort: "none" }, door: "messages", temperature: 0.2 } as const;
+    expect(buildMessagesBody(off)).toMatchObject({ thinking: { type: "disabled" }, temperature: 0.2 });
+  });
+
+  test("a server with other models gets the samplers that a client of the format has written", () => {
+    const samplers = { temperature: 0.5, topP: 0.5 };
+    const written = { temperature: 0.5, top_p: 0.5 };
+    expect(translateToMessages({ ...samplers, door: "messages" })).toMatchObject({ body: written, losses: [] });
+    expect(findMessagesDropped(samplers)).toEqual(["top_p"]);
+    const claude = { ...messagesTarget, upstreamModel: "anthropic/claude-opus-4.8" };
+    expect(findMessagesDropped({ ...samplers, door: "messages" }, claude)).toEqual(["top_p"]);
+  });
+
+  test("a display that the client has not written is not sent with a budget, and is a summary elsewhere", () => {
+    const implied = { maxTokens: 2_000, summary: "auto", isSummaryImplied: true } as const;
+    expect(buildMessagesBody({ reasoning: implied, maxOutputTokens: 10_000 }, messagesWithBudget).thinking).toEqual({
+      type: "enabled",
+      budget_tokens: 2_000,
+    });
+    expect(buildMessagesBody({ reasoning: implied, maxOutputTokens: 10_000 }).thinking).toEqual({
+      type: "adaptive",
+      display: "summarized",
+    });
+  });
+
   test("thinking excludes samplers, except a high top_p", () => {
     const { body, losses } = translateToMessages({
       reasoning: { effort: "low" },

@@ -44,12 +44,12 @@ export function thinkingSettings(
   translation: TranslationContext,
   around: ReasoningLimits,
 ): ThinkingSettings {
-  const { summary, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
+  const { summary, isSummaryImplied, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
   const { target, onDropped } = translation;
   if (context !== "auto") onDropped("reasoning.context", "the format has no field for it");
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
   const effort = lastEffort(request, translation);
-  const settings: RequestedReasoning = { effort, maxTokens, summary };
+  const settings: RequestedReasoning = { effort, maxTokens, summary, isSummaryImplied };
   // Through the door of this format, the client has chosen a form of reasoning for this very model.
   const chosen = target.supportedParameters === undefined && request.door === "messages";
   if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
@@ -93,6 +93,7 @@ interface RequestedReasoning {
   readonly effort: ReasoningEffort | undefined;
   readonly maxTokens: number | undefined;
   readonly summary: string | undefined;
+  readonly isSummaryImplied: true | undefined;
 }
 
 /** Models differ in the form they take, and many cannot be kept from reasoning. */
@@ -133,7 +134,7 @@ function budgeted(
 ): ThinkingSettings {
   const { onDropped } = translation;
   const { limit } = around;
-  const { effort, maxTokens, summary } = settings;
+  const { effort, maxTokens, summary, isSummaryImplied } = settings;
   if (effort === undefined && maxTokens === undefined) {
     onDropped("reasoning.summary", "the model does not reason unless it is asked to");
     return {};
@@ -152,7 +153,8 @@ function budgeted(
     const why = maxTokens === undefined ? "the model takes no smaller budget" : "it must fit into the output";
     onDropped(path, `sent as ${budget}: ${why}`);
   }
-  return { thinking: { type: "enabled", budget_tokens: budget, ...display(summary, translation) } };
+  const shown = isSummaryImplied ? {} : display(summary, translation);
+  return { thinking: { type: "enabled", budget_tokens: budget, ...shown } };
 }
 
 /** The reason why a model with a budget cannot reason now. */

@@ -1,9 +1,15 @@
 /** Sampling settings. */
 import type { TurnRequest } from "../../../../turn/request.ts";
-import type { OnDropped } from "../../dialect.ts";
+import type { OnDropped, Target } from "../../dialect.ts";
 
 /** Minimum top_p of models with reasoning on (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). */
 const minTopP = 0.95;
+
+/**
+ * Claude 4.0 and earlier take temperature and top_p together. Since Opus 4.1: "`temperature` and `top_p` cannot both be specified for this model"
+ * (anomalyco/opencode, issue 1644; recorded answers of Claude 3).
+ */
+const earlier = /claude-(?:instant|v?[123](?!\d)|(?:opus|sonnet)-4(?:-0)?(?:$|[@:]|-(?:latest|v\d|20\d{6})))/;
 
 export interface Samplers {
   readonly temperature: number | undefined;
@@ -11,25 +17,41 @@ export interface Samplers {
   readonly top_k: number | undefined;
 }
 
-/** @param thinks whether reasoning is on, which excludes most samplers */
-export function samplers(request: TurnRequest, thinks: boolean, onDropped: OnDropped): Samplers {
+/** The model and its state in which samplers are read. */
+export interface SamplingModel {
+  readonly target: Pick<Target, "upstreamModel" | "original">;
+  /** Whether reasoning is on, which excludes most samplers. */
+  readonly thinks: boolean;
+}
+
+export function samplers(request: TurnRequest, model: SamplingModel, onDropped: OnDropped): Samplers {
   const { temperature, topP, topK } = request;
+  // A server of the format with other models gets what a client of the format has written.
+  if (request.door === "messages" && !isClaude(model.target)) return { temperature, top_p: topP, top_k: topK };
   const drop = (path: string, value: unknown, reason: string): undefined => {
     if (value !== undefined) onDropped(path, reason);
     return undefined;
   };
-  if (thinks) {
+  if (model.thinks) {
     const reason = "models do not take it while they reason";
-    drop("temperature", temperature, reason);
+    // "`temperature` may only be set to 1 when thinking is enabled"
+    const kept = temperature === 1 ? temperature : drop("temperature", temperature, reason);
     drop("top_k", topK, reason);
     const allowed = topP !== undefined && topP < minTopP ? drop("top_p", topP, reason) : topP;
-    return { temperature: undefined, top_p: allowed, top_k: undefined };
+    return { temperature: kept, top_p: besideTemperature(kept, allowed), top_k: undefined };
   }
   if (temperature !== undefined && temperature > 1) onDropped("temperature", "sent as 1, the maximum");
   return {
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
-    // Newer models answer 400 to temperature and top_p together.
-    top_p: temperature === undefined ? topP : drop("top_p", topP, "only one of temperature and top_p is taken"),
+    top_p: besideTemperature(temperature, topP),
     top_k: topK,
   };
+
+  function besideTemperature(given: number | undefined, value: number | undefined): number | undefined {
+    if (given === undefined || earlier.test(model.target.upstreamModel)) return value;
+    return drop("top_p", value, "only one of temperature and top_p is taken");
+  }
 }
+
+const isClaude = ({ original, upstreamModel }: SamplingModel["target"]): boolean =>
+  original || upstreamModel.includes("claude");

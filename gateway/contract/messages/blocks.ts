@@ -154,10 +154,15 @@ const toolResult = named(
   ),
 );
 
+const caller = described(
+  nullable(openObject),
+  "What made the call at Anthropic: the model itself, or code that it runs.",
+);
+
 const toolUse = named(
   "MessagesToolUseBlock",
   object(
-    { type: word("tool_use"), id, name: id, input: openObject, ...mark },
+    { type: word("tool_use"), id, name: id, input: openObject, caller, ...mark },
     { required: ["type", "id", "name", "input"], description: "A call of a tool that the client runs." },
   ),
 );
@@ -184,7 +189,7 @@ const redactedThinking = named(
 
 const serverUse = (type: string): Shape =>
   object(
-    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), ...mark },
+    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), caller, ...mark },
     { required: ["type", "id", "name"], description: "A call of a tool that the client does not run." },
   );
 
@@ -196,6 +201,7 @@ const serverResult = named(
       tool_use_id: id,
       content: anyValue,
       is_error: nullable(boolean),
+      caller,
       ...mark,
     },
     {

@@ -34,8 +34,9 @@ export const partText = ({ text, refusal }: JsonObject): string =>
   typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 
 /** A block of a tool call as its stream begins: the input follows in deltas. */
-export const toToolUseStart = ({ call_id: id, name }: JsonObject): string =>
-  `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}}`;
+export const toToolUseStart = ({ call_id: id, name, anthropic_caller: caller }: JsonObject): string =>
+  `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}` +
+  (caller === undefined ? "}" : `,"caller":${JSON.stringify(caller)}}`);
 
 const toolUse = (item: JsonObject): BlockJson => ({ json: toToolUseStart(item), inputJson: toInput(item) });
 

@@ -228,6 +228,7 @@ export class Conversation {
           call_id: block.id,
           name: block.name,
           arguments: this.#inputs.at(message, index),
+          ...(block.caller && { anthropic_caller: block.caller }),
           ...(block.cache_control && { cache_control: block.cache_control }),
         };
       default: {

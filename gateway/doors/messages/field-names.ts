@@ -16,6 +16,7 @@ const itemFields = {
   name: "name",
   status: "is_error",
   cache_control: "cache_control",
+  anthropic_caller: "caller",
 };
 
 const toolFields = {

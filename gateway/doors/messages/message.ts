@@ -16,12 +16,19 @@ export interface MessageIdentity {
   readonly names: FieldNames;
 }
 
+/** Fields of a provider's answer that only this format has. */
+interface OwnFields {
+  readonly usage?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
 export class MessageState {
   readonly #identity: MessageIdentity;
   #model: string;
   /** Prompt tokens, as far as known at the beginning. */
   #inputTokens = 0;
   #end: TurnEnd | undefined;
+  #own: OwnFields | undefined;
   #usage: Usage | undefined;
   /** Whether the client has to run a tool. */
   #calls = false;
@@ -38,7 +45,11 @@ export class MessageState {
       this.#model = event.value.model;
       this.#inputTokens = event.value.inputTokens;
     } else if (event.case === "usage") this.#usage = event.value;
-    else if (event.case === "end") this.#end = event.value;
+    else if (event.case === "end") {
+      this.#end = event.value;
+      const { anthropicJson } = event.value;
+      if (anthropicJson !== undefined) this.#own = JSON.parse(anthropicJson) as OwnFields;
+    }
   }
 
   /** Records a call for the client. */
@@ -65,12 +76,12 @@ export class MessageState {
 
   /** @param content blocks as JSON */
   wholeJson(content: string): string {
-    return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#receipt());
+    return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#ownMembers() + this.#receipt());
   }
 
   /** Members of the message's final event. */
   deltaMembers(): string {
-    return `"delta":{${this.#stopMembers()}},"usage":${this.#usageJson()}${this.#receipt()}`;
+    return `"delta":{${this.#stopMembers()}},"usage":${this.#usageJson()}${this.#ownMembers()}${this.#receipt()}`;
   }
 
   failureJson(fault: Fault): string {
@@ -86,7 +97,15 @@ export class MessageState {
   }
 
   #usageJson(): string {
-    return messageUsageJson(this.#end?.usage ?? this.#usage, this.#end?.serviceTier);
+    return messageUsageJson(this.#end?.usage ?? this.#usage, this.#end?.serviceTier, this.#own?.usage);
+  }
+
+  /** Fields of the provider's answer that only this format has. */
+  #ownMembers(): string {
+    const { usage: _, ...fields } = this.#own ?? {};
+    return Object.entries(fields)
+      .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+      .join("");
   }
 
   #receipt(): string {

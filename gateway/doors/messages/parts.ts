@@ -29,6 +29,7 @@ export interface Block {
   readonly name?: string;
   readonly server_name?: string | null;
   readonly input?: unknown;
+  readonly caller?: JsonObject | null;
   readonly thinking?: string;
   readonly signature?: string | null;
   readonly data?: string;

@@ -13,6 +13,7 @@ const format: BlockFormat = {
   part: messagesPart,
   reference: toToolReference,
   callId: toCallId,
+  isAnthropic: true,
   beginsWithUser: false,
   takesFailures: true,
   takesPromptsAmid: (target) => supportsParameter(target, "message.system"),

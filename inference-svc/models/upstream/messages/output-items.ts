@@ -45,6 +45,8 @@ export class MessagesOutputItems {
   readonly #toolSearches: ToolSearches;
   /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
+  /** Whether the client speaks this format, and gets what only this format has. */
+  readonly #own: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
   /** Indexes of the blocks already begun; the last is open. */
@@ -54,11 +56,9 @@ export class MessagesOutputItems {
   constructor(request: TurnRequest, target: Target, emit: Emit) {
     this.#output = new Output(emit);
     this.#tools = SentTools.of(request, target.original ? anthropicForm : plainForm);
-    this.#searches = new Searches(
-      this.#output,
-      request.include.includes("web_search_call.action.sources"),
-      request.door === "messages",
-    );
+    this.#own = request.door === "messages";
+    const requestsSources = request.include.includes("web_search_call.action.sources");
+    this.#searches = new Searches(this.#output, requestsSources, this.#own);
     const requestsOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, requestsOutputs, namedContainer(request));
     this.#fetches = new Fetches(this.#output, fetchedPageType(request));
@@ -230,9 +230,14 @@ export class MessagesOutputItems {
     const name = called?.tool.name ?? text(block.name);
     const id = text(block.id) || undefined;
     const namespace = called?.namespace?.name;
+    const caller = this.#own && isObject(block.caller) ? { anthropic_caller: block.caller } : undefined;
     return called?.wrapped === true
       ? wrappedReader(this.#output.customCall(name, id, namespace), inputJson)
-      : callReader(this.#output.call(name, id, namespace), inputJson, RenamedArguments.of(called, messagesSchemas));
+      : callReader(
+          this.#output.call(name, id, namespace, caller),
+          inputJson,
+          RenamedArguments.of(called, messagesSchemas),
+        );
   }
 }
 

@@ -49,6 +49,8 @@ export interface WrittenCall {
   readonly argumentsJson: string;
   /** Input of a custom tool. */
   readonly input?: unknown;
+  /** What made the call at Anthropic. */
+  readonly caller?: JsonObject;
   /** Prompt cache mark, for a writer that supports marks on calls. */
   readonly mark?: { readonly control: JsonObject; readonly path: string };
 }
@@ -143,7 +145,9 @@ class InputTranslator {
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined, `${path}.name`, onDropped);
     if (item.type === "function_call") {
       const mark = this.#markOf(item, path);
-      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });
+      const { anthropic_caller: caller } = item;
+      const made = isObject(caller) ? { caller } : {};
+      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...made, ...mark });
     }
     const { input } = item;
     this.#writer.addCall({ callId, name, argumentsJson: JSON.stringify({ input }), input });

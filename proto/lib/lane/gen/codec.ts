@@ -1005,11 +1005,13 @@ export function emptyTurnEnd(): TurnEnd {
     alignmentJson: emptyBytes,
     stopSequence: undefined,
     incompleteDetail: undefined,
+    anthropicJson: undefined,
   } as unknown as TurnEnd;
 }
 
 export function writeTurnEnd(writer: BackwardWriter, value: TurnEnd): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
+  if (value.anthropicJson !== undefined) textField(writer, value.anthropicJson, 74);
   if (value.incompleteDetail !== undefined) textField(writer, value.incompleteDetail, 66);
   if (value.stopSequence !== undefined) textField(writer, value.stopSequence, 58);
   if (value.alignmentJson.length > 0) bytesField(writer, value.alignmentJson, 50);
@@ -1033,6 +1035,7 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
   let _alignmentJson: TurnEnd["alignmentJson"] = emptyBytes;
   let _stopSequence: TurnEnd["stopSequence"] | undefined = undefined;
   let _incompleteDetail: TurnEnd["incompleteDetail"] | undefined = undefined;
+  let _anthropicJson: TurnEnd["anthropicJson"] | undefined = undefined;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
@@ -1060,6 +1063,9 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
       case 66:
         _incompleteDetail = reader.string();
         break;
+      case 74:
+        _anthropicJson = reader.string();
+        break;
       default:
         throw unsupportedMessage;
     }
@@ -1075,6 +1081,7 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
     alignmentJson: _alignmentJson,
     stopSequence: _stopSequence,
     incompleteDetail: _incompleteDetail,
+    anthropicJson: _anthropicJson,
   } as unknown as TurnEnd;
 }
 

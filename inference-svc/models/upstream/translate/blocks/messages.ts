@@ -25,6 +25,8 @@ export interface BlockFormat {
   readonly beginsWithUser: boolean;
   /** Whether the result of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
+  /** Whether the format is Anthropic's own, with the fields and blocks that no other has. */
+  readonly isAnthropic?: boolean;
   /** Whether the endpoint takes messages of the system amid the conversation; absent where none does. */
   takesPromptsAmid?(target: Target): boolean;
   /** Undefined for reasoning to which the provider would answer 400. */
@@ -102,6 +104,7 @@ class BlockWriter implements ConversationWriter {
     const { callId, name, argumentsJson } = call;
     const id = this.#format.callId(callId);
     const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
+    if (this.#format.isAnthropic === true && call.caller) block.caller = call.caller;
     this.#marks.copyCall(call, block);
     this.thread.addAssistantMessage([block]);
   }

@@ -1,70 +1,167 @@
 /**
- * Lua scripts, which Redis runs atomically. Each limited key, and each limited group of models, has one hash: r and t are the times until which requests and
- * tokens by the minute are paid for, R and T the same by the day with the limit under which they count, in milliseconds of Redis' clock; p:<process> is the number of a process's open turns, with
- * its expiry time unless renewed, so a dead process frees its turns soon.
+ * Lua scripts, which Redis runs atomically. Each limited key, and each limited group of models, has three keys in Redis, in one slot of a Redis Cluster:
  *
- * The scripts of models take several hashes at once: a turn enters all of them or none. Their answers tell the use of each with the limits under which its
- * day counts. The scripts of keys take one hash and know no limits by the day, because every request of every key runs them.
+ * - a hash of its use: r and t are the times until which requests and tokens by the minute are paid for, R and T the same by the day with the limit under
+ *   which they count, in milliseconds of Redis' clock;
+ * - a hash of its open turns: `all`, and of each process the number with the time until which it is valid, so a dead process frees its turns soon;
+ * - a sorted set of these times by process. Only a step at the limit of turns, and the renewal of a process every few seconds, look for expired ones, so the
+ *   cost of a step does not grow with the number of processes.
+ *
+ * Builds before 2026-12 keep each process's number in the hash of the use, as p:<process>, and read all of them at each step. For them p:all tells the
+ * turns of all later builds, and theirs are added here: both count exactly, side by side.
+ *
+ * The scripts of models take several limits at once: a turn enters all of them or none. Their answers tell the use of each with the limits under which its
+ * day counts. The scripts of keys take one and know no limits by the day, because every request of every key runs them.
  */
 
-/** For one key. ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
-const readKey = `
+/** The names of a limit in Redis. The braces of its id, or those of a name without any, keep all three in one slot. */
+export function redisKeysOf(id: string): readonly [use: string, turns: string, leases: string] {
+  const use = `sluice:limits:key:${id}`;
+  const tagged = id.includes("{") ? use : `{${use}}`;
+  return [use, `${tagged}:turns`, `${tagged}:leases`];
+}
+
+/** For every script. ARGV[1]: process, ARGV[2]: how long its number of turns is valid, in milliseconds. */
+const open = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
-local process, lease = 'p:' .. ARGV[1], tonumber(ARGV[2])
-local ahead, others, own = {r = 0, t = 0}, 0, 0
-local state = redis.call('HGETALL', KEYS[1])
-for i = 1, #state, 2 do
-  local field, value = state[i], state[i + 1]
-  if ahead[field] then
-    ahead[field] = math.max(0, tonumber(value) - now)
-  else
-    local count, till = string.match(value, '^(%d+) (%d+)$')
-    if tonumber(till) < now then redis.call('HDEL', KEYS[1], field)
-    elseif field == process then own = tonumber(count)
-    else others = others + tonumber(count) end
-  end
+local process, lease = ARGV[1], tonumber(ARGV[2])
+-- The turns of a process of an earlier build, in the hash of the use.
+local function readFormer(use, field, value)
+  if field == 'p:all' then use.isTold = true return end
+  local count, till = string.match(value, '^(%d+) (%d+)$')
+  if not till or tonumber(till) < now then redis.call('HDEL', use.key, field) else use.former = use.former + tonumber(count) end
 end
-local function keep()
-  for _, field in ipairs({'r', 't'}) do
-    ahead[field] = math.min(3600000, ahead[field])
-    if ahead[field] > 0 then redis.call('HSET', KEYS[1], field, string.format('%.4f', now + ahead[field])) end
-  end
-  if own > 0 then redis.call('HSET', KEYS[1], process, string.format('%d %d', own, now + lease))
-  else redis.call('HDEL', KEYS[1], process) end
-  redis.call('PEXPIRE', KEYS[1], math.ceil(math.max(ahead.r, ahead.t, lease)))
+local function readTurns(use)
+  local known = redis.call('HMGET', use.turns, 'all', 'p:' .. process)
+  use.all, use.own, use.till, use.isLost = tonumber(known[1] or 0), 0, 0, not known[1]
+  if not known[2] then return end
+  local count, till = string.match(known[2], '^(%d+) (%d+)$')
+  use.till = tonumber(till)
+  if use.till < now then use.all = use.all - tonumber(count) else use.own = tonumber(count) end
 end
-local function answer(refused) return {refused, string.format('%.4f', ahead.r), string.format('%.4f', ahead.t)} end
+local function tellFormer(use)
+  if use.all > 0 then return string.format('%d %d', use.all, now + lease) end
+end
+-- Frees the turns of processes that have not renewed them. Without one of its two keys the other says nothing: living processes tell their turns anew.
+local function freeExpired(use)
+  if use.isLost then return end
+  if redis.call('HLEN', use.turns) - 1 ~= redis.call('ZCARD', use.leases) then
+    redis.call('DEL', use.turns, use.leases)
+    use.all, use.till, use.isLost = use.own, 0, true
+    return
+  end
+  local expired = redis.call('ZRANGEBYSCORE', use.leases, '-inf', string.format('(%.3f', now))
+  for _, name in ipairs(expired) do
+    if name == process then use.till = 0
+    else use.all = use.all - tonumber(string.match(redis.call('HGET', use.turns, 'p:' .. name) or '0', '^%d+')) end
+    redis.call('HDEL', use.turns, 'p:' .. name)
+    redis.call('ZREM', use.leases, name)
+  end
+  if #expired == 0 then return end
+  redis.call('HSET', use.turns, 'all', string.format('%d', use.all))
+  local told = use.isTold and tellFormer(use)
+  if told then redis.call('HSET', use.key, 'p:all', told) end
+end
+local function isFull(use, turns)
+  if turns == 0 or use.all + use.former < turns then return false end
+  freeExpired(use)
+  return use.all + use.former >= turns
+end
+local function setOwn(use, own)
+  use.all, use.own = use.all + own - use.own, own
+end
+-- Writes the turns after a change. A number above 0 is renewed when a third of its time has passed.
+local function keepTurns(use, isRenewal)
+  if use.till == 0 and use.own == 0 then return end
+  local isRenewed = use.own > 0 and (isRenewal or use.till - now < lease * 2 / 3)
+  if isRenewed then
+    use.till = math.floor(now + lease)
+    if use.isLost then redis.call('DEL', use.leases) end
+    redis.call('ZADD', use.leases, string.format('%d', use.till), process)
+    redis.call('PEXPIRE', use.leases, 2 * lease)
+  end
+  redis.call('HSET', use.turns, 'all', string.format('%d', use.all), 'p:' .. process, string.format('%d %d', use.own, use.till))
+  if isRenewed then redis.call('PEXPIRE', use.turns, 2 * lease) end
+end
 `;
 
-/** For one key. ARGV[3..5]: limits of requests, tokens and turns, 0 for none; [6], [7]: 1 to count a request, or to open a turn. */
+/** For one key. */
+const readKey = `${open}
+local use = {key = KEYS[1], turns = KEYS[2], leases = KEYS[3], former = 0}
+local ahead = {r = 0, t = 0}
+local state = redis.call('HGETALL', use.key)
+for i = 1, #state, 2 do
+  local field, value = state[i], state[i + 1]
+  if ahead[field] then ahead[field] = math.max(0, tonumber(value) - now)
+  elseif string.sub(field, 1, 2) == 'p:' then readFormer(use, field, value) end
+end
+local function keep(isTurn)
+  local told = {}
+  for _, field in ipairs({'r', 't'}) do
+    ahead[field] = math.min(3600000, ahead[field])
+    if ahead[field] > 0 then
+      told[#told + 1] = field
+      told[#told + 1] = string.format('%.4f', now + ahead[field])
+    end
+  end
+  if isTurn then
+    keepTurns(use)
+    local former = tellFormer(use)
+    if former then told[#told + 1], told[#told + 2] = 'p:all', former
+    elseif use.isTold then redis.call('HDEL', use.key, 'p:all') end
+  end
+  if #told > 0 then redis.call('HSET', use.key, unpack(told)) end
+  redis.call('PEXPIRE', use.key, math.ceil(math.max(ahead.r, ahead.t, lease)))
+end
+`;
+
+/**
+ * For one key. ARGV[3..5]: limits of requests, tokens and turns, 0 for none; [6], [7]: 1 to count a request, or to open a turn; [8]: how many such
+ * requests, each decided after the one before. The answer has three fields for each.
+ */
 const enter = `${readKey}
 local requests, tokens, turns = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local request, turn = ARGV[6] == '1', ARGV[7] == '1'
+if turn then readTurns(use) end
 local function out(limit, used) return limit > 0 and math.floor((60000 - used) / (60000 / limit) + 0.01) < 1 end
-if request and out(requests, ahead.r) then return answer('requests') end
-if out(tokens, ahead.t) then return answer('tokens') end
-if turn and turns > 0 and others + own >= turns then return answer('concurrency') end
-if request and requests > 0 then ahead.r = ahead.r + 60000 / requests end
-if turn then own = own + 1 end
-keep()
-return answer('')`;
+local function refused()
+  if request and out(requests, ahead.r) then return 'requests' end
+  if out(tokens, ahead.t) then return 'tokens' end
+  return turn and isFull(use, turns) and 'concurrency' or ''
+end
+local answer, isChanged = {}, false
+for _ = 1, tonumber(ARGV[8]) do
+  local by = refused()
+  if by == '' then
+    isChanged = true
+    if request and requests > 0 then ahead.r = math.min(3600000, ahead.r + 60000 / requests) end
+    if turn then setOwn(use, use.own + 1) end
+  end
+  answer[#answer + 1] = by
+  answer[#answer + 1] = string.format('%.4f', ahead.r)
+  answer[#answer + 1] = string.format('%.4f', ahead.t)
+end
+if isChanged then keep(turn) end
+return answer`;
 
 /** For one key. ARGV[3]: number of ended turns; [4], [5]: tokens used by them and the limit of tokens, 0 for no limit. */
 const leave = `${readKey}
-own = math.max(0, own - tonumber(ARGV[3]))
+local ended = tonumber(ARGV[3])
+if ended > 0 then
+  readTurns(use)
+  setOwn(use, math.max(0, use.own - ended))
+end
 if tonumber(ARGV[5]) > 0 then ahead.t = ahead.t + tonumber(ARGV[4]) * 60000 / tonumber(ARGV[5]) end
-keep()
-return answer('')`;
+keep(ended > 0)
+return {'', string.format('%.4f', ahead.r), string.format('%.4f', ahead.t)}`;
 
-/** ARGV[1]: process, ARGV[2]: how long its count of turns is valid, in milliseconds. */
-const readAll = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
-local process, lease = 'p:' .. ARGV[1], tonumber(ARGV[2])
+/** For several limits, each with three keys. */
+const readAll = `${open}
 local most = {r = 3600000, t = 3600000, R = 172800000, T = 172800000}
-local function read(key)
-  local ahead, limits, others, own = {r = 0, t = 0, R = 0, T = 0}, {}, 0, 0
+local function read(key, turns, leases)
+  local ahead, limits = {r = 0, t = 0, R = 0, T = 0}, {}
+  local use = {key = key, turns = turns, leases = leases, former = 0, ahead = ahead, limits = limits}
   local state = redis.call('HGETALL', key)
   for i = 1, #state, 2 do
     local field, value = state[i], state[i + 1]
@@ -73,14 +170,10 @@ local function read(key)
       ahead[field], limits[field] = math.max(0, tonumber(till) - now), tonumber(limit)
     elseif ahead[field] then
       ahead[field] = math.max(0, tonumber(value) - now)
-    else
-      local count, till = string.match(value, '^(%d+) (%d+)$')
-      if tonumber(till) < now then redis.call('HDEL', key, field)
-      elseif field == process then own = tonumber(count)
-      else others = others + tonumber(count) end
-    end
+    elseif string.sub(field, 1, 2) == 'p:' then readFormer(use, field, value) end
   end
-  return {key = key, ahead = ahead, limits = limits, others = others, own = own}
+  readTurns(use)
+  return use
 end
 local function under(use, field, limit)
   local known = use.limits[field]
@@ -103,23 +196,27 @@ local function count(use, field, limit, least, time)
   end
   use.ahead[field] = math.max(0, math.max(use.ahead[field], least) + time)
 end
-local function keep(use)
-  local till = lease
+local function keep(use, isRenewal)
+  local till, told = lease, {}
   for field, limit in pairs(most) do
     local ahead = math.min(limit, use.ahead[field])
     use.ahead[field] = ahead
     till = math.max(till, ahead)
     if ahead > 0 then
       local value, limit = string.format('%.4f', now + ahead), use.limits[field]
-      redis.call('HSET', use.key, field, limit and string.format('%s %.0f', value, limit) or value)
+      told[#told + 1] = field
+      told[#told + 1] = limit and string.format('%s %.0f', value, limit) or value
     end
   end
-  if use.own > 0 then redis.call('HSET', use.key, process, string.format('%d %d', use.own, now + lease))
-  else redis.call('HDEL', use.key, process) end
+  keepTurns(use, isRenewal)
+  local former = tellFormer(use)
+  if former then told[#told + 1], told[#told + 2] = 'p:all', former
+  elseif use.isTold then redis.call('HDEL', use.key, 'p:all') end
+  if #told > 0 then redis.call('HSET', use.key, unpack(told)) end
   redis.call('PEXPIRE', use.key, math.ceil(till))
 end
 local uses = {}
-for i, key in ipairs(KEYS) do uses[i] = read(key) end
+for i = 1, #KEYS / 3 do uses[i] = read(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]) end
 local function answer(refused, which)
   local told = {refused, which}
   for _, use in ipairs(uses) do
@@ -146,7 +243,7 @@ for i, use in ipairs(uses) do
   if out(tonumber(ARGV[at + 1]), ahead.t, minute) then return answer('tokens', i - 1) end
   if out(use.tokensDay, under(use, 'T', use.tokensDay), day) then return answer('tokens_per_day', i - 1) end
   local turns = tonumber(ARGV[at + 4])
-  if turn and turns > 0 and use.others + use.own >= turns then return answer('concurrency', i - 1) end
+  if turn and isFull(use, turns) then return answer('concurrency', i - 1) end
 end
 for _, use in ipairs(uses) do
   local ahead = use.ahead
@@ -154,7 +251,7 @@ for _, use in ipairs(uses) do
   follow(use, 'T', use.tokensDay)
   if request and use.requests > 0 then ahead.r = ahead.r + minute / use.requests end
   if request and use.requestsDay > 0 then ahead.R = ahead.R + day / use.requestsDay end
-  if turn then use.own = use.own + 1 end
+  if turn then setOwn(use, use.own + 1) end
   keep(use)
 end
 return answer('', 0)`;
@@ -172,7 +269,7 @@ for i, use in ipairs(uses) do
   local at, ahead = 6 * i - 2, use.ahead
   local tokens, perMinute, perDay = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local unused, requests, requestsDay = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
-  use.own = math.max(0, use.own - tonumber(ARGV[3]))
+  setOwn(use, math.max(0, use.own - tonumber(ARGV[3])))
   if perMinute > 0 then ahead.t = ahead.t + tokens * 60000 / perMinute end
   if perDay > 0 then count(use, 'T', perDay, 0, tokens * 86400000 / perDay) end
   if unused > 0 and requests > 0 then give(use, 'r', 0, unused * 60000 / requests) end
@@ -184,13 +281,14 @@ return answer('', 0)`;
 /** For one key. ARGV[3]: number of open turns; then four for each of r, t, R and T: the minimum time ahead and its limit of a day, the time to add and its limit. */
 const restore = `${readAll}
 local use = uses[1]
-use.own = tonumber(ARGV[3])
+freeExpired(use)
+setOwn(use, tonumber(ARGV[3]))
 for i, field in ipairs({'r', 't', 'R', 'T'}) do
   local at = 4 * i
   count(use, field, tonumber(ARGV[at + 1]), tonumber(ARGV[at]), 0)
   count(use, field, tonumber(ARGV[at + 3]), 0, tonumber(ARGV[at + 2]))
 end
-keep(use)
+keep(use, true)
 return answer('', 0)`;
 
 /** Key: shared by all processes of a kind. ARGV[1]: process, [2]: how long it counts. Returns the number of processes. */

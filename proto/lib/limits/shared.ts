@@ -5,7 +5,7 @@ import type { BucketUse, LimitedUse, Decision, JointDecision, LimitName } from "
 import { type TurnEnd, nothingUsed } from "./joint-admission.ts";
 import { type CountedLimits, OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
 import { RedisLink, type ScriptCall } from "./redis-link.ts";
-import { scripts } from "./scripts.ts";
+import { redisKeysOf, scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
 /** Interval at which a process reports its open turns; a report stays valid for three intervals. */
@@ -79,6 +79,7 @@ export class SharedLimits {
       concurrentRequests,
       Number(limited.request),
       Number(limited.turn),
+      1,
     ]);
   }
 
@@ -226,7 +227,7 @@ export class SharedLimits {
   }
 
   #run(script: string, ids: readonly string[], args: readonly number[]): Promise<unknown> {
-    const keys = ids.map((id) => `sluice:limits:key:${id}`);
+    const keys = ids.flatMap(redisKeysOf);
     return this.#link.run({ script, keys, args: [this.#options.process, leaseMs, ...args] });
   }
 }

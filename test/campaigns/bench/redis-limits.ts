@@ -1,0 +1,73 @@
+/**
+ * Measures steps of limits in Redis: `node test/dist/campaigns/bench/redis-limits.js` (half a minute, with the machine's `redis-server`). One process enters
+ * a key and leaves it while others have a turn open there; the time is that of Redis for a script, from its own statistics.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { redisKeysOf, scripts } from "@sluice/proto/lib/limits/scripts.js";
+import { Redis } from "ioredis";
+import { formerScripts } from "../../support/former-limits.ts";
+import { RedisServer, hasRedisServer } from "../../support/redis-server.ts";
+import { freePort } from "../../support/runner/free-ports.ts";
+
+const processCounts = [1, 100, 1_000];
+/** Renewed often enough by its steps, and longer than the run. */
+const leaseMs = 600_000;
+const steps = 4_000;
+const atOnce = 50;
+
+/** Limits of a key: requests and tokens by the minute, turns; then a request that opens a turn. */
+const limits = [1_000_000, 1_000_000, 100_000, 1, 1];
+
+interface Form {
+  readonly name: string;
+  readonly enter: string;
+  readonly leave: string;
+  readonly keys: readonly string[];
+}
+
+const forms: readonly Form[] = [
+  { ...formerScripts, name: "builds until 2026-11", keys: [redisKeysOf("former")[0]] },
+  { ...scripts, name: "this build", keys: redisKeysOf("present") },
+];
+
+/** @returns microseconds of Redis for a step of one process, the mean of its entering and leaving */
+async function measure(redis: Redis, { enter, leave, keys }: Form, processes: number): Promise<number> {
+  await redis.flushall();
+  const enters = (process: string) => redis.eval(enter, keys.length, ...keys, process, leaseMs, ...limits, 1);
+  const leaves = (process: string) => redis.eval(leave, keys.length, ...keys, process, leaseMs, 1, 100, 1_000_000);
+  for (let n = 1; n < processes; n++) await enters(`process-${n}`);
+  const turn = async () => {
+    await enters("process-0");
+    await leaves("process-0");
+  };
+  await redis.config("RESETSTAT");
+  for (let n = 0; n < steps / 2; n += atOnce) await Promise.all(Array.from({ length: atOnce }, turn));
+  const [, spent] = /cmdstat_eval:.*usec_per_call=([\d.]+)/.exec(await redis.info("commandstats")) ?? [];
+  return Number(spent);
+}
+
+async function measureAll(redis: Redis): Promise<void> {
+  for (const form of forms) {
+    for (const processes of processCounts) {
+      const rounds: number[] = [];
+      for (let round = 0; round < 3; round++) rounds.push(await measure(redis, form, processes));
+      const median = rounds.toSorted((one, other) => one - other)[1] as number;
+      console.log(`${form.name}: ${processes} processes with turns of the key: ${median.toFixed(1)} us a step`);
+    }
+  }
+}
+
+if (!(await hasRedisServer())) throw new Error("the machine has no redis-server");
+const folder = await mkdtemp(join(tmpdir(), "sluice-redis-limits-"));
+const server = new RedisServer(await freePort(), folder);
+await server.start();
+const redis = new Redis(server.port);
+try {
+  await measureAll(redis);
+} finally {
+  redis.disconnect();
+  await server.kill();
+  await rm(folder, { recursive: true, force: true });
+}

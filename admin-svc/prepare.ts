@@ -9,6 +9,7 @@ import { dropOldActivity } from "./store/ledger/activity.ts";
 import { openDays } from "./store/ledger/days.ts";
 import { shiftAfterRestore } from "./store/ledger/ledger-sums.ts";
 import { forgetProcesses } from "./store/ledger/holds.ts";
+import { dropOldTagSums } from "./store/ledger/tag-accounts.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
 import { registerKey } from "./store/first-key.ts";
@@ -80,7 +81,7 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
 }
 
 /**
- * Continues the numbers of the ledger after a restore, makes its next days, and removes old log entries, lost processes, ended sessions, old alerts and sums outside the shown period, now and every
+ * Continues the numbers of the ledger after a restore, makes its next days, and removes old log entries, lost processes, ended sessions, old alerts, past sums of tags and sums outside the shown period, now and every
  * hour.
  */
 export async function startHourlyCleanup(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
@@ -93,6 +94,7 @@ export async function startHourlyCleanup(database: Kysely<Database>, log: Logger
     forgetProcesses(database).catch((error: unknown) => log.warn({ err: error }, "ended processes not forgotten"));
     dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));
     dropOldActivity(database).catch((error: unknown) => log.warn({ err: error }, "old activity not removed"));
+    dropOldTagSums(database).catch((error: unknown) => log.warn({ err: error }, "old sums of tags not removed"));
     trimAlerts(database).catch((error: unknown) => log.warn({ err: error }, "old alerts not removed"));
   };
   return setInterval(trim, 3_600_000).unref();

@@ -9,7 +9,7 @@ export const modelLimitDetails = [
 
 /** Entries that are not well-formed are refused later, with the other settings. A limit of null is an absent one. @throws UsageError */
 export function readModelLimits(text: string, option: string): ModelLimitsJson | null {
-  const entries = listIn(text);
+  const entries = readList(text);
   if (entries === undefined) {
     throw new UsageError(
       `${option}: a list of entries in JSON, such as '[{"models": ["openai/*"], "requests_per_minute": 60}]'`,
@@ -21,7 +21,8 @@ export function readModelLimits(text: string, option: string): ModelLimitsJson |
   ) as unknown as ModelLimitsJson;
 }
 
-function listIn(text: string): readonly unknown[] | undefined {
+/** A list in JSON; undefined for another text. */
+export function readList(text: string): readonly unknown[] | undefined {
   try {
     const given: unknown = JSON.parse(text);
     return Array.isArray(given) ? given : undefined;

@@ -14,6 +14,7 @@ import {
 import { defaultWorkspaceId } from "../store/database.ts";
 import { modelLimitDetails, readModelLimits } from "./model-limit-option.ts";
 import { permissionDetails, readPermissions } from "./permission-option.ts";
+import { readTagBudgets, tagBudgetDetails } from "./tag-budget-option.ts";
 import { putCommand } from "./put.ts";
 import {
   type Commands,
@@ -32,11 +33,12 @@ const options = {
   limit: textOption,
   "limit-reset": textOption,
   "model-limits": textOption,
+  "tag-budgets": textOption,
   permissions: textOption,
   "required-tags": textOption,
 } as const;
 const newUsage =
-  "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--model-limits JSON] [--permissions JSON] [--required-tags NAME,…] [--json]";
+  "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--model-limits JSON] [--tag-budgets JSON] [--permissions JSON] [--required-tags NAME,…] [--json]";
 
 export const workspaces: Commands = {
   create: {
@@ -45,6 +47,7 @@ export const workspaces: Commands = {
     details: [
       "Its keys share the limit; without --limit-reset it never starts again.",
       ...modelLimitDetails,
+      ...tagBudgetDetails,
       ...permissionDetails,
       "Its first key: keys create --workspace NAME --management --name first",
     ],
@@ -82,9 +85,9 @@ export const workspaces: Commands = {
   },
   update: {
     usage:
-      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--model-limits JSON | --no-model-limits] [--permissions JSON | --no-permissions] [--required-tags NAME,… | --no-required-tags] [--json]",
+      "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--model-limits JSON | --no-model-limits] [--tag-budgets JSON | --no-tag-budgets] [--permissions JSON | --no-permissions] [--required-tags NAME,… | --no-required-tags] [--json]",
     summary: "Changes the named settings of a workspace, given by id or name.",
-    details: [...modelLimitDetails, ...permissionDetails],
+    details: [...modelLimitDetails, ...tagBudgetDetails, ...permissionDetails],
     async run(args, { database, print }) {
       const { workspace: idOrName, change, asJson } = await readWorkspaceChange(args);
       const found = await findWorkspace(await database(), idOrName);
@@ -132,6 +135,7 @@ export async function readWorkspaceChange(args: string[]) {
     "no-limit": flagOption,
     "no-limit-reset": flagOption,
     "no-model-limits": flagOption,
+    "no-tag-budgets": flagOption,
     "no-permissions": flagOption,
     "no-required-tags": flagOption,
   } as const;
@@ -141,6 +145,7 @@ export async function readWorkspaceChange(args: string[]) {
     ...(values["no-limit"] === true && { limitUsd: null }),
     ...(values["no-limit-reset"] === true && { limitReset: null }),
     ...(values["no-model-limits"] === true && { modelLimits: null }),
+    ...(values["no-tag-budgets"] === true && { tagBudgets: null }),
     ...(values["no-permissions"] === true && { permissions: null }),
     ...(values["no-required-tags"] === true && { requiredTags: null }),
   };
@@ -154,6 +159,7 @@ interface Given {
   readonly limit?: string | undefined;
   readonly "limit-reset"?: string | undefined;
   readonly "model-limits"?: string | undefined;
+  readonly "tag-budgets"?: string | undefined;
   readonly permissions?: string | undefined;
   readonly "required-tags"?: string | undefined;
 }
@@ -163,6 +169,7 @@ const changeOf = ({
   limit,
   "limit-reset": limitReset,
   "model-limits": modelLimits,
+  "tag-budgets": tagBudgets,
   permissions,
   "required-tags": requiredTags,
 }: Given): WorkspaceSettings => ({
@@ -171,6 +178,7 @@ const changeOf = ({
   // The check of all settings refuses an unknown word, together with the other problems.
   ...(limitReset !== undefined && { limitReset: limitReset as ResetInterval }),
   ...(modelLimits !== undefined && { modelLimits: readModelLimits(modelLimits, "--model-limits") }),
+  ...(tagBudgets !== undefined && { tagBudgets: readTagBudgets(tagBudgets, "--tag-budgets") }),
   ...(permissions !== undefined && { permissions: readPermissions(permissions, "--permissions") }),
   ...(requiredTags !== undefined && { requiredTags }),
 });

@@ -57,6 +57,7 @@ import * as networks from "./0064_networks.ts";
 import * as userSums from "./0065_user_sums.ts";
 import * as traceContent from "./0069_trace_content.ts";
 import * as furtherGuardrails from "./0070_further_guardrails.ts";
+import * as tagBudgets from "./0072_tag_budgets.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -119,4 +120,5 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0065_user_sums": userSums,
   "0069_trace_content": traceContent,
   "0070_further_guardrails": furtherGuardrails,
+  "0072_tag_budgets": tagBudgets,
 };

@@ -15,6 +15,7 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { maxTags, tagNameProblem, tagValueProblem } from "@sluice/proto/lib/turns/tags.js";
 import { type Problems, throwProblems } from "@sluice/proto/lib/validation/problems.js";
 
 const maxRecords = 500;
@@ -137,6 +138,12 @@ export function checkReservation(request: ReserveBudgetRequest): void {
     if (request.bootId !== "" && !uuid.test(request.bootId)) problems.add("bootId", "must be a UUID");
     for (const name of ["keyBesidesUsd", "workspaceBesidesUsd"] as const) {
       if (request[name] !== "" && !decimal.test(request[name])) problems.add(name, amountRule);
+    }
+    if (request.tags.length > maxTags) return problems.add("tags", `at most ${maxTags} tags`);
+    for (const { name, value, besidesUsd } of request.tags) {
+      const problem = tagNameProblem(name) ?? tagValueProblem(value);
+      if (problem !== undefined) problems.add("tags", problem);
+      if (besidesUsd !== "" && !decimal.test(besidesUsd)) problems.add("tags", amountRule);
     }
   });
 }

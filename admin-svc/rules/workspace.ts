@@ -1,5 +1,6 @@
 /** Checks the settings of a workspace. */
 import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
+import type { TagBudgetsJson } from "@sluice/proto/contract/records/tag-budgets.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
@@ -19,6 +20,8 @@ export interface WorkspaceSettings {
   readonly limitReset?: ResetInterval | null;
   /** Limits of models that its keys share. Null: none. */
   readonly modelLimits?: ModelLimitsJson | null;
+  /** Budgets for tags of requests. Null: none. */
+  readonly tagBudgets?: TagBudgetsJson | null;
   /** Upper bound of the permissions of its keys; null without lists. */
   readonly permissions?: PermissionsJson | null;
   /** Names of required tags, such as `team,cost_center`. Null: none. */
@@ -38,10 +41,19 @@ export function workspaceSettingsJson({
   limitUsd,
   limitReset,
   modelLimits,
+  tagBudgets,
   permissions,
   requiredTags,
 }: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? parseAmount(limitUsd) : limitUsd;
   const required = typeof requiredTags === "string" ? parseTagNames(requiredTags, "required_tags") : requiredTags;
-  return { name, limit, limit_reset: limitReset, model_limits: modelLimits, permissions, required_tags: required };
+  return {
+    name,
+    limit,
+    limit_reset: limitReset,
+    model_limits: modelLimits,
+    tag_budgets: tagBudgets,
+    permissions,
+    required_tags: required,
+  };
 }

@@ -24,7 +24,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { maxFurtherKeys } from "@sluice/proto/lib/policy/key-batches.js";
 import { requireServiceToken } from "@sluice/proto/lib/rpc/caller.js";
 import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/lib/rpc/supported-fields.js";
-import { parseTagNames } from "@sluice/proto/lib/turns/tags.js";
+import { parseTagNames, tagsText } from "@sluice/proto/lib/turns/tags.js";
 import { type ResolvedKey, resolveKeys } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
 import type { EnforcedGuardrail } from "../store/guardrail-columns.ts";
@@ -144,9 +144,15 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     permissions: key.permissions.map(permissionsMessage),
     ...(key.modelLimits && { modelLimits: modelLimitsMessage(key.modelLimits) }),
     ...(key.workspaceModelLimits && { workspaceModelLimits: modelLimitsMessage(key.workspaceModelLimits) }),
+    budgetTags: budgetTagsOf(key),
     ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),
     ...guardrails,
   });
+
+/** Each tag once: its budgets are read for each call. */
+const budgetTagsOf = ({ tagBudgets }: ResolvedKey): string[] => [
+  ...new Set((tagBudgets ?? []).map(({ tag, value }) => tagsText([[tag, value]]))),
+];
 
 /** A default guardrail applies as a default, also where the key names it. */
 const furtherIds = ({ furtherGuardrails, workspaceGuardrails }: ResolvedKey): string[] =>

@@ -47,6 +47,7 @@ const scopes = {
   key: BudgetScope.KEY,
   workspace: BudgetScope.WORKSPACE,
   guardrail: BudgetScope.GUARDRAIL,
+  tag: BudgetScope.TAG,
 } as const;
 
 export function ledgerService({

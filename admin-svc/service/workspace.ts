@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { modelLimitsJson, modelLimitsMessage } from "@sluice/proto/contract/records/model-limits.js";
+import { tagBudgetsJson, tagBudgetsMessage } from "@sluice/proto/contract/records/tag-budgets.js";
 import { permissionsJson, permissionsMessage } from "@sluice/proto/contract/records/permissions.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import {
@@ -156,6 +157,7 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   limit_usd: ({ limitUsd = null }) => ({ limitUsd }),
   limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
   model_limits: ({ modelLimits }) => ({ modelLimits: modelLimitsJson(modelLimits) }),
+  tag_budgets: ({ tagBudgets }) => ({ tagBudgets: tagBudgetsJson(tagBudgets) }),
   permissions: ({ permissions }) => ({ permissions: permissionsJson(permissions) }),
   required_tags: ({ requiredTags }) => ({ requiredTags: requiredTags || null }),
 };
@@ -200,6 +202,7 @@ async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly 
       createdAt: timestampFromDate(row.created_at),
       ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
       ...(row.model_limits && { modelLimits: modelLimitsMessage(row.model_limits) }),
+      ...(row.tag_budgets && { tagBudgets: tagBudgetsMessage(row.tag_budgets) }),
       ...(row.permissions && { permissions: permissionsMessage(row.permissions) }),
       ...(externalId !== undefined && { externalId }),
     });

@@ -1,6 +1,7 @@
 /** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
 import { type Kysely, type QueryCreator, sql } from "kysely";
 import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
+import type { TagBudgetsJson } from "@sluice/proto/contract/records/tag-budgets.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import { modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Database } from "./database.ts";
@@ -32,6 +33,8 @@ export interface ResolvedKey {
   readonly modelLimits: ModelLimitsJson | null;
   /** Limits of models that the keys of the workspace share; null without any. */
   readonly workspaceModelLimits: ModelLimitsJson | null;
+  /** Budgets for tags of the workspace; null without any. */
+  readonly tagBudgets: TagBudgetsJson | null;
   /** Lists of the key and of its workspace, those that exist. */
   readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
@@ -63,6 +66,7 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly guardrail_id: string | null;
   readonly model_limits: ModelLimitsJson | null;
   readonly workspace_model_limits: ModelLimitsJson | null;
+  readonly tag_budgets: TagBudgetsJson | null;
   readonly permissions: PermissionsJson | null;
   readonly workspace_permissions: PermissionsJson | null;
 }
@@ -119,6 +123,7 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       "key.concurrent_requests",
       "key.model_limits",
       "workspace.model_limits as workspace_model_limits",
+      "workspace.tag_budgets",
       "key.permissions",
       "workspace.permissions as workspace_permissions",
       "assignment.guardrail_id",
@@ -156,6 +161,7 @@ function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedK
     rateLimits: key,
     modelLimits: key.model_limits,
     workspaceModelLimits: key.workspace_model_limits,
+    tagBudgets: key.tag_budgets,
     permissions: [key.permissions, key.workspace_permissions].filter((lists) => lists !== null),
     ...(held && { guardrail: held }),
     workspaceGuardrails: guardrails.filter((guardrail) => guardrail !== held),

@@ -1,11 +1,21 @@
-/** The remaining amounts of the budgets that apply to a key: its own, its guardrails', and its workspace's. */
+/** The remaining amounts of the budgets that apply to a call of a key: its own, its guardrails', its workspace's, and those for tags. */
 import { parsePico } from "@sluice/proto/lib/ledger/money.js";
+import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { reservedSums } from "./ledger/holds.ts";
 import { periodStart } from "./ledger/spending.ts";
+import { type KeyTag, keyTags, tagAccounts, tagsOfKeys } from "./ledger/tag-accounts.ts";
 
-export type BudgetScope = "key" | "workspace" | "guardrail";
+export type BudgetScope = "key" | "workspace" | "guardrail" | "tag";
+
+/** An account of a tag, which a budget limits for a period. */
+export interface BudgetedTag {
+  readonly name: string;
+  /** Value of the tag; `*` for the account that values without one of their own share. */
+  readonly account: string;
+  readonly limitReset: ResetInterval | null;
+}
 
 export interface Account {
   readonly scope: BudgetScope;
@@ -13,6 +23,8 @@ export interface Account {
   readonly limitUsd: string;
   /** Id of the budget's guardrail; empty for any other budget. */
   readonly guardrailId: string;
+  /** Undefined for any other budget. */
+  readonly tag: BudgetedTag | undefined;
   /** Unspent amount in 10^-12 USD; below 0 when calls have cost more than their reservations. */
   readonly left: bigint;
   /** Amount in 10^-12 USD reserved for calls under way. */
@@ -29,7 +41,7 @@ interface AccountRow {
 }
 
 /** When two budgets have the same amount left, an error names the budget with the lower rank. */
-const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2 };
+const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2, tag: 3 };
 
 /** Common table expression after `listed`, which has keys with their limits: the budgets of each single key, its own and its guardrails'. */
 export const keyBudgets: RawBuilder<unknown> = sql`
@@ -47,19 +59,27 @@ export const keyBudgets: RawBuilder<unknown> = sql`
       join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
   )`;
 
+/** Budgets of a reservation. */
+export type BudgetAccounts = (reservation: {
+  readonly keyHash: string;
+  readonly tags: readonly { readonly name: string; readonly value: string }[];
+}) => readonly Account[];
+
 /**
- * Budgets by key hash. Keys of a workspace share its budget; a guardrail's budget is separate for each key. One statement reads spent and reserved amounts:
- * between two statements, a record could move an amount from reserved to spent.
+ * Budgets of reservations. Keys of a workspace share its budget and those for tags; a guardrail's budget is separate for each key. One statement reads spent and
+ * reserved amounts: between two statements, a record could move an amount from reserved to spent.
  */
 export async function readBudgetAccounts(
   database: Kysely<Database>,
   keyHashes: readonly string[],
-): Promise<ReadonlyMap<string, readonly Account[]>> {
+  tags: readonly KeyTag[],
+): Promise<BudgetAccounts> {
   const { rows } = await sql<AccountRow>`
     with listed as (
       select hash, workspace_id, limit_usd, limit_reset, further_guardrails from api_keys where hash = any(${keyHashes}::text[])
     ),
     ${keyBudgets},
+    ${tags.length === 0 ? sql`` : sql`tagged as materialized (${tagBudgets(tags)}),`}
     shared as (
       select id, limit_usd, held, limit_usd - charged
         - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart}) as left_usd
@@ -74,16 +94,48 @@ export async function readBudgetAccounts(
     where limit_usd is not null
     union all
     select 'workspace', hash, shared.id::text, shared.limit_usd, shared.held, shared.left_usd
-    from listed join shared on shared.id = listed.workspace_id`.execute(database);
-  return grouped(rows);
+    from listed join shared on shared.id = listed.workspace_id
+    ${tags.length === 0 ? sql`` : sql`union all ${byKeyTag(tags)}`}`.execute(database);
+  return accountsIn(rows, tags);
 }
+
+/** Budgets for different tags. */
+const tagBudgets = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
+  select workspace_id, name, value, json_build_array(workspace_id, name, account, limit_reset)::text as id, limit_usd, held,
+    limit_usd - charged - (
+      select coalesce(sum(cost_usd), 0) from tag_days as spent
+      where spent.workspace_id = found.workspace_id and spent.name = found.name and spent.value = found.account and day >= ${periodStart}
+    ) as left_usd
+  from (${tagAccounts(tagsOfKeys(tags))}) as found
+    cross join lateral (
+      select ${reservedSums} from budget_reservations as reservation
+      where reservation.workspace_id = found.workspace_id and tags @> jsonb_build_object(name, account)
+    ) as reserved`;
+
+/** Their rows for each tag of a key, the place of which stands for the key. */
+const byKeyTag = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
+  select 'tag', 'tag ' || place, tagged.id, tagged.limit_usd, tagged.held, tagged.left_usd
+  from ${keyTags(tags)} join listed on hash = key_hash join tagged using (workspace_id, name, value)`;
+
+/** @param readTags tags whose budgets were read */
+function accountsIn(rows: readonly AccountRow[], readTags: readonly KeyTag[]): BudgetAccounts {
+  const accounts = grouped(rows);
+  const places = new Map(readTags.map((tag, index) => [nameOf(tag), `tag ${index + 1}`]));
+  return ({ keyHash, tags }) =>
+    [keyHash, ...tags.map((tag) => places.get(nameOf({ ...tag, keyHash })) ?? "")].flatMap(
+      (owner) => accounts.get(owner) ?? [],
+    );
+}
+
+const nameOf = ({ keyHash, name, value }: KeyTag): string => JSON.stringify([keyHash, name, value]);
 
 function grouped(rows: readonly AccountRow[]): ReadonlyMap<string, readonly Account[]> {
   const accounts = new Map<string, Account[]>();
   const shared = new Map<string, Account>();
   for (const row of rows.toSorted((a, b) => rank[a.scope] - rank[b.scope])) {
-    const account = (row.scope === "workspace" ? shared.get(row.id) : undefined) ?? accountOf(row);
-    if (row.scope === "workspace") shared.set(row.id, account);
+    const isShared = row.scope === "workspace" || row.scope === "tag";
+    const account = (isShared ? shared.get(row.id) : undefined) ?? accountOf(row);
+    if (isShared) shared.set(row.id, account);
     accounts.set(row.key_hash, [...(accounts.get(row.key_hash) ?? []), account]);
   }
   return accounts;
@@ -93,6 +145,12 @@ const accountOf = ({ scope, id, limit_usd: limitUsd, left_usd: left, held_usd: h
   scope,
   limitUsd,
   guardrailId: scope === "guardrail" ? id : "",
+  tag: scope === "tag" ? budgetedTag(id) : undefined,
   left: left.startsWith("-") ? -parsePico(left.slice(1)) : parsePico(left),
   held: parsePico(held),
 });
+
+function budgetedTag(id: string): BudgetedTag {
+  const [, name, account, limitReset] = JSON.parse(id) as [string, string, string, ResetInterval | null];
+  return { name, account, limitReset };
+}

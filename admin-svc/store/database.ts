@@ -20,6 +20,8 @@ import type {
   KeyTotalsTable,
   LedgerRetentionTable,
   RemovedRecordsTable,
+  TagAccountsTable,
+  TagDaysTable,
   TurnDeliveriesTable,
   TurnsTable,
   UsageChangesTable,
@@ -68,6 +70,8 @@ export interface Database {
   key_totals: KeyTotalsTable;
   backfills: BackfillsTable;
   workspace_days: WorkspaceDaysTable;
+  tag_days: TagDaysTable;
+  tag_accounts: TagAccountsTable;
   ledger_retention: LedgerRetentionTable;
   removed_records: RemovedRecordsTable;
   budget_reservations: BudgetReservationsTable;

@@ -14,6 +14,8 @@ const tables = [
   "usage_sums",
   "activity_days",
   "workspace_days",
+  "tag_days",
+  "tag_accounts",
   "budget_reservations",
   "alerts",
   "captured_contents",

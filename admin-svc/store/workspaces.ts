@@ -15,6 +15,7 @@ const columns = [
   "limit_usd",
   "limit_reset",
   "model_limits",
+  "tag_budgets",
   "permissions",
   "required_tags",
   "created_at",
@@ -87,10 +88,18 @@ export const pageOfWorkspaces = (
     page,
   );
 
-const columnsOf = ({ limitUsd, limitReset, modelLimits, permissions, requiredTags }: WorkspaceSettings) => ({
+const columnsOf = ({
+  limitUsd,
+  limitReset,
+  modelLimits,
+  tagBudgets,
+  permissions,
+  requiredTags,
+}: WorkspaceSettings) => ({
   ...(limitUsd !== undefined && { limit_usd: limitUsd }),
   ...(limitReset !== undefined && { limit_reset: limitReset }),
   ...(modelLimits !== undefined && withLimitsJson({ model_limits: modelLimits })),
+  ...(tagBudgets !== undefined && { tag_budgets: tagBudgets && JSON.stringify(tagBudgets) }),
   ...(permissions !== undefined && { permissions }),
   ...(requiredTags !== undefined && { required_tags: requiredTags }),
 });
@@ -147,7 +156,9 @@ export function updateWorkspace(
     // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
     const isOtherPolicy =
       (before.limit_usd === null) !== (row.limit_usd === null) ||
-      ["model_limits", "permissions", "required_tags"].some((name) => Object.hasOwn(differing.after, name));
+      ["model_limits", "tag_budgets", "permissions", "required_tags"].some((name) =>
+        Object.hasOwn(differing.after, name),
+      );
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
 }

@@ -15,6 +15,7 @@ import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import { admittedTags } from "@sluice/proto/lib/turns/tags.js";
 import { doorWord } from "@sluice/proto/lib/turns/turn-facts.js";
 import { Scope } from "../turn/scope.ts";
+import { tagBudgetsOf } from "../turn/tag-budgets.ts";
 import { TurnState } from "../turn/turn-state.ts";
 import { StageEvents, Trace } from "../turn/trace.ts";
 import type { Requester } from "../turn/requester.ts";
@@ -49,6 +50,7 @@ export function admit(
   const { user, door } = request;
   const permissions = permissionsOf(caller, permissionDefault());
   permissions?.require("doors", scanned ? doorWord(door) : directDoor);
+  const tags = admittedTags(request, caller);
   return new Scope({
     signal,
     held,
@@ -60,7 +62,8 @@ export function admit(
     generationId,
     deadline,
     user,
-    tags: admittedTags(request, caller),
+    tags,
+    tagBudgets: tagBudgetsOf(caller, tags),
     door: door === "" ? undefined : doorWord(door),
     trace: new Trace(generation, span && new StageEvents(span)),
     state: new TurnState(),

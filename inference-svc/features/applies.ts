@@ -75,8 +75,9 @@ const namesJev: Predicate = (request) => namesSlug(request, jevSlug);
 /** True in doubt: a feature left out by mistake silently does nothing. */
 export const applies = {
   tracedContent: ({ mayKeepContent }, { tracesContent }) => mayKeepContent === true && tracesContent,
-  furtherCalls: (request, { hasBudget }) =>
-    hasBudget && (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
+  furtherCalls: (request, { hasBudget, budgetTags }) =>
+    (hasBudget || budgetTags.length > 0) &&
+    (mayUseTools(request) || mayUseWeb(request) || namesFusion(request) || request.plugins !== undefined),
   compaction: ({ input }) => hasUnknownItem(input, ({ type }) => compactionItems.has(type)),
   onlineVariant: ({ models }) => models.some(isOnline),
   parserEngines: ({ plugins }) => plugins?.fileParser !== undefined,

@@ -5,6 +5,7 @@ import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
 import type { TurnModelLimits } from "./model-limits.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
+import type { TagBudget } from "./tag-budgets.ts";
 import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { Trace } from "./trace.ts";
@@ -28,7 +29,17 @@ type ScopeFields = Pick<
   Partial<
     Pick<
       Scope,
-      "permissions" | "modelLimits" | "operation" | "payer" | "again" | "attempt" | "user" | "tags" | "door" | "span"
+      | "permissions"
+      | "modelLimits"
+      | "operation"
+      | "payer"
+      | "again"
+      | "attempt"
+      | "user"
+      | "tags"
+      | "tagBudgets"
+      | "door"
+      | "span"
     >
   >;
 
@@ -65,6 +76,8 @@ export class Scope {
   readonly user: string | undefined;
   /** Tags of the request and of its key as text, for the usage record; empty when there are none. */
   readonly tags: string;
+  /** Budgets of the workspace for these tags; undefined without any. */
+  readonly tagBudgets: readonly TagBudget[] | undefined;
   /** API format of the client, for the usage record; undefined means responses. */
   readonly door: string | undefined;
   /** Receipt of the turn. */
@@ -90,10 +103,16 @@ export class Scope {
     this.generationId = fields.generationId;
     this.user = fields.user;
     this.tags = fields.tags ?? "";
+    this.tagBudgets = fields.tagBudgets;
     this.door = fields.door;
     this.trace = fields.trace;
     this.state = fields.state;
     this.span = fields.span;
+  }
+
+  /** Whether the key pays from a budget of its own, a shared one or one for a tag of the turn. */
+  get hasBudget(): boolean {
+    return this.caller.hasBudget || this.tagBudgets !== undefined;
   }
 
   /** A copy of the scope with these changes. */

@@ -2,6 +2,7 @@
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
+import type { RecordedTags } from "../tables/usage.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import type { TurnCall, WholeTurn } from "./whole-turns.ts";
 
@@ -15,13 +16,16 @@ export interface SpentOnDay {
   readonly attempts: number;
   /** USD as a decimal. */
   readonly cost_usd: string;
+  /** Tags of the calls; null also where no budget for tags needs them. */
+  readonly tags: RecordedTags | null;
 }
 
-/** Spending by the calls of whole turns. */
-export function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
+/** Spending by the calls of whole turns. @param byTags sums calls with different tags separately */
+export function spentBy(whole: readonly WholeTurn[], byTags: boolean): readonly SpentOnDay[] {
   const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: TurnCall }>();
   for (const call of whole.flatMap(({ calls }) => calls)) {
-    const name = `${call.record.key_hash} ${dayNumber(call.at)} ${call.record.workspace_id}`;
+    const tags = byTags ? JSON.stringify(call.record.tags) : "";
+    const name = `${call.record.key_hash} ${dayNumber(call.at)} ${call.record.workspace_id}${tags}`;
     const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
     sums.set(name, sum);
     sum.calls++;
@@ -35,6 +39,7 @@ export function spentBy(whole: readonly WholeTurn[]): readonly SpentOnDay[] {
     calls,
     attempts,
     cost_usd: toDecimal(pico),
+    tags: byTags ? (of.record.tags ?? null) : null,
   }));
 }
 

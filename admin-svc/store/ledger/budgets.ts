@@ -4,10 +4,12 @@
  */
 import { toDecimal, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
+import { tagsText } from "@sluice/proto/lib/turns/tags.js";
 import { type Account, type BudgetScope, readBudgetAccounts } from "../accounts.ts";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { holdMinutes } from "./holds.ts";
+import { openTagAccounts } from "./tag-accounts.ts";
 
 export interface ReservedCall {
   readonly turnId: string;
@@ -24,6 +26,12 @@ export interface Reservation extends ReservedCall {
   readonly keyBesidesUsd: string;
   /** Minimum amount to leave in the budget of the workspace. */
   readonly workspaceBesidesUsd: string;
+  /** Tags of the request for which its workspace may have budgets, with the minimum amounts to leave in these. */
+  readonly tags: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly besidesUsd: string;
+  }[];
 }
 
 /** The decision, and the budget closest to exhaustion; no budget when the key has none. */
@@ -40,6 +48,10 @@ export interface ReservationResult {
   readonly heldUsd?: string;
   /** Whether only the held amounts caused the refusal: the spent amount would let the call pass. */
   readonly held: boolean;
+  /** Tag of the budget, such as `project=apollo`. */
+  readonly tag?: string;
+  /** Reset of the budget of a tag; empty for never. */
+  readonly limitReset?: string;
 }
 
 /** Decides on the calls in order, in a single transaction. */
@@ -48,13 +60,16 @@ export function reserveBudget(
   wanted: readonly Reservation[],
 ): Promise<readonly ReservationResult[]> {
   const keyHashes = [...new Set(wanted.map(({ keyHash }) => keyHash))];
+  const tags = wanted.flatMap((each) => each.tags.map(({ name, value }) => ({ keyHash: each.keyHash, name, value })));
   return runInTransaction(database, async (transaction) => {
     await lockWorkspaces(transaction, keyHashes);
-    const accounts = await readBudgetAccounts(transaction, keyHashes);
-    const decided = wanted.map((reservation) => decide(reservation, accounts.get(reservation.keyHash) ?? []));
+    if (tags.length > 0) await openTagAccounts(transaction, tags);
+    const accountsOf = await readBudgetAccounts(transaction, keyHashes, tags);
+    const decided = wanted.map((reservation) => decide(reservation, accountsOf(reservation)));
+    const held = wanted.filter((_, index) => decided[index]?.admitted && decided[index].budget !== undefined);
     await hold(
       transaction,
-      wanted.filter((_, index) => decided[index]?.admitted && decided[index].budget !== undefined),
+      held.map((reservation) => ({ ...reservation, accounts: tagAccountsIn(accountsOf(reservation)) })),
     );
     return decided;
   });
@@ -77,35 +92,48 @@ function decide(reservation: Reservation, accounts: readonly Account[]): Reserva
     (account) => free(account) > 0n && free(account) >= amount + besides(account, reservation),
   );
   const tightest = leastFree(spent.length > 0 ? spent : accounts);
-  const { scope: budget, limitUsd, guardrailId } = tightest;
+  const { scope: budget, limitUsd, guardrailId, tag } = tightest;
   const [left, remaining] = [atLeastZero(tightest.left), atLeastZero(free(tightest))];
   if (admitted) for (const account of accounts) account.held += amount;
   const amounts = { limitUsd, remainingUsd: toDecimal(remaining), heldUsd: toDecimal(left - remaining) };
-  return { ...amounts, budget, guardrailId, admitted, held: !admitted && spent.length === 0 };
+  const ofTag = tag && { tag: tagsText([[tag.name, tag.account]]), limitReset: tag.limitReset ?? "" };
+  return { ...amounts, ...ofTag, budget, guardrailId, admitted, held: !admitted && spent.length === 0 };
 }
 
 const free = ({ left, held }: Account): bigint => left - held;
 
 const atLeastZero = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
-const besides = ({ scope }: Account, { keyBesidesUsd, workspaceBesidesUsd }: Reservation): bigint =>
-  parsePico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
+function besides({ scope, tag }: Account, { keyBesidesUsd, workspaceBesidesUsd, tags }: Reservation): bigint {
+  if (tag) return parsePico(tags.find(({ name }) => name === tag.name)?.besidesUsd || "0");
+  return parsePico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
+}
+
+/** Accounts of tags by the names of the tags; null without any. */
+function tagAccountsIn(accounts: readonly Account[]): string | null {
+  const named = accounts.flatMap(({ tag }) => (tag ? [[tag.name, tag.account] as const] : []));
+  return named.length === 0 ? null : JSON.stringify(Object.fromEntries(named));
+}
 
 const leastFree = (accounts: readonly Account[]): Account =>
   accounts.reduce((least, account) => (free(account) < free(least) ? account : least));
 
-async function hold(transaction: Transaction<Database>, held: readonly Reservation[]): Promise<void> {
+/** A reservation with its accounts of tags as JSON. */
+type AdmittedReservation = Reservation & { readonly accounts: string | null };
+
+async function hold(transaction: Transaction<Database>, held: readonly AdmittedReservation[]): Promise<void> {
   if (held.length === 0) return;
   const turns = held.map(({ turnId }) => turnId);
   const attempts = held.map(({ attempt }) => attempt);
   const keyHashes = held.map(({ keyHash }) => keyHash);
   const amounts = held.map(({ amountUsd }) => amountUsd);
   const boots = held.map(({ bootId }) => bootId || null);
+  const tags = held.map(({ accounts }) => accounts);
   await sql`
-    insert into budget_reservations (turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, expires_at)
-    select turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, now() + make_interval(mins => ${holdMinutes})
-    from unnest(${turns}::uuid[], ${attempts}::smallint[], ${keyHashes}::text[], ${amounts}::numeric[], ${boots}::uuid[])
-      as held (turn_id, attempt, key_hash, amount_usd, boot_id)
+    insert into budget_reservations (turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, tags, expires_at)
+    select turn_id, attempt, key_hash, workspace_id, amount_usd, boot_id, held.tags, now() + make_interval(mins => ${holdMinutes})
+    from unnest(${turns}::uuid[], ${attempts}::smallint[], ${keyHashes}::text[], ${amounts}::numeric[], ${boots}::uuid[], ${tags}::jsonb[])
+      as held (turn_id, attempt, key_hash, amount_usd, boot_id, tags)
       join api_keys on hash = key_hash
     on conflict (turn_id, attempt) do nothing`.execute(transaction);
 }

@@ -6,6 +6,7 @@ import { lockNotAvailable } from "../postgres/failure.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
+import { addToTagDays } from "./tag-accounts.ts";
 import { callChanges } from "./usage-rollup.ts";
 import { type Stored, insertRows, takeBack } from "./ledger-rows.ts";
 import { type SpentOnDay, addToDays, addToTotals, spentBy } from "./batch-spending.ts";
@@ -40,16 +41,17 @@ export function insertUsage(
   const batch = { records, turns };
   return runInTransaction(database, async (transaction) => {
     const divided = divideBatch(batch);
-    await lockForStoring(transaction, batch, divided.parts);
+    const byTags = await lockForStoring(transaction, batch, divided.parts);
     return around(transaction, batch, async () => {
       const { whole, parts, left, known } = await sortBatch(transaction, batch, divided);
       if (left.length > 0) await storeApart(transaction, left);
-      const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts) : [];
+      const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts, byTags) : [];
       if (whole.length > 0) await insertRows(transaction, whole, known.ids);
       await noteDeliveries(transaction, turns, known.delivered);
       await addToTotals(transaction, whole);
-      const allSpent = [...spent, ...spentBy(whole)];
+      const allSpent = [...spent, ...spentBy(whole, byTags)];
       await addToDays(transaction, allSpent);
+      if (byTags) await addToTagDays(transaction, allSpent);
       return allSpent.reduce((sum, { calls }) => sum + calls, 0);
     });
   });
@@ -71,17 +73,19 @@ export async function storeApart(transaction: Transaction<Database>, generationI
  *
  * `sluice.reads_ledger` tells the trigger for earlier builds that this transaction looks into the ledger itself. Without `enable_seqscan` no prepared statement has
  * a plan that reads a partition from end to end, because it was small when the plan was made.
+ * @returns whether one of the workspaces has budgets for tags
  */
 async function lockForStoring(
   transaction: Transaction<Database>,
   { records, turns }: UsageBatch,
   parts: UsageBatch,
-): Promise<void> {
+): Promise<boolean> {
   const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
   const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
   const ofParts = new Set([...parts.records, ...parts.turns].map(({ workspace_id: id }) => id));
-  await sql`${preparedAs("lock_for_storing")}
-    select set_config('sluice.reads_ledger', 'on', true), set_config('enable_seqscan', 'off', true),
+  const { rows } = await sql<{ by_tags: boolean }>`${preparedAs("lock_for_storing")}
+    select exists (select from workspaces where id = any(${workspaceIds}::uuid[]) and tag_budgets is not null) as by_tags,
+      set_config('sluice.reads_ledger', 'on', true), set_config('enable_seqscan', 'off', true),
       pg_advisory_xact_lock_shared(${storingLock}), (
       select count(pg_advisory_xact_lock(hashtextextended(id, 1))) from (
         select id from unnest(${bootIds}::text[]) as named (id) order by 1
@@ -95,6 +99,7 @@ async function lockForStoring(
         else pg_advisory_xact_lock_shared(hashtextextended(id, 3)) end)
       from (select id from unnest(${workspaceIds}::text[]) as named (id) order by 1) as workspaces
     )`.execute(transaction);
+  return rows[0]?.by_tags === true;
 }
 
 /** Announces to `lockLedgerExclusively` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
@@ -131,12 +136,14 @@ export async function lockLedgerExclusively(transaction: Transaction<Database>, 
  *
  * Records go to Postgres as json, whose values are read from its text. jsonb is first built from the text and then read once: a batch took 1.15 times the
  * processor time of Postgres (PostgreSQL 15, 2026-11-27).
+ * @param byTags sums spending by calls with different tags separately
  */
 async function insertAll(
   transaction: Transaction<Database>,
   { records, turns }: UsageBatch,
+  byTags = false,
 ): Promise<readonly SpentOnDay[]> {
-  const { rows } = await sql<SpentOnDay>`${preparedAs("insert_parts")}
+  const { rows } = await sql<SpentOnDay>`${preparedAs(byTags ? "insert_parts_by_tags" : "insert_parts")}
     with stored as (
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
@@ -160,8 +167,9 @@ async function insertAll(
     ${turnExpressions(JSON.stringify(turns))},
     ${noteCalls}
     select key_hash, workspace_id, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as calls,
-      (count(*) filter (where payer = 'key'))::int as attempts, coalesce(sum(cost_usd) filter (where payer = 'key'), 0) as cost_usd
-    from stored group by 1, 2, 3`.execute(transaction);
+      (count(*) filter (where payer = 'key'))::int as attempts, coalesce(sum(cost_usd) filter (where payer = 'key'), 0) as cost_usd,
+      ${byTags ? sql`tags` : sql`null::jsonb`} as tags
+    from stored group by 1, 2, 3, 7`.execute(transaction);
   return rows;
 }
 

@@ -1,6 +1,7 @@
 /** Tables changed by administrators: workspaces, keys, guardrails, end users, and the logs of these changes. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
+import type { TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
 import type { ModelLimitJson, ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import type { PermissionsJson } from "@sluice/proto/contract/records/permissions.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
@@ -25,6 +26,8 @@ export interface WorkspacesTable {
   limit_reset: ResetInterval | null;
   /** Limits of models that its keys share; null without any. */
   model_limits: ModelLimitsColumn;
+  /** Budgets for tags of requests; null without any. */
+  tag_budgets: ColumnType<TagBudgetJson[] | null, string | null | undefined, string | null>;
   /** Upper bound of the permissions of its keys; null without lists. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;

@@ -248,6 +248,26 @@ export interface BudgetReservationsTable {
   /** Whether the amount is the cost of a finished call. */
   is_settled: Generated<boolean>;
   reserved_at: Generated<Date>;
+  /** Accounts of tags by the names of the tags, `*` for the shared one; null when no budget for a tag applies. */
+  tags: RecordedTags | null;
+}
+
+/** Spending of an account of a tag on a day in UTC. */
+export interface TagDaysTable {
+  workspace_id: string;
+  name: string;
+  /** `*` for values without an account of their own. */
+  value: string;
+  day: Date;
+  cost_usd: string;
+}
+
+/** Values of tags with an account of their own by an entry for every value. */
+export interface TagAccountsTable {
+  workspace_id: string;
+  name: string;
+  value: string;
+  created_at: GeneratedTimestamp;
 }
 
 /** Starts of processes that renew their reservations. */

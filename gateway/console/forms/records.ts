@@ -40,7 +40,7 @@ export const keyForm = formOf("Key", {
 });
 
 export const workspaceForm = formOf("Workspace", {
-  closed: /^(?:model_limits|permissions)$/,
+  closed: /^(?:model_limits|permissions|tag_budgets)$/,
   labels: { limit: "Budget in USD", limit_reset: "Resets", ...permissionLabels },
   needs: { limit_reset: "limit" },
 });

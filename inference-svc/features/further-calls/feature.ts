@@ -14,6 +14,8 @@ export const furtherCalls: CallingFeature = {
     ({ budgets }) =>
     (next) =>
     (request, scope) => {
+      // The workspace may have budgets only for tags that this turn lacks.
+      if (!scope.hasBudget) return next(request, scope);
       const end = budgets.begin(scope);
       try {
         return new WatchedAnswer(next(request, scope), end);

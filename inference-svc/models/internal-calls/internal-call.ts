@@ -130,10 +130,10 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
 }
 
 /** Adds the usage to the request's, since the key pays for it, and holds the call to the limits of its model. */
-function chargedTo({ caller, trace, modelLimits }: Scope, inner: Scope): Scope {
+function chargedTo({ caller, trace, modelLimits, tags, tagBudgets }: Scope, inner: Scope): Scope {
   inner.caller.hasBudget = caller.hasBudget;
   trace.parts.push(inner.trace);
-  return inner.with({ payer: "key", modelLimits });
+  return inner.with({ payer: "key", modelLimits, tags, tagBudgets });
 }
 
 /** The key's policy without rules about models: the judge's model is the operator's choice. */

@@ -10,6 +10,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
+import { tagNameText } from "@sluice/proto/lib/turns/tags.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
@@ -33,7 +34,8 @@ const maxConcurrentCalls = 64;
 /** Retry-After range for a client refused because of held amounts: most calls of a crowd have ended by then. */
 const retryAfterMs = { least: 500, most: 1_500 };
 /** Parts of a scope needed for a reservation. */
-type Spender = Pick<Scope, "turnId" | "caller" | "trace"> & Partial<Pick<Scope, "generationId" | "signal" | "span">>;
+type Spender = Pick<Scope, "turnId" | "caller" | "trace"> &
+  Partial<Pick<Scope, "generationId" | "signal" | "span" | "tagBudgets">>;
 
 interface Reservation extends HeldCall {
   readonly keyHash: string;
@@ -42,6 +44,7 @@ interface Reservation extends HeldCall {
   readonly bootId: string;
   readonly keyBesidesUsd: string;
   readonly workspaceBesidesUsd: string;
+  readonly tags: { readonly name: string; readonly value: string; readonly besidesUsd: string }[];
 }
 
 interface Refusal {
@@ -67,7 +70,7 @@ export interface BudgetHold {
 export class Budgets {
   readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
-  /** The last refusal of each key, kept while other calls wait. */
+  /** The last refusal of each key, or key with budgeted tags, kept while other calls wait. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
   readonly #settlements: Settlements;
@@ -85,30 +88,31 @@ export class Budgets {
    * amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot be reached
    */
   async reserve(scope: Spender, pico: bigint): Promise<BudgetHold> {
-    const { caller, trace, signal } = scope;
+    const { trace, signal } = scope;
     const turn = this.#longTurns.find(scope.generationId ?? "");
     const held = callOf(scope);
     let answer = await this.#decided(held, scope, pico, turn);
     this.#settlements.keepHolds();
     if (answer.held) {
-      const owner = answer.budget === BudgetScope.WORKSPACE ? caller.workspaceId : caller.keyHash;
+      const owner = queueOf(answer, scope);
       const wait = { isBegun: turn?.isBegun === true, signal };
       answer = await this.#heldMoney.wait(owner, wait, answer, async () => {
         await this.#settlements.report();
         return this.#decided(held, scope, pico, turn);
       });
     }
-    if (answer.admitted) return this.#holdOf(held, caller, pico, answer);
+    if (answer.admitted) return this.#holdOf(held, ownerOf(scope), pico, answer);
     if (answer.guardrailId !== "" && !answer.held) trace.stages.push(toStage(answer.guardrailId, scope));
     throw budgetRefusal(answer, toDecimal(pico));
   }
 
   /** Announces a turn with possible further calls: once its first call is admitted, an amount is kept for the others. @returns ends the turn */
-  begin({ generationId, caller }: Pick<Scope, "generationId" | "caller">): () => void {
-    const end = this.#longTurns.begin(generationId, caller);
+  begin(scope: Pick<Scope, "generationId" | "caller" | "tagBudgets">): () => void {
+    const owner = ownerOf(scope);
+    const end = this.#longTurns.begin(scope.generationId, owner);
     return () => {
       end();
-      this.#heldMoney.wake(caller);
+      this.#heldMoney.wake(owner);
     };
   }
 
@@ -117,21 +121,21 @@ export class Budgets {
     return this.#settlements.close();
   }
 
-  #holdOf(call: HeldCall, { keyHash, workspaceId }: Owner, pico: bigint, answer: ReserveBudgetResponse): BudgetHold {
+  #holdOf(call: HeldCall, owner: Owner, pico: bigint, answer: ReserveBudgetResponse): BudgetHold {
     // If a second call of this size would not fit, the next call depends on the cost of this one.
     const isNear = answer.remainingUsd !== undefined && toPico(answer.remainingUsd) < 2n * pico;
     return {
       raise: (more) => this.#raise(call, more),
       settle: (cost) => {
-        this.#settlements.add({ ...call, owner: { keyHash, workspaceId }, pico: cost });
+        this.#settlements.add({ ...call, owner, pico: cost });
         return isNear || cost > pico ? this.#settlements.report() : undefined;
       },
     };
   }
 
   /**
-   * Requests a reservation. A refusal also answers other calls of the key that were already waiting at the time of the request and need no less:
-   * so a crowd at an empty budget is refused in time, instead of failing because the budget cannot be checked.
+   * Requests a reservation. A refusal also answers other calls of the key with the same budgeted tags that were already waiting at the time of the request and
+   * need no less: so a crowd at an empty budget is refused in time, instead of failing because the budget cannot be checked.
    */
   async #decided(
     held: HeldCall,
@@ -144,20 +148,21 @@ export class Budgets {
       span,
       caller: { keyHash },
     } = scope;
+    const payer = payerOf(scope);
     const arrivedAt = performance.now();
     try {
       const release = await this.#slots.take(maxWaitMs);
       if (release === undefined) throw new Error(`no place within ${maxWaitMs} ms`);
       try {
         const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
-        const known = this.#refusals.get(keyHash);
+        const known = this.#refusals.get(payer);
         if (known && known.requestedAt >= arrivedAt && size >= known.size) return known.answer;
         const requestedAt = performance.now();
         const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
-        const response = this.#reserve(reservation, serviceMetadata(token, { trace: span }));
+        const response = this.#reserve(reservation, ownerOf(scope), serviceMetadata(token, { trace: span }));
         const answer = turn ? await this.#longTurns.requestCall(turn, pico, response) : await response;
         if (this.#slots.waiting === 0) this.#refusals.clear();
-        else if (!answer.admitted) this.#refusals.set(keyHash, { requestedAt, size, answer });
+        else if (!answer.admitted) this.#refusals.set(payer, { requestedAt, size, answer });
         return answer;
       } finally {
         release();
@@ -181,16 +186,19 @@ export class Budgets {
       bootId: this.#parts.bootId,
       keyBesidesUsd: amountText(ofKey),
       workspaceBesidesUsd: amountText(ofWorkspace),
+      tags: (scope.tagBudgets ?? []).map(({ name, value, owner }) => {
+        return { name, value, besidesUsd: amountText(this.#longTurns.besides(owner, pico, turn)) };
+      }),
     };
   }
 
-  async #reserve(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
+  async #reserve(reservation: Reservation, owner: Owner, metadata: Metadata): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
     try {
       return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
     } catch (error) {
       // The answer was lost, and the amount may be held.
-      this.#settlements.add({ ...reservation, owner: reservation, pico: 0n });
+      this.#settlements.add({ ...reservation, owner, pico: 0n });
       throw error;
     }
   }
@@ -213,22 +221,57 @@ const amountText = (pico = 0n): string => (pico > 0n ? toDecimal(pico) : "");
 
 const callOf = ({ turnId, trace }: Spender): HeldCall => ({ turnId, attempt: trace.bills.length + 1 });
 
+const ownerOf = ({ caller: { keyHash, workspaceId }, tagBudgets }: Pick<Spender, "caller" | "tagBudgets">): Owner => ({
+  keyHash,
+  workspaceId,
+  tagBudgets,
+});
+
+/** Names the budgets that decide about a call. */
+const payerOf = ({ caller: { keyHash }, tagBudgets }: Spender): string =>
+  tagBudgets === undefined ? keyHash : [keyHash, ...tagBudgets.map(({ owner }) => owner)].join("\n");
+
+/** Names the queue of a refused call. */
+function queueOf({ budget, tag }: ReserveBudgetResponse, { caller, tagBudgets }: Spender): string {
+  if (budget === BudgetScope.WORKSPACE) return caller.workspaceId;
+  const ofTag = tagBudgets?.find(({ name }) => tag.startsWith(`${tagNameText(name)}=`));
+  return ofTag?.owner ?? caller.keyHash;
+}
+
 /** Rounds a sum of floats to the precision of amounts. */
 const picosPerDollar = 1e12;
 
-const owners: Readonly<Record<BudgetScope, string>> = {
+/** The owner of a budget in the words of an error. */
+interface BudgetOwner {
+  readonly word: "key" | "workspace" | "guardrail" | "tag";
+  /** As in `the tag project=apollo`. */
+  readonly name: string;
+  /** Names the tag; empty for any other owner. */
+  readonly tag: string;
+  /** The budget with its period, if that tells it from others. */
+  readonly budget: string;
+}
+
+const ownerWords: Readonly<Record<BudgetScope, BudgetOwner["word"]>> = {
   [BudgetScope.UNSPECIFIED]: "key",
   [BudgetScope.KEY]: "key",
   [BudgetScope.WORKSPACE]: "workspace",
   [BudgetScope.GUARDRAIL]: "guardrail",
+  [BudgetScope.TAG]: "tag",
 };
+
+function budgetOwner({ budget, tag, limitReset }: ReserveBudgetResponse): BudgetOwner {
+  const word = ownerWords[budget] ?? "key";
+  if (word !== "tag") return { word, name: `this ${word}`, tag: "", budget: "budget" };
+  return { word, name: `the tag ${tag}`, tag, budget: limitReset === "" ? "budget" : `${limitReset} budget` };
+}
 
 function budgetRefusal(answer: ReserveBudgetResponse, neededUsd: string): Fault {
   const limit = Number(answer.limitUsd);
   const remaining = Number(answer.remainingUsd);
   const held = Number(answer.heldUsd ?? "0");
   const needed = Number(neededUsd);
-  const owner = owners[answer.budget] ?? "key";
+  const owner = budgetOwner(answer);
   const amounts = { limit, remaining, held, needed };
   return answer.held ? heldRefusal(owner, amounts) : spentRefusal(owner, amounts);
 }
@@ -243,33 +286,35 @@ interface Amounts {
   readonly needed: number;
 }
 
-function heldRefusal(owner: string, amounts: Amounts): Fault {
+const ownerFields = ({ word, tag }: BudgetOwner) => ({ budget: word, ...(tag !== "" && { tag }) });
+
+function heldRefusal(owner: BudgetOwner, amounts: Amounts): Fault {
   const { limit, remaining, held, needed } = amounts;
-  const state = `of the budget of this ${owner}, ${limit} USD, ${held} are held for requests under way and ${remaining} are free, and this request would hold ${needed}; try again in a moment`;
+  const state = `of the ${owner.budget} of ${owner.name}, ${limit} USD, ${held} are held for requests under way and ${remaining} are free, and this request would hold ${needed}; try again in a moment`;
   const { least, most } = retryAfterMs;
   return new Fault(FaultReason.BUDGET_HELD, `Budget held: ${state}`, {
     origin: FaultOrigin.CLIENT,
     retryAfterMs: Math.round(least + Math.random() * (most - least)),
-    metadata: { error_type: "budget_held", budget: owner, ...amounts },
+    metadata: { error_type: "budget_held", ...ownerFields(owner), ...amounts },
   });
 }
 
-function spentRefusal(owner: string, amounts: Amounts): Fault {
+function spentRefusal(owner: BudgetOwner, amounts: Amounts): Fault {
   const { limit, remaining, held, needed } = amounts;
   const left = Math.round((remaining + held) * picosPerDollar) / picosPerDollar;
   const ofThem = held > 0 ? ` (${held} of them held for requests under way)` : "";
   const state =
     left > 0
-      ? `the budget of this ${owner} has ${left} USD left of ${limit}${ofThem}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner}`
-      : `the budget of this ${owner}, ${limit} USD, is spent`;
-  const byGuardrail = owner === "guardrail";
+      ? `the ${owner.budget} of ${owner.name} has ${left} USD left of ${limit}${ofThem}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner.word}`
+      : `the ${owner.budget} of ${owner.name}, ${limit} USD, is spent`;
+  const byGuardrail = owner.word === "guardrail";
   const [reason, opening] = byGuardrail
     ? [FaultReason.GUARDRAIL_BLOCKED, "Request blocked"]
     : [FaultReason.PAYMENT_REQUIRED, "Insufficient credits"];
   return new Fault(reason, `${opening}: ${state}`, {
     origin: FaultOrigin.CLIENT,
     shouldRetry: false,
-    metadata: { ...(!byGuardrail && { error_type: "payment_required", budget: owner }), ...amounts },
+    metadata: { ...(!byGuardrail && { error_type: "payment_required", ...ownerFields(owner) }), ...amounts },
   });
 }
 

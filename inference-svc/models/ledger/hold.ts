@@ -38,7 +38,7 @@ async function held(hold: BudgetHold, { request, pico }: CostBound, turn: Turn, 
 }
 
 /** Whether budgets hold amounts for calls. The operator pays for its own purposes, up to a number of calls for each request. */
-export const isBudgeted = ({ caller, payer }: Scope): boolean => caller.hasBudget && payer === "key";
+export const isBudgeted = (scope: Scope): boolean => scope.hasBudget && scope.payer === "key";
 
 class HoldWatch {
   readonly #hold: BudgetHold;

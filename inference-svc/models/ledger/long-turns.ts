@@ -3,12 +3,17 @@
  * new turns: otherwise a crowd of such turns would all start and be paid for, and none could finish.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { TagBudget } from "../../turn/tag-budgets.ts";
 import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 
 /** Number of further calls, of the size of the first, to keep money for. */
 const callsAhead = 2n;
 
-export type Owner = Pick<Caller, "keyHash" | "workspaceId">;
+/** The owners of the budgets from which a turn is paid. */
+export interface Owner extends Pick<Caller, "keyHash" | "workspaceId"> {
+  /** Undefined without any. */
+  readonly tagBudgets?: readonly TagBudget[] | undefined;
+}
 
 export interface LongTurn {
   readonly owner: Owner;
@@ -24,12 +29,12 @@ export interface LongTurn {
 
 export class LongTurns {
   readonly #turns = new SlotMap<string, LongTurn>();
-  /** Sums of kept amounts, by the hashes of keys and by the ids of workspaces. */
+  /** Sums of kept amounts, by the hashes of keys, the ids of workspaces and the owners of budgets for tags. */
   readonly #ahead = new Map<string, bigint>();
 
   /** @param name of the turn, known to its calls. @returns ends the turn */
-  begin(name: string, { keyHash, workspaceId }: Owner): () => void {
-    const turn = { owner: { keyHash, workspaceId }, isBegun: false, isOver: false, requestCall: 0, ahead: 0n };
+  begin(name: string, owner: Owner): () => void {
+    const turn = { owner, isBegun: false, isOver: false, requestCall: 0, ahead: 0n };
     this.#turns.set(name, turn);
     return () => {
       turn.isOver = true;
@@ -72,11 +77,16 @@ export class LongTurns {
 
   #keep(turn: LongTurn, pico: bigint): void {
     turn.ahead += pico;
-    for (const owner of [turn.owner.keyHash, turn.owner.workspaceId]) {
-      const sum = (this.#ahead.get(owner) ?? 0n) + pico;
-      if (sum > 0n) this.#ahead.set(owner, sum);
-      else this.#ahead.delete(owner);
-    }
+    this.#add(turn.owner.keyHash, pico);
+    this.#add(turn.owner.workspaceId, pico);
+    const { tagBudgets } = turn.owner;
+    if (tagBudgets) for (const { owner } of tagBudgets) this.#add(owner, pico);
+  }
+
+  #add(owner: string, pico: bigint): void {
+    const sum = (this.#ahead.get(owner) ?? 0n) + pico;
+    if (sum > 0n) this.#ahead.set(owner, sum);
+    else this.#ahead.delete(owner);
   }
 
   #giveUp(turn: LongTurn): void {

@@ -251,7 +251,7 @@ export function toCallStart(
     task,
     operation,
     payer,
-    isHeld: caller.hasBudget,
+    isHeld: scope.hasBudget,
   };
 }
 

@@ -37,6 +37,7 @@ export const workspaceExample = {
   limit: 500,
   limit_reset: "monthly",
   model_limits: null,
+  tag_budgets: [{ tag: "project", value: "apollo", limit: 100, limit_reset: "monthly" }],
   permissions: { models: ["anthropic/*", "openai/gpt-*"] },
   limit_remaining: 438.75,
   usage: 61.25,

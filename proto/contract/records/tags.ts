@@ -53,7 +53,7 @@ const addIf = (problem: string | undefined, path: string, problems: Problems): v
 };
 
 const nameText = string({ min: 1, max: maxTagName });
-const tagName: Shape<string> = {
+export const tagName: Shape<string> = {
   ...nameText,
   check: (given, path, problems) => {
     if (typeof given === "string") addIf(tagNameProblem(given), path, problems);
@@ -64,26 +64,23 @@ const tagName: Shape<string> = {
 /** Names of tags; a repeated name counts once. */
 export const tagNames = array(tagName, { max: maxTags, entry: "name" });
 
-const value = string({ min: 1, max: maxTagValue });
+const valueText = string({ min: 1, max: maxTagValue });
+export const tagValue: Shape<string> = {
+  ...valueText,
+  check: (given, path, problems) => {
+    if (typeof given === "string") addIf(tagValueProblem(given), path, problems);
+    else valueText.check(given, path, problems);
+  },
+};
 
 /** An object with the values of tags by their names. */
-export const tagMap = map(
-  {
-    ...value,
-    check: (given, path, problems) => {
-      if (typeof given === "string") addIf(tagValueProblem(given), path, problems);
-      else value.check(given, path, problems);
-    },
+export const tagMap = map(tagValue, {
+  max: maxTags,
+  key: {
+    check: (name, path, problems) => addIf(tagNameProblem(name), childPath(path, name.slice(0, maxTagName)), problems),
+    schema: { minLength: 1, maxLength: maxTagName, pattern: String.raw`^[^\[\]]*$`, not: { const: "__proto__" } },
   },
-  {
-    max: maxTags,
-    key: {
-      check: (name, path, problems) =>
-        addIf(tagNameProblem(name), childPath(path, name.slice(0, maxTagName)), problems),
-      schema: { minLength: 1, maxLength: maxTagName, pattern: String.raw`^[^\[\]]*$`, not: { const: "__proto__" } },
-    },
-  },
-);
+});
 
 export const tagsField = described(map(string()), "Tags of the request and of its key.");
 

@@ -23,6 +23,14 @@ import {
   storedPermissions,
 } from "./permissions.ts";
 import {
+  type TagBudgetsJson,
+  shownTagBudgets,
+  storedTagBudgets,
+  tagBudgetsField,
+  tagBudgetsJson,
+  tagBudgetsMessage,
+} from "./tag-budgets.ts";
+import {
   changeShape,
   deleted,
   putOutcome,
@@ -46,6 +54,7 @@ export const workspaceSettings = {
     "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
   ),
   model_limits: modelLimitsField("Limits that its keys share for models; those of a key hold as well."),
+  tag_budgets: tagBudgetsField,
   permissions: permissionsField("What its keys may use at most; those of a key narrow it further."),
   required_tags: described(
     nullable(tagNames),
@@ -73,6 +82,7 @@ const fields = {
   limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
   model_limits: shownModelLimits,
+  tag_budgets: shownTagBudgets,
   permissions: shownPermissions,
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
   required_tags: described(tagNames, "Names of tags that every request must have."),
@@ -101,6 +111,7 @@ export function workspaceFields(body: JsonObject) {
     limit,
     limit_reset: reset,
     model_limits: modelLimits,
+    tag_budgets: tagBudgets,
     permissions,
     required_tags: requiredTags,
   } = body as {
@@ -108,16 +119,19 @@ export function workspaceFields(body: JsonObject) {
     readonly limit?: number | null;
     readonly limit_reset?: string | null;
     readonly model_limits?: ModelLimitsJson | null;
+    readonly tag_budgets?: TagBudgetsJson | null;
     readonly permissions?: PermissionsJson | null;
     readonly required_tags?: readonly string[] | null;
   };
   const lists = storedPermissions(permissions);
   const entries = storedModelLimits(modelLimits);
+  const budgets = storedTagBudgets(tagBudgets);
   return {
     ...(name !== undefined && { name }),
     ...(typeof limit === "number" && { limitUsd: formatDollars(limit) }),
     ...(typeof reset === "string" && { limitReset: reset }),
     ...(entries && { modelLimits: modelLimitsMessage(entries) }),
+    ...(budgets && { tagBudgets: tagBudgetsMessage(budgets) }),
     ...(lists && { permissions: permissionsMessage(lists) }),
     ...(requiredTags && { requiredTags: tagNamesText(requiredTags) }),
   };
@@ -135,6 +149,7 @@ export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   limit: message.limitUsd === undefined ? null : Number(message.limitUsd),
   limit_reset: message.limitReset === "" ? null : message.limitReset,
   model_limits: modelLimitsJson(message.modelLimits),
+  tag_budgets: tagBudgetsJson(message.tagBudgets),
   permissions: permissionsJson(message.permissions),
   limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
   usage: Number(message.spentUsd),

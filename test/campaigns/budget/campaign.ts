@@ -6,6 +6,7 @@
  * the excess of concurrent calls over their worst case, when a provider counts more than any rule explains.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { commandConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
@@ -72,6 +73,7 @@ export async function runBudgetCampaign({
     config: configOf(provider.url),
   });
   try {
+    await limitTags(installation);
     const keys = await makeKeys(installation, Math.ceil(requests / requestsPerKey), new Random(seed));
     const statuses: Record<string, number> = {};
     let used = 0;
@@ -114,15 +116,30 @@ ${behaviourNames
 limits: {streams_per_key: 1000}
 `;
 
+/** Limit of keys that are paid from a budget for a tag of theirs instead of their own, USD. */
+const tagLimit = 1;
+
+/** Gives each value of the tag of a key its own budget. */
+async function limitTags(installation: Installation): Promise<void> {
+  const answer = await fetch(`${installation.baseUrl}/workspaces/${defaultWorkspaceId}`, {
+    method: "PATCH",
+    headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ tag_budgets: [{ tag: "paid_by", value: "*", limit: tagLimit }] }),
+  });
+  if (!answer.ok) throw new Error(`budgets for tags: ${answer.status} ${await answer.text()}`);
+}
+
 async function makeKeys(installation: Installation, count: number, random: Random): Promise<readonly Key[]> {
   const keys: Key[] = [];
   for (let n = 0; n < count; n++) {
     // Enough for the worst case of a document and an answer of the default length, and for some ten further calls.
-    const limit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
+    const ownLimit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
+    const isOfTag = n % 3 === 0;
+    const limit = isOfTag ? tagLimit : ownLimit;
     const answer = await fetch(`${installation.baseUrl}/keys`, {
       method: "POST",
       headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ name: `key ${n}`, limit }),
+      body: JSON.stringify({ name: `key ${n}`, ...(isOfTag ? { tags: { paid_by: `key ${n}` } } : { limit }) }),
     });
     const { key: secret } = (await answer.json()) as { key: string };
     const manner = behaviourNames[n % behaviourNames.length] as string;

@@ -51,7 +51,10 @@ const editable: readonly Editable[] = [
 ];
 
 const recordsOf = (name: string) =>
-  (arbitraryOf(modules.records[name] as JsonSchema) as fc.Arbitrary<Values>).map(withOwnScopes).map(withLimits);
+  (arbitraryOf(modules.records[name] as JsonSchema) as fc.Arbitrary<Values>)
+    .map(withOwnScopes)
+    .map(withLimits)
+    .map(withBudgets);
 
 /** Removes entries of model limits without a limit, and those with the models of another: the service refuses them, and no schema can express that. */
 function withLimits(values: Values): Values {
@@ -62,6 +65,15 @@ function withLimits(values: Values): Values {
   const limited = entries.filter(hasLimit);
   const distinct = new Map(limited.map((entry) => [modelsName(entry["models"] as readonly string[]), entry]));
   return { ...values, model_limits: distinct.size === 0 ? null : [...distinct.values()] };
+}
+
+/** Removes entries of budgets for tags with the value and the reset of another: the service refuses them, and no schema can express that. */
+function withBudgets(values: Values): Values {
+  const entries = values["tag_budgets"] as readonly Values[] | null | undefined;
+  if (!entries) return values;
+  const nameOf = (entry: Values) => JSON.stringify([entry["tag"], entry["value"], entry["limit_reset"] ?? null]);
+  const distinct = new Map(entries.map((entry) => [nameOf(entry), entry]));
+  return { ...values, tag_budgets: distinct.size === 0 ? null : [...distinct.values()] };
 }
 
 /** Removes the scopes of all detectors except prompt injection: the service refuses them, and no schema can express that. */

@@ -72,7 +72,8 @@ const advice: Readonly<Record<Published, Advice>> = {
     remedy: "Leave out one of the fields named in the message.",
   },
   [FaultReason.PAYMENT_REQUIRED]: {
-    means: "The budget of the key or workspace (`metadata.budget`) is spent, or the account at the provider.",
+    means:
+      "The budget of the key, the workspace or a tag (`metadata.budget`) is spent, or the account at the provider.",
     remedy: "Raise the [budget](../budgets/README.md) or wait for its next period; `GET /api/v1/key` shows the rest.",
   },
   [FaultReason.BUDGET_HELD]: {

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLjBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBARIMCgR0YWdzGB8gASgJQgkKB190b2tlbnNCCwoJX2Nvc3RfdXNkQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkQgsKCV9maXJzdF9tc0IQCg5fZmluaXNoX3JlYXNvbkIHCgVfZG9vckIHCgVfdGFzayJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSKcBQoKVHVyblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIQCghpbnN0YW5jZRgFIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBiABKAkSEAoIa2V5X2hhc2gYByABKAkSFAoMb3BlbmVkX2F0X21zGAggASgDEhMKC2R1cmF0aW9uX21zGAkgASgNEhUKCGZpcnN0X21zGAogASgNSACIAQESDAoEZG9vchgLIAEoCRIxCglvcGVyYXRpb24YDCABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhINCgVtb2RlbBgNIAEoCRItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSEAoIc3RyZWFtZWQYEyABKAgSEQoEdXNlchgUIAEoCUgBiAEBEhcKCnNlc3Npb25faWQYFSABKAlIAogBARIQCgh0cmFjZV9pZBgWIAEoCRINCgVjb3VudBgXIAEoDRI3ChBndWFyZHJhaWxfYWN0aW9uGBggASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIWCg5wcm92aWRlcl9lcnJvchgZIAEoCRIVCg1wcm92aWRlcl9jb2RlGBogASgJEgwKBHRhZ3MYGyABKAlCCwoJX2ZpcnN0X21zQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkIj4KElJlY29yZFVzYWdlUmVxdWVzdBIUCgxyZWNvcmRzX2pzb24YASADKAwSEgoKdHVybnNfanNvbhgCIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSK9AQoUUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhAKCGtleV9oYXNoGAMgASgJEhIKCmFtb3VudF91c2QYBCABKAkSFAoMd29ya3NwYWNlX2lkGAUgASgJEg8KB2Jvb3RfaWQYBiABKAkSFwoPa2V5X2Jlc2lkZXNfdXNkGAcgASgJEh0KFXdvcmtzcGFjZV9iZXNpZGVzX3VzZBgIIAEoCSLzAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJEhUKCGhlbGRfdXNkGAYgASgJSAKIAQESDAoEaGVsZBgHIAEoCEIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkQgsKCV9oZWxkX3VzZCJKChJSYWlzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhIKCmFtb3VudF91c2QYAyABKAkiFQoTUmFpc2VCdWRnZXRSZXNwb25zZSI4ChRSZWxlYXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0iFwoVUmVsZWFzZUJ1ZGdldFJlc3BvbnNlIkEKElNldHRsZUhvbGRzUmVxdWVzdBIrCgVjYWxscxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5TZXR0bGVkQ2FsbCJBCgtTZXR0bGVkQ2FsbBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIY29zdF91c2QYAyABKAkiKQoTU2V0dGxlSG9sZHNSZXNwb25zZRISCgpidXN5X2NvdW50GAEgASgNIjYKEVJlbmV3SG9sZHNSZXF1ZXN0Eg8KB2Jvb3RfaWQYASABKAkSEAoIaW5zdGFuY2UYAiABKAkiFAoSUmVuZXdIb2xkc1Jlc3BvbnNlIiIKD0VuZEhvbGRzUmVxdWVzdBIPCgdib290X2lkGAEgASgJIhIKEEVuZEhvbGRzUmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkiXwoPQ2FwdHVyZWRDb250ZW50Eg8KB3JlcXVlc3QYASABKAwSFQoNcmVxdWVzdF9ieXRlcxgCIAEoBBIOCgZhbnN3ZXIYAyABKAwSFAoMYW5zd2VyX2J5dGVzGAQgASgEIsUBCgtUdXJuQ29udGVudBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhAKCGtleV9oYXNoGAQgASgJEhEKBHVzZXIYBSABKAlIAIgBARIUCgxvcGVuZWRfYXRfbXMYBiABKAMSMQoHY29udGVudBgHIAEoCzIgLnNsdWljZS5hZG1pbi52MS5DYXB0dXJlZENvbnRlbnRCBwoFX3VzZXIiRwoVUmVjb3JkQ29udGVudHNSZXF1ZXN0Ei4KCGNvbnRlbnRzGAEgAygLMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5Db250ZW50Ii4KFlJlY29yZENvbnRlbnRzUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNKr4BCg1BdHRlbXB0U3RhdHVzEh4KGkFUVEVNUFRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQVRURU1QVF9TVEFUVVNfQ09NUExFVEVEEAESHQoZQVRURU1QVF9TVEFUVVNfSU5DT01QTEVURRACEhkKFUFUVEVNUFRfU1RBVFVTX0ZBSUxFRBADEhwKGEFUVEVNUFRfU1RBVFVTX0NBTkNFTExFRBAEEhcKE0FUVEVNUFRfU1RBVFVTX0xPU1QQBSrEAwoNQ2FsbE9wZXJhdGlvbhIeChpDQUxMX09QRVJBVElPTl9VTlNQRUNJRklFRBAAEhcKE0NBTExfT1BFUkFUSU9OX1RVUk4QARIYChRDQUxMX09QRVJBVElPTl9KVURHRRACEh0KGUNBTExfT1BFUkFUSU9OX01PREVSQVRJT04QAxIdChlDQUxMX09QRVJBVElPTl9DTEFTU0lGSUVSEAQSGQoVQ0FMTF9PUEVSQVRJT05fU0VBUkNIEAUSGAoUQ0FMTF9PUEVSQVRJT05fRkVUQ0gQBhIWChJDQUxMX09QRVJBVElPTl9PQ1IQBxIYChRDQUxMX09QRVJBVElPTl9JTUFHRRAIEhgKFENBTExfT1BFUkFUSU9OX1BBTkVMEAkSGgoWQ0FMTF9PUEVSQVRJT05fQU5BTFlTVBAKEhoKFkNBTExfT1BFUkFUSU9OX0FEVklTT1IQCxIbChdDQUxMX09QRVJBVElPTl9TVUJBR0VOVBAMEhoKFkNBTExfT1BFUkFUSU9OX1NBTkRCT1gQDRIWChJDQUxMX09QRVJBVElPTl9NQ1AQDhIYChRDQUxMX09QRVJBVElPTl9FTUJFRBAPKlQKCUNhbGxQYXllchIaChZDQUxMX1BBWUVSX1VOU1BFQ0lGSUVEEAASEgoOQ0FMTF9QQVlFUl9LRVkQARIXChNDQUxMX1BBWUVSX09QRVJBVE9SEAIq7AIKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwSGwoXQ0FMTF9LSU5EX0NIQVJHRURfSlVER0UQDRIgChxDQUxMX0tJTkRfQ0hBUkdFRF9NT0RFUkFUSU9OEA4SIAocQ0FMTF9LSU5EX0NIQVJHRURfQ0xBU1NJRklFUhAPEhUKEUNBTExfS0lORF9BRFZJU09SEBASEwoPQ0FMTF9LSU5EX0lNQUdFEBESEQoNQ0FMTF9LSU5EX09DUhASEhkKFUNBTExfS0lORF9DSEFSR0VEX09DUhATKsoBCgtUdXJuT3V0Y29tZRIcChhUVVJOX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZUVVJOX09VVENPTUVfQ09NUExFVEVEEAESGwoXVFVSTl9PVVRDT01FX0lOQ09NUExFVEUQAhIXChNUVVJOX09VVENPTUVfRkFJTEVEEAMSGgoWVFVSTl9PVVRDT01FX0NBTkNFTExFRBAEEhUKEVRVUk5fT1VUQ09NRV9MT1NUEAUSGAoUVFVSTl9PVVRDT01FX1JFRlVTRUQQBip5CgtCdWRnZXRTY29wZRIcChhCVURHRVRfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBCVURHRVRfU0NPUEVfS0VZEAESGgoWQlVER0VUX1NDT1BFX1dPUktTUEFDRRACEhoKFkJVREdFVF9TQ09QRV9HVUFSRFJBSUwQAzLOBgoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZRJYCgtSYWlzZUJ1ZGdldBIjLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXNwb25zZRJeCg1SZWxlYXNlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXNwb25zZRJYCgtTZXR0bGVIb2xkcxIjLnNsdWljZS5hZG1pbi52MS5TZXR0bGVIb2xkc1JlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuU2V0dGxlSG9sZHNSZXNwb25zZRJVCgpSZW5ld0hvbGRzEiIuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXNwb25zZRJPCghFbmRIb2xkcxIgLnNsdWljZS5hZG1pbi52MS5FbmRIb2xkc1JlcXVlc3QaIS5zbHVpY2UuYWRtaW4udjEuRW5kSG9sZHNSZXNwb25zZRJkCg9TdW1UYXNrU3BlbmRpbmcSJy5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5TdW1UYXNrU3BlbmRpbmdSZXNwb25zZRJhCg5SZWNvcmRDb250ZW50cxImLnNsdWljZS5hZG1pbi52MS5SZWNvcmRDb250ZW50c1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkQ29udGVudHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service]);
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLjBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBARIMCgR0YWdzGB8gASgJQgkKB190b2tlbnNCCwoJX2Nvc3RfdXNkQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkQgsKCV9maXJzdF9tc0IQCg5fZmluaXNoX3JlYXNvbkIHCgVfZG9vckIHCgVfdGFzayJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSKcBQoKVHVyblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIQCghpbnN0YW5jZRgFIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBiABKAkSEAoIa2V5X2hhc2gYByABKAkSFAoMb3BlbmVkX2F0X21zGAggASgDEhMKC2R1cmF0aW9uX21zGAkgASgNEhUKCGZpcnN0X21zGAogASgNSACIAQESDAoEZG9vchgLIAEoCRIxCglvcGVyYXRpb24YDCABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhINCgVtb2RlbBgNIAEoCRItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSEAoIc3RyZWFtZWQYEyABKAgSEQoEdXNlchgUIAEoCUgBiAEBEhcKCnNlc3Npb25faWQYFSABKAlIAogBARIQCgh0cmFjZV9pZBgWIAEoCRINCgVjb3VudBgXIAEoDRI3ChBndWFyZHJhaWxfYWN0aW9uGBggASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIWCg5wcm92aWRlcl9lcnJvchgZIAEoCRIVCg1wcm92aWRlcl9jb2RlGBogASgJEgwKBHRhZ3MYGyABKAlCCwoJX2ZpcnN0X21zQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkIj4KElJlY29yZFVzYWdlUmVxdWVzdBIUCgxyZWNvcmRzX2pzb24YASADKAwSEgoKdHVybnNfanNvbhgCIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSI9CglCdWRnZXRUYWcSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCRITCgtiZXNpZGVzX3VzZBgDIAEoCSLnAQoUUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhAKCGtleV9oYXNoGAMgASgJEhIKCmFtb3VudF91c2QYBCABKAkSFAoMd29ya3NwYWNlX2lkGAUgASgJEg8KB2Jvb3RfaWQYBiABKAkSFwoPa2V5X2Jlc2lkZXNfdXNkGAcgASgJEh0KFXdvcmtzcGFjZV9iZXNpZGVzX3VzZBgIIAEoCRIoCgR0YWdzGAkgAygLMhouc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFRhZyKVAgoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJEhUKCGhlbGRfdXNkGAYgASgJSAKIAQESDAoEaGVsZBgHIAEoCBILCgN0YWcYCCABKAkSEwoLbGltaXRfcmVzZXQYCSABKAlCDAoKX2xpbWl0X3VzZEIQCg5fcmVtYWluaW5nX3VzZEILCglfaGVsZF91c2QiSgoSUmFpc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRISCgphbW91bnRfdXNkGAMgASgJIhUKE1JhaXNlQnVkZ2V0UmVzcG9uc2UiOAoUUmVsZWFzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNIhcKFVJlbGVhc2VCdWRnZXRSZXNwb25zZSJBChJTZXR0bGVIb2xkc1JlcXVlc3QSKwoFY2FsbHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuU2V0dGxlZENhbGwiQQoLU2V0dGxlZENhbGwSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhAKCGNvc3RfdXNkGAMgASgJIikKE1NldHRsZUhvbGRzUmVzcG9uc2USEgoKYnVzeV9jb3VudBgBIAEoDSI2ChFSZW5ld0hvbGRzUmVxdWVzdBIPCgdib290X2lkGAEgASgJEhAKCGluc3RhbmNlGAIgASgJIhQKElJlbmV3SG9sZHNSZXNwb25zZSIiCg9FbmRIb2xkc1JlcXVlc3QSDwoHYm9vdF9pZBgBIAEoCSISChBFbmRIb2xkc1Jlc3BvbnNlIhgKFlN1bVRhc2tTcGVuZGluZ1JlcXVlc3QiSgoXU3VtVGFza1NwZW5kaW5nUmVzcG9uc2USLwoIc3BlbmRpbmcYASADKAsyHS5zbHVpY2UuYWRtaW4udjEuVGFza1NwZW5kaW5nIj0KDFRhc2tTcGVuZGluZxIMCgR0YXNrGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCGNvc3RfdXNkGAMgASgJIl8KD0NhcHR1cmVkQ29udGVudBIPCgdyZXF1ZXN0GAEgASgMEhUKDXJlcXVlc3RfYnl0ZXMYAiABKAQSDgoGYW5zd2VyGAMgASgMEhQKDGFuc3dlcl9ieXRlcxgEIAEoBCLFAQoLVHVybkNvbnRlbnQSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIQCghrZXlfaGFzaBgEIAEoCRIRCgR1c2VyGAUgASgJSACIAQESFAoMb3BlbmVkX2F0X21zGAYgASgDEjEKB2NvbnRlbnQYByABKAsyIC5zbHVpY2UuYWRtaW4udjEuQ2FwdHVyZWRDb250ZW50QgcKBV91c2VyIkcKFVJlY29yZENvbnRlbnRzUmVxdWVzdBIuCghjb250ZW50cxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5UdXJuQ29udGVudCIuChZSZWNvcmRDb250ZW50c1Jlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSq+AQoNQXR0ZW1wdFN0YXR1cxIeChpBVFRFTVBUX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfU1RBVFVTX0NPTVBMRVRFRBABEh0KGUFUVEVNUFRfU1RBVFVTX0lOQ09NUExFVEUQAhIZChVBVFRFTVBUX1NUQVRVU19GQUlMRUQQAxIcChhBVFRFTVBUX1NUQVRVU19DQU5DRUxMRUQQBBIXChNBVFRFTVBUX1NUQVRVU19MT1NUEAUqxAMKDUNhbGxPcGVyYXRpb24SHgoaQ0FMTF9PUEVSQVRJT05fVU5TUEVDSUZJRUQQABIXChNDQUxMX09QRVJBVElPTl9UVVJOEAESGAoUQ0FMTF9PUEVSQVRJT05fSlVER0UQAhIdChlDQUxMX09QRVJBVElPTl9NT0RFUkFUSU9OEAMSHQoZQ0FMTF9PUEVSQVRJT05fQ0xBU1NJRklFUhAEEhkKFUNBTExfT1BFUkFUSU9OX1NFQVJDSBAFEhgKFENBTExfT1BFUkFUSU9OX0ZFVENIEAYSFgoSQ0FMTF9PUEVSQVRJT05fT0NSEAcSGAoUQ0FMTF9PUEVSQVRJT05fSU1BR0UQCBIYChRDQUxMX09QRVJBVElPTl9QQU5FTBAJEhoKFkNBTExfT1BFUkFUSU9OX0FOQUxZU1QQChIaChZDQUxMX09QRVJBVElPTl9BRFZJU09SEAsSGwoXQ0FMTF9PUEVSQVRJT05fU1VCQUdFTlQQDBIaChZDQUxMX09QRVJBVElPTl9TQU5EQk9YEA0SFgoSQ0FMTF9PUEVSQVRJT05fTUNQEA4SGAoUQ0FMTF9PUEVSQVRJT05fRU1CRUQQDypUCglDYWxsUGF5ZXISGgoWQ0FMTF9QQVlFUl9VTlNQRUNJRklFRBAAEhIKDkNBTExfUEFZRVJfS0VZEAESFwoTQ0FMTF9QQVlFUl9PUEVSQVRPUhACKuwCCghDYWxsS2luZBIZChVDQUxMX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDQUxMX0tJTkRfUFJJTUFSWRABEhMKD0NBTExfS0lORF9KVURHRRACEhgKFENBTExfS0lORF9NT0RFUkFUSU9OEAMSGAoUQ0FMTF9LSU5EX0NMQVNTSUZJRVIQBBITCg9DQUxMX0tJTkRfUEFORUwQCxIVChFDQUxMX0tJTkRfQU5BTFlTVBAMEhsKF0NBTExfS0lORF9DSEFSR0VEX0pVREdFEA0SIAocQ0FMTF9LSU5EX0NIQVJHRURfTU9ERVJBVElPThAOEiAKHENBTExfS0lORF9DSEFSR0VEX0NMQVNTSUZJRVIQDxIVChFDQUxMX0tJTkRfQURWSVNPUhAQEhMKD0NBTExfS0lORF9JTUFHRRAREhEKDUNBTExfS0lORF9PQ1IQEhIZChVDQUxMX0tJTkRfQ0hBUkdFRF9PQ1IQEyrKAQoLVHVybk91dGNvbWUSHAoYVFVSTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGgoWVFVSTl9PVVRDT01FX0NPTVBMRVRFRBABEhsKF1RVUk5fT1VUQ09NRV9JTkNPTVBMRVRFEAISFwoTVFVSTl9PVVRDT01FX0ZBSUxFRBADEhoKFlRVUk5fT1VUQ09NRV9DQU5DRUxMRUQQBBIVChFUVVJOX09VVENPTUVfTE9TVBAFEhgKFFRVUk5fT1VUQ09NRV9SRUZVU0VEEAYqjwEKC0J1ZGdldFNjb3BlEhwKGEJVREdFVF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEEJVREdFVF9TQ09QRV9LRVkQARIaChZCVURHRVRfU0NPUEVfV09SS1NQQUNFEAISGgoWQlVER0VUX1NDT1BFX0dVQVJEUkFJTBADEhQKEEJVREdFVF9TQ09QRV9UQUcQBDLOBgoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZRJYCgtSYWlzZUJ1ZGdldBIjLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXNwb25zZRJeCg1SZWxlYXNlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXNwb25zZRJYCgtTZXR0bGVIb2xkcxIjLnNsdWljZS5hZG1pbi52MS5TZXR0bGVIb2xkc1JlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuU2V0dGxlSG9sZHNSZXNwb25zZRJVCgpSZW5ld0hvbGRzEiIuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLlJlbmV3SG9sZHNSZXNwb25zZRJPCghFbmRIb2xkcxIgLnNsdWljZS5hZG1pbi52MS5FbmRIb2xkc1JlcXVlc3QaIS5zbHVpY2UuYWRtaW4udjEuRW5kSG9sZHNSZXNwb25zZRJkCg9TdW1UYXNrU3BlbmRpbmcSJy5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5TdW1UYXNrU3BlbmRpbmdSZXNwb25zZRJhCg5SZWNvcmRDb250ZW50cxImLnNsdWljZS5hZG1pbi52MS5SZWNvcmRDb250ZW50c1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkQ29udGVudHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service]);
 
 /**
  * Record of one call to a provider: identified by turn and attempt, counted by boot and sequence.
@@ -551,6 +551,41 @@ export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 4);
 
 /**
+ * A tag of a request for which its workspace has a budget.
+ *
+ * @generated from message sluice.admin.v1.BudgetTag
+ */
+export type BudgetTag = Message<"sluice.admin.v1.BudgetTag"> & {
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Value of the tag.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * Minimum USD to leave in the budget of the tag, as ReserveBudgetRequest.key_besides_usd.
+   *
+   * @generated from field: string besides_usd = 3;
+   */
+  besidesUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.BudgetTag.
+ * Use `create(BudgetTagSchema)` to create a new message.
+ */
+export const BudgetTagSchema: GenMessage<BudgetTag> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 5);
+
+/**
  * A call about to be made.
  *
  * @generated from message sluice.admin.v1.ReserveBudgetRequest
@@ -611,6 +646,13 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
    * @generated from field: string workspace_besides_usd = 8;
    */
   workspaceBesidesUsd: string;
+
+  /**
+   * Tags of the request among Caller.budget_tags, at most 16.
+   *
+   * @generated from field: repeated sluice.admin.v1.BudgetTag tags = 9;
+   */
+  tags: BudgetTag[];
 };
 
 /**
@@ -618,7 +660,7 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
  * Use `create(ReserveBudgetRequestSchema)` to create a new message.
  */
 export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 5);
+  messageDesc(file_sluice_admin_v1_ledger_service, 6);
 
 /**
  * Decision about a reservation.
@@ -674,6 +716,20 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
    * @generated from field: bool held = 7;
    */
   held: boolean;
+
+  /**
+   * Tag of the budget, such as `project=apollo`; `project=*` for the budget that the values without one of their own share. Empty for any other budget.
+   *
+   * @generated from field: string tag = 8;
+   */
+  tag: string;
+
+  /**
+   * Reset of the budget of a tag, as in TagBudget; empty for never, and for any other budget.
+   *
+   * @generated from field: string limit_reset = 9;
+   */
+  limitReset: string;
 };
 
 /**
@@ -681,7 +737,7 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
  * Use `create(ReserveBudgetResponseSchema)` to create a new message.
  */
 export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 6);
+  messageDesc(file_sluice_admin_v1_ledger_service, 7);
 
 /**
  * Call whose reservation changes, named as in ReserveBudgetRequest.
@@ -716,7 +772,7 @@ export type RaiseBudgetRequest = Message<"sluice.admin.v1.RaiseBudgetRequest"> &
  * Use `create(RaiseBudgetRequestSchema)` to create a new message.
  */
 export const RaiseBudgetRequestSchema: GenMessage<RaiseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 7);
+  messageDesc(file_sluice_admin_v1_ledger_service, 8);
 
 /**
  * Confirmation of the amount in the budget.
@@ -731,7 +787,7 @@ export type RaiseBudgetResponse = Message<"sluice.admin.v1.RaiseBudgetResponse">
  * Use `create(RaiseBudgetResponseSchema)` to create a new message.
  */
 export const RaiseBudgetResponseSchema: GenMessage<RaiseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 8);
+  messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
  * Call whose reservation changes, named as in ReserveBudgetRequest.
@@ -759,7 +815,7 @@ export type ReleaseBudgetRequest = Message<"sluice.admin.v1.ReleaseBudgetRequest
  * Use `create(ReleaseBudgetRequestSchema)` to create a new message.
  */
 export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 9);
+  messageDesc(file_sluice_admin_v1_ledger_service, 10);
 
 /**
  * Confirmation of no reservation for the call.
@@ -774,7 +830,7 @@ export type ReleaseBudgetResponse = Message<"sluice.admin.v1.ReleaseBudgetRespon
  * Use `create(ReleaseBudgetResponseSchema)` to create a new message.
  */
 export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 10);
+  messageDesc(file_sluice_admin_v1_ledger_service, 11);
 
 /**
  * Calls finished or never made: at least 1, and at most 500.
@@ -795,7 +851,7 @@ export type SettleHoldsRequest = Message<"sluice.admin.v1.SettleHoldsRequest"> &
  * Use `create(SettleHoldsRequestSchema)` to create a new message.
  */
 export const SettleHoldsRequestSchema: GenMessage<SettleHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 11);
+  messageDesc(file_sluice_admin_v1_ledger_service, 12);
 
 /**
  * Finished call, named as in ReserveBudgetRequest.
@@ -830,7 +886,7 @@ export type SettledCall = Message<"sluice.admin.v1.SettledCall"> & {
  * Use `create(SettledCallSchema)` to create a new message.
  */
 export const SettledCallSchema: GenMessage<SettledCall> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 12);
+  messageDesc(file_sluice_admin_v1_ledger_service, 13);
 
 /**
  * Confirmation of the costs in the budgets.
@@ -851,7 +907,7 @@ export type SettleHoldsResponse = Message<"sluice.admin.v1.SettleHoldsResponse">
  * Use `create(SettleHoldsResponseSchema)` to create a new message.
  */
 export const SettleHoldsResponseSchema: GenMessage<SettleHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 13);
+  messageDesc(file_sluice_admin_v1_ledger_service, 14);
 
 /**
  * Start of a process with calls under way or unsent records.
@@ -879,7 +935,7 @@ export type RenewHoldsRequest = Message<"sluice.admin.v1.RenewHoldsRequest"> & {
  * Use `create(RenewHoldsRequestSchema)` to create a new message.
  */
 export const RenewHoldsRequestSchema: GenMessage<RenewHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 14);
+  messageDesc(file_sluice_admin_v1_ledger_service, 15);
 
 /**
  * Confirmation of the renewal.
@@ -894,7 +950,7 @@ export type RenewHoldsResponse = Message<"sluice.admin.v1.RenewHoldsResponse"> &
  * Use `create(RenewHoldsResponseSchema)` to create a new message.
  */
 export const RenewHoldsResponseSchema: GenMessage<RenewHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 15);
+  messageDesc(file_sluice_admin_v1_ledger_service, 16);
 
 /**
  * Start of a finished process whose records are all stored.
@@ -915,7 +971,7 @@ export type EndHoldsRequest = Message<"sluice.admin.v1.EndHoldsRequest"> & {
  * Use `create(EndHoldsRequestSchema)` to create a new message.
  */
 export const EndHoldsRequestSchema: GenMessage<EndHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 16);
+  messageDesc(file_sluice_admin_v1_ledger_service, 17);
 
 /**
  * Confirmation of no reservations for calls never started.
@@ -930,7 +986,7 @@ export type EndHoldsResponse = Message<"sluice.admin.v1.EndHoldsResponse"> & {
  * Use `create(EndHoldsResponseSchema)` to create a new message.
  */
 export const EndHoldsResponseSchema: GenMessage<EndHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 17);
+  messageDesc(file_sluice_admin_v1_ledger_service, 18);
 
 /**
  * Request for the spending of the last 7 days.
@@ -945,7 +1001,7 @@ export type SumTaskSpendingRequest = Message<"sluice.admin.v1.SumTaskSpendingReq
  * Use `create(SumTaskSpendingRequestSchema)` to create a new message.
  */
 export const SumTaskSpendingRequestSchema: GenMessage<SumTaskSpendingRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 18);
+  messageDesc(file_sluice_admin_v1_ledger_service, 19);
 
 /**
  * Spending of the last 7 days.
@@ -966,7 +1022,7 @@ export type SumTaskSpendingResponse = Message<"sluice.admin.v1.SumTaskSpendingRe
  * Use `create(SumTaskSpendingResponseSchema)` to create a new message.
  */
 export const SumTaskSpendingResponseSchema: GenMessage<SumTaskSpendingResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 19);
+  messageDesc(file_sluice_admin_v1_ledger_service, 20);
 
 /**
  * Cost of the calls to one model for one kind of task.
@@ -1001,7 +1057,7 @@ export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
  * Use `create(TaskSpendingSchema)` to create a new message.
  */
 export const TaskSpendingSchema: GenMessage<TaskSpending> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 20);
+  messageDesc(file_sluice_admin_v1_ledger_service, 21);
 
 /**
  * Prompt and answer of one turn, as they passed between client and gateway, up to the limit of the configuration file.
@@ -1043,7 +1099,7 @@ export type CapturedContent = Message<"sluice.admin.v1.CapturedContent"> & {
  * Use `create(CapturedContentSchema)` to create a new message.
  */
 export const CapturedContentSchema: GenMessage<CapturedContent> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 21);
+  messageDesc(file_sluice_admin_v1_ledger_service, 22);
 
 /**
  * Captured content, and its turn.
@@ -1106,7 +1162,7 @@ export type TurnContent = Message<"sluice.admin.v1.TurnContent"> & {
  * Use `create(TurnContentSchema)` to create a new message.
  */
 export const TurnContentSchema: GenMessage<TurnContent> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 22);
+  messageDesc(file_sluice_admin_v1_ledger_service, 23);
 
 /**
  * Contents of finished turns: at least 1, and at most 100.
@@ -1127,7 +1183,7 @@ export type RecordContentsRequest = Message<"sluice.admin.v1.RecordContentsReque
  * Use `create(RecordContentsRequestSchema)` to create a new message.
  */
 export const RecordContentsRequestSchema: GenMessage<RecordContentsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 23);
+  messageDesc(file_sluice_admin_v1_ledger_service, 24);
 
 /**
  * Confirmation of stored contents.
@@ -1148,7 +1204,7 @@ export type RecordContentsResponse = Message<"sluice.admin.v1.RecordContentsResp
  * Use `create(RecordContentsResponseSchema)` to create a new message.
  */
 export const RecordContentsResponseSchema: GenMessage<RecordContentsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 24);
+  messageDesc(file_sluice_admin_v1_ledger_service, 25);
 
 /**
  * Outcome of a call to a provider.
@@ -1570,6 +1626,13 @@ export enum BudgetScope {
    * @generated from enum value: BUDGET_SCOPE_GUARDRAIL = 3;
    */
   GUARDRAIL = 3,
+
+  /**
+   * A tag, for all keys of the workspace together.
+   *
+   * @generated from enum value: BUDGET_SCOPE_TAG = 4;
+   */
+  TAG = 4,
 }
 
 /**

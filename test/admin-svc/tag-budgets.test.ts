@@ -1,0 +1,252 @@
+/** Budgets for tags, as admin-svc decides about reservations and adds up records, on a real Postgres. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { maxTagAccounts, type TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
+import { CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { type Reservation, reserveBudget } from "@sluice/admin-svc/store/ledger/budgets.js";
+import { settleHolds } from "@sluice/admin-svc/store/ledger/holds.js";
+import { dropOldTagSums } from "@sluice/admin-svc/store/ledger/tag-accounts.js";
+import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
+import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
+import { sql } from "kysely";
+import { type AdminInstallation, addKey, addWorkspace, openInstallation, testAuthor } from "./installation.ts";
+import { Process, deliver } from "./turns/deliveries.ts";
+import { usageRecord } from "./usage.ts";
+
+let installation: AdminInstallation;
+beforeAll(async () => {
+  installation = await openInstallation();
+});
+afterAll(() => installation?.close());
+
+/** A workspace with these budgets, and keys of it. */
+async function workspaceWith(tagBudgets: readonly TagBudgetJson[], keys = 1) {
+  const { database } = installation;
+  const workspaceId = await addWorkspace(database);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets });
+  const hashes: string[] = [];
+  for (let n = 0; n < keys; n++) hashes.push(hashKey(await addKey(database, { workspaceId })));
+  return { workspaceId, keyHash: hashes[0] as string, hashes };
+}
+
+const entry = (tag: string, value: string, limit: number, limitReset: TagBudgetJson["limit_reset"] = null) => ({
+  tag,
+  value,
+  limit,
+  limit_reset: limitReset,
+});
+
+const call = (keyHash: string, tags: Readonly<Record<string, string>>, amountUsd: string): Reservation => ({
+  turnId: randomUUID(),
+  attempt: 1,
+  keyHash,
+  amountUsd,
+  bootId: "",
+  keyBesidesUsd: "",
+  workspaceBesidesUsd: "",
+  tags: Object.entries(tags).map(([name, value]) => ({ name, value, besidesUsd: "" })),
+});
+
+const reserve = async (keyHash: string, tags: Readonly<Record<string, string>>, amountUsd: string) => {
+  const [result] = await reserveBudget(installation.database, [call(keyHash, tags, amountUsd)]);
+  return result;
+};
+
+const spentOn = async (workspaceId: string): Promise<readonly string[]> => {
+  const { rows } = await sql<{ line: string }>`
+    select concat_ws(' ', name, value, sum(cost_usd)::float8) as line from tag_days where workspace_id = ${workspaceId} group by name, value order by 1`.execute(
+    installation.database,
+  );
+  return rows.map(({ line }) => line);
+};
+
+const recordOf = (workspaceId: string, keyHash: string, tags: string, fields: Partial<UsageRecord> = {}) =>
+  usageRecord({ workspaceId, keyHash, tags, openedAtMs: BigInt(Date.now()), costUsd: "0.25", ...fields });
+
+test("a value has its own budget beside those of the other values, which each have one of the entry for every value", async () => {
+  const { keyHash } = await workspaceWith([entry("project", "apollo", 3), entry("project", "*", 1)]);
+  expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: true, tag: "project=apollo" });
+  expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: false, held: true });
+  expect(await reserve(keyHash, { project: "gemini" }, "0.9")).toMatchObject({ admitted: true, tag: "project=gemini" });
+  expect(await reserve(keyHash, { project: "mercury" }, "0.9")).toMatchObject({ admitted: true });
+  expect(await reserve(keyHash, { project: "gemini" }, "0.2")).toMatchObject({
+    admitted: false,
+    held: true,
+    budget: "tag",
+    tag: "project=gemini",
+    remainingUsd: "0.1",
+    heldUsd: "0.9",
+  });
+  // Requests without the tag, and with other tags, have no budget.
+  expect(await reserve(keyHash, {}, "50")).toEqual({ admitted: true, held: false });
+  expect(await reserve(keyHash, { team: "apollo" }, "50")).toEqual({ admitted: true, held: false });
+});
+
+test("all budgets of a call hold: those of several tags and periods, of its key and of its workspace", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([
+    entry("project", "apollo", 5, "monthly"),
+    entry("project", "apollo", 2, "daily"),
+    entry("team", "search", 4),
+  ]);
+  await updateWorkspace(database, testAuthor(workspaceId), { limitUsd: "3" });
+  const both = { project: "apollo", team: "search" };
+  expect(await reserve(keyHash, both, "1.5")).toMatchObject({ admitted: true });
+  expect(await reserve(keyHash, both, "1")).toMatchObject({
+    admitted: false,
+    tag: "project=apollo",
+    limitReset: "daily",
+  });
+  expect(await reserve(keyHash, { team: "search" }, "2")).toMatchObject({ admitted: false, budget: "workspace" });
+  expect(await reserve(keyHash, { team: "search" }, "1")).toMatchObject({ admitted: true });
+  // A day later the daily budget is whole again.
+  await sql`update budget_reservations set is_settled = true, reserved_at = reserved_at - interval '1 day' where workspace_id = ${workspaceId}`.execute(
+    database,
+  );
+  await updateWorkspace(database, testAuthor(workspaceId), { limitUsd: null });
+  expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: true });
+});
+
+test("held amounts become spent ones with the cost, and then with the record, of any form, exactly once", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 1, "daily")]);
+  const tags = { project: "apollo" };
+  const held = call(keyHash, tags, "0.9");
+  await reserveBudget(database, [held]);
+  expect(await settleHolds(database, [{ turnId: held.turnId, attempt: 1, costUsd: "0.25" }])).toBe(0);
+  expect(await reserve(keyHash, tags, "0.8")).toMatchObject({ admitted: false, held: false, remainingUsd: "0.75" });
+  const record = recordOf(workspaceId, keyHash, "project=apollo, team=x", { turnId: held.turnId });
+  // A record is stored once, with its turn or without.
+  for (let n = 0; n < 2; n++) await insertUsage(database, [toRow(record)]);
+  expect(await spentOn(workspaceId)).toEqual(["project apollo 0.25"]);
+  const process = new Process();
+  const common = { generationId: `gen-${randomUUID()}`, workspaceId, keyHash, openedAtMs: BigInt(Date.now()) };
+  const whole = {
+    calls: [
+      process.call({ ...common, costUsd: "0.25", tags: "project=apollo" }),
+      process.call({ ...common, attempt: 2, costUsd: "5", tags: "project=apollo", payer: CallPayer.OPERATOR }),
+    ],
+    turns: [process.turn({ ...common, tags: "project=apollo" })],
+  };
+  for (let n = 0; n < 2; n++) await deliver(installation, whole);
+  expect(await spentOn(workspaceId)).toEqual(["project apollo 0.5"]);
+  expect(await reserve(keyHash, tags, "0.6")).toMatchObject({ admitted: false, held: false, remainingUsd: "0.5" });
+  expect(await reserve(keyHash, tags, "0.5")).toMatchObject({ admitted: true });
+});
+
+test("a record without a hold counts, and one of an earlier day does not count in a budget of this day", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([
+    entry("project", "apollo", 1, "daily"),
+    entry("project", "gemini", 1),
+  ]);
+  const yesterday = { openedAtMs: BigInt(Date.now() - 86_400_000) };
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=apollo", yesterday))]);
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=gemini", yesterday))]);
+  expect(await reserve(keyHash, { project: "apollo" }, "1")).toMatchObject({ admitted: true });
+  expect(await reserve(keyHash, { project: "gemini" }, "1")).toMatchObject({ admitted: false, remainingUsd: "0.75" });
+});
+
+test("values beyond the bound share one budget, and a value keeps its account", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([
+    entry("project", "*", 1, "monthly"),
+    entry("project", "own", 9),
+  ]);
+  await sql`insert into tag_accounts (workspace_id, name, value)
+    select ${workspaceId}, 'project', 'known-' || n from generate_series(1, ${maxTagAccounts - 1}) as n`.execute(
+    database,
+  );
+  // One place is left for two new values that arrive together.
+  const together = [call(keyHash, { project: "a" }, "0.6"), call(keyHash, { project: "b" }, "0.6")];
+  const tags = (await reserveBudget(database, together)).map(({ tag }) => tag);
+  expect(tags).toEqual(["project=a", "project=*"]);
+  expect(await reserve(keyHash, { project: "c" }, "0.6")).toMatchObject({ admitted: false, tag: "project=*" });
+  expect(await reserve(keyHash, { project: "known-7" }, "0.6")).toMatchObject({
+    admitted: true,
+    tag: "project=known-7",
+  });
+  expect(await reserve(keyHash, { project: "own" }, "2")).toMatchObject({ admitted: true, tag: "project=own" });
+  const [, shared] = together;
+  await insertUsage(database, [
+    toRow(recordOf(workspaceId, keyHash, "project=b", { turnId: shared?.turnId as string })),
+  ]);
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=d"))]);
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=a"))]);
+  expect(await spentOn(workspaceId)).toEqual(["project * 0.5", "project a 0.25"]);
+  expect(await reserve(keyHash, { project: "e" }, "0.6")).toMatchObject({
+    admitted: false,
+    held: false,
+    remainingUsd: "0.5",
+  });
+});
+
+test("accounts without spending for two months are given up, unless a budget never begins anew", async () => {
+  const { database } = installation;
+  const monthly = await workspaceWith([entry("project", "*", 1, "monthly")]);
+  const prepaid = await workspaceWith([entry("project", "*", 1)]);
+  for (const { keyHash, workspaceId } of [monthly, prepaid]) {
+    for (const project of ["old", "used"]) await reserve(keyHash, { project }, "0.1");
+    for (const project of ["old", "used"])
+      await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, `project=${project}`))]);
+    await sql`update tag_days set day = day - 70 where workspace_id = ${workspaceId} and value = 'old'`.execute(
+      database,
+    );
+    await sql`update tag_accounts set created_at = created_at - interval '70 days' where workspace_id = ${workspaceId}`.execute(
+      database,
+    );
+  }
+  await dropOldTagSums(database);
+  const accounts = async ({ workspaceId }: { readonly workspaceId: string }) => {
+    const { rows } = await sql<{ value: string }>`
+      select value from tag_accounts where workspace_id = ${workspaceId} order by 1`.execute(database);
+    return rows.map(({ value }) => value);
+  };
+  expect(await accounts(monthly)).toEqual(["used"]);
+  expect(await accounts(prepaid)).toEqual(["old", "used"]);
+  expect(await spentOn(monthly.workspaceId)).toEqual(["project used 0.25"]);
+  expect(await spentOn(prepaid.workspaceId)).toEqual(["project old 0.25", "project used 0.25"]);
+});
+
+test("reservations and records of many keys, tags and workspaces at once never exceed a budget nor wait for each other in a circle", async () => {
+  const { database } = installation;
+  const limited = [entry("project", "*", 1, "monthly"), entry("team", "x", 1.5, "daily")];
+  const [one, other] = [await workspaceWith(limited, 3), await workspaceWith(limited, 3)];
+  const places = [one, other];
+  const projects = ["a", "b", "c"];
+  const admitted = new Map<string, number>();
+  const run = async (n: number): Promise<void> => {
+    // Each transaction has calls of both workspaces, in another order.
+    const chosen = n % 2 === 0 ? places : places.toReversed();
+    const wanted = chosen.flatMap(({ workspaceId, hashes }) => {
+      const project = projects[n % 3] as string;
+      const tags = n % 4 === 0 ? { project, team: "x" } : { project };
+      return [{ workspaceId, project, team: "team" in tags, call: call(hashes[n % 3] as string, tags, "0.1") }];
+    });
+    const results = await reserveBudget(
+      database,
+      wanted.map((each) => each.call),
+    );
+    const paid = wanted.filter((_, index) => results[index]?.admitted);
+    for (const { workspaceId, project, team } of paid)
+      for (const name of [`${workspaceId} ${project}`, ...(team ? [`${workspaceId} x`] : [])])
+        admitted.set(name, (admitted.get(name) ?? 0) + 1);
+    const records = paid.map(({ workspaceId, project, team, call: { turnId, keyHash } }) =>
+      toRow(recordOf(workspaceId, keyHash, `project=${project}${team ? ",team=x" : ""}`, { turnId, costUsd: "0.1" })),
+    );
+    if (records.length > 0) await insertUsage(database, n % 3 === 0 ? records : records.toReversed());
+  };
+  await Promise.all(Array.from({ length: 120 }, (_, n) => run(n)));
+  for (const { workspaceId } of places) {
+    for (const project of projects) expect(admitted.get(`${workspaceId} ${project}`)).toBe(10);
+    expect(await spentOn(workspaceId)).toEqual([
+      "project a 1",
+      "project b 1",
+      "project c 1",
+      `team x ${(admitted.get(`${workspaceId} x`) ?? 0) / 10}`,
+    ]);
+    expect(admitted.get(`${workspaceId} x`)).toBeLessThanOrEqual(15);
+  }
+});

@@ -265,7 +265,7 @@ describe("the form of an answer", () => {
 
   test("missing usage is awaited no longer than the idle limit", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], hang: true }], {
-      provider: { timeouts: { idle_ms: 50 } },
+      provider: { timeouts: { idle_ms: 500 } },
     });
     expect((await runTestTurn(engine.turn, testRequest())).events.at(-1)?.type).toBe("end");
   });
@@ -490,7 +490,7 @@ describe("failures after output", () => {
       ...(reply.chunks ?? []).map((chunk) => ({ ...chunk, after: taken })),
       { after: taken, bytes: "" },
     ];
-    await begin([{ ...reply, chunks }], reply.hang === true ? { provider: { timeouts: { idle_ms: 100 } } } : {});
+    await begin([{ ...reply, chunks }], reply.hang === true ? { provider: { timeouts: { idle_ms: 500 } } } : {});
     const { scope, abort } = newScope();
     const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
     const first = await batches.next();

@@ -17,13 +17,14 @@ export function inputOf(body: JsonRecord): unknown {
   return input ?? texts ?? inputText;
 }
 
-/** Vectors of an answer of any provider. */
-function vectorsOf({ data, embeddings, embedding }: JsonRecord): number[][] {
+/** Vectors of an answer of any provider. @param vendor Perplexity writes signed bytes, all others single precision */
+function vectorsOf({ data, embeddings, embedding }: JsonRecord, vendor = ""): number[][] {
   const listed = data ?? jsonRecord(embeddings)["float"] ?? embeddings ?? [embedding];
   return (Array.isArray(listed) ? listed : []).map((entry: unknown): number[] => {
     const vector = Array.isArray(entry) ? entry : (jsonRecord(entry)["embedding"] ?? jsonRecord(entry)["values"]);
     if (Array.isArray(vector)) return vector as number[];
     const bytes = Buffer.from(textOrEmpty(vector), "base64");
+    if (vendor === "perplexity") return Array.from(new Int8Array(bytes));
     return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
   });
 }
@@ -34,7 +35,7 @@ function tokensOf({ usage, meta, inputTextTokenCount: counted }: JsonRecord): un
 }
 
 export function embeddingDifferences(
-  { status: wantStatus }: Exchange,
+  { status: wantStatus, vendor }: Exchange,
   want: JsonRecord,
   status: number,
   got: JsonRecord,
@@ -42,7 +43,7 @@ export function embeddingDifferences(
   if (status !== wantStatus)
     return [{ what: "status", want: String(wantStatus), got: abridgeValue({ status, ...jsonRecord(got["error"]) }) }];
   if (wantStatus >= 400) return [];
-  const [wanted, given] = [vectorsOf(want), vectorsOf(got)];
+  const [wanted, given] = [vectorsOf(want, vendor), vectorsOf(got)];
   // Base64 holds single precision.
   const isNear = (one: number, other: number | undefined) => other !== undefined && Math.abs(one - other) < 1e-6;
   const same = (one: number[], other: number[] = []) =>

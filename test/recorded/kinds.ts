@@ -15,6 +15,7 @@ const paths: Readonly<Record<string, string>> = {
   chat: "/v1/chat/completions",
   messages: "/v1/messages",
   responses: "/v1/responses",
+  embeddings: "/v1/embeddings",
 };
 
 function told(
@@ -266,6 +267,30 @@ const geminiExchanges: readonly Exchange[] = [
   }),
 ];
 
+const vectors = (...listed: readonly unknown[]) => ({
+  object: "list",
+  data: listed.map((embedding, index) => ({ object: "embedding", index, embedding })),
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+});
+
+const embeddingExchanges: readonly Exchange[] = [
+  told("embeddings", "white space before the vectors", {
+    vendor: "openrouter",
+    request: { model: "m", input: ["Oslo", "Rome"] },
+    body: `\n   \n\n${JSON.stringify(vectors([0.5, -0.25], [0.125, 1]))}`,
+  }),
+  told("embeddings", "vectors of signed bytes", {
+    vendor: "perplexity",
+    request: { model: "m", input: ["Oslo", "Rome"], dimensions: 3 },
+    body: vectors("9sYA", "fwGA"),
+  }),
+  told("embeddings", "an empty text", {
+    vendor: "openai",
+    request: { model: "m", input: "" },
+    body: vectors([0.5, -0.25]),
+  }),
+];
+
 export const smallExchanges: readonly Exchange[] = [
   ...chatAnswers,
   ...chatCalls,
@@ -273,4 +298,5 @@ export const smallExchanges: readonly Exchange[] = [
   ...messagesExchanges,
   ...responsesExchanges,
   ...geminiExchanges,
+  ...embeddingExchanges,
 ];

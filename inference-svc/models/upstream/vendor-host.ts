@@ -14,6 +14,7 @@ const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readon
   [/(^|\.)api\.groq\.com$/, "groq"],
   [/(^|\.)api\.deepseek\.com$/, "deepseek"],
   [/(^|\.)api\.x\.ai$/, "xai"],
+  [/(^|\.)api\.perplexity\.ai$/, "perplexity"],
 ];
 
 /** Hosts used for a vendor in tables by host. */

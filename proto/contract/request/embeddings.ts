@@ -16,7 +16,8 @@ import { providerPreferences } from "./provider.ts";
 /** OpenAI's limit; clients know it and split longer lists themselves. */
 const maxInputs = 2_048;
 
-const textInput = string({ min: 1 });
+/** Empty texts go to the provider: OpenAI answers them. */
+const textInput = string();
 const tokens = array(integer({ min: 0 }), { min: 1, entry: "token" });
 const texts = array(textInput, { min: 1, max: maxInputs, entry: "input" });
 const tokenLists = array(tokens, { min: 1, max: maxInputs, entry: "input" });

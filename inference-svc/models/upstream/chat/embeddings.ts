@@ -1,8 +1,15 @@
 /** Embeddings of servers compatible with OpenAI's. */
 import { bearer } from "../credentials/bearer.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, Target } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
-import { type VectorJson, listEntries, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
+import {
+  type VectorJson,
+  bytesAsNumbers,
+  findMember,
+  listEntries,
+  readInputTokens,
+  vectorAt,
+} from "../embedding/vectors.ts";
 import { providerFailed, providerFault } from "../failure.ts";
 import { isObject, objectJson, objects } from "../json.ts";
 import { serverSentEvents } from "../transport/sse.ts";
@@ -15,6 +22,14 @@ const format: VectorFormat = {
   },
   usage: ({ usage }) => (isObject(usage) ? readInputTokens(usage.prompt_tokens ?? usage.total_tokens) : undefined),
 };
+
+/** Perplexity's vectors are base64 of signed bytes, whatever the request asks for, and it refuses `float` and `base64`. */
+const byteFormat: VectorFormat = {
+  ...format,
+  vectors: (answer, source) => format.vectors(answer, source).map(bytesAsNumbers),
+};
+
+const givesBytes = ({ vendor }: Target): boolean => vendor === "perplexity";
 
 /** The vectors by their index; some servers leave it out when it is the place in the list. */
 function readData(data: unknown, source: Buffer): readonly VectorJson[] {
@@ -41,17 +56,19 @@ export const chatEmbeddings: Dialect = {
   framing: serverSentEvents,
   headers: bearer,
   refusal: () => undefined,
-  body: ({ input, embedding }, { upstreamModel, original }, onDropped) => {
+  body: ({ input, embedding }, target, onDropped) => {
+    const { upstreamModel, original } = target;
     const { tokens, encodingFormat, dimensions, inputType } = embedding ?? {};
     if (original && inputType !== undefined) onDropped("input_type", "OpenAI's embeddings have no such setting");
     return objectJson({
       model: upstreamModel,
       input: tokens ?? input.map(({ content }) => content),
-      encoding_format: encodingFormat,
+      encoding_format: givesBytes(target) ? undefined : encodingFormat,
       dimensions,
       input_type: original ? undefined : inputType,
     });
   },
-  open: (request, target, emit) => new EmbeddingTranslator(format, request, target, emit),
+  open: (request, target, emit) =>
+    new EmbeddingTranslator(givesBytes(target) ? byteFormat : format, request, target, emit),
   error: chatError,
 };

@@ -58,7 +58,8 @@ export class EmbeddingTranslator implements Translator {
     const { embedding } = this.#request;
     if (!embedding) throw new Error("no embedding request");
     const answer = parseObject(data);
-    const found = this.#format.vectors(answer, Buffer.from(data));
+    // Servers keep a connection open with white space before a slow answer.
+    const found = this.#format.vectors(answer, Buffer.from(data.trimStart()));
     this.usage = this.#format.usage(answer);
     const vectors = checkVectors(found, countInputs(this.#request), embedding);
     if (vectors.reduce((sum, { length }) => sum + length, 0) > maxVectorBytes)

@@ -81,6 +81,12 @@ function readFloats(base64: string): Float64Array {
   return floats;
 }
 
+/** A vector written as base64 of signed bytes, as an array of their numbers; any other vector unchanged. */
+export function bytesAsNumbers(json: VectorJson): VectorJson {
+  const value: unknown = JSON.parse(json);
+  return typeof value === "string" ? `[${new Int8Array(Buffer.from(value, "base64")).join()}]` : json;
+}
+
 function toBase64(vector: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(vector.length * floatBytes);
   for (let index = 0; index < vector.length; index++) bytes.writeFloatLE(vector[index] as number, index * floatBytes);

@@ -12,8 +12,9 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { objects } from "../json.ts";
 
-/** Vendors with servers of their own take messages of the system anywhere. */
-export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean => original || vendor !== undefined;
+/** Vendors with servers of their own take messages of the system anywhere, except Perplexity, which takes them first. */
+export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean =>
+  original || (vendor !== undefined && vendor !== "perplexity");
 
 export const isPrompt = ({ type, role }: InputItem): boolean =>
   type === "message" && (role === "system" || role === "developer");

@@ -145,6 +145,20 @@ const chatRequests: readonly Exchange[] = [
   }),
 ];
 
+const gatewayExchanges: readonly Exchange[] = [
+  told("chat", "thoughts that are counted apart", {
+    body: {
+      ...good,
+      usage: {
+        ...chatUsage,
+        cost: 0.0001,
+        market_cost: 0.0001,
+        completion_tokens_details: { reasoning_tokens: 40 },
+      },
+    },
+  }),
+];
+
 const messagesUsage = {
   input_tokens: 9,
   cache_creation_input_tokens: 5,
@@ -295,6 +309,7 @@ export const smallExchanges: readonly Exchange[] = [
   ...chatAnswers,
   ...chatCalls,
   ...chatRequests,
+  ...gatewayExchanges,
   ...messagesExchanges,
   ...responsesExchanges,
   ...geminiExchanges,

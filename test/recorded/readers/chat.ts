@@ -179,9 +179,11 @@ function tokensOf(usage: JsonRecord): TokenFacts {
   // xAI and Google count thoughts in addition to the answer; the total shows it.
   const beside = Math.max(0, numberOrZero(usage["total_tokens"]) - prompt - completion);
   const isBeside = beside > 0 && (thoughts === 0 || thoughts === beside);
+  // Vercel's gateway counts Google's thoughts in addition to the answer and to the total.
+  const isApart = usage["market_cost"] !== undefined && thoughts > completion;
   return {
     prompt,
-    completion: isBeside ? completion + beside : completion,
+    completion: isApart ? completion + thoughts : isBeside ? completion + beside : completion,
     thoughts: thoughts || beside,
     cacheRead: firstCount(promptDetails["cached_tokens"], usage["prompt_cache_hit_tokens"], usage["cached_tokens"]),
     cacheWritten: firstCount(promptDetails["cache_write_tokens"], promptDetails["cache_creation_tokens"]),

@@ -15,7 +15,9 @@ export function chatUsage(value: JsonObject): Usage {
   const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
   // xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it.
   const missing = parseCount(value.total_tokens) - inputTokens - answer;
-  const added = missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;
+  const counted = missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;
+  // Vercel's gateway, which names the market's price, leaves Google's reasoning out of the answer and of the total, and charges it.
+  const added = value.market_cost !== undefined && thoughts > answer ? thoughts : counted;
   const outputTokens = parseCount(answer + added);
   const reasoned = thoughts === 0 ? added : thoughts;
   return {

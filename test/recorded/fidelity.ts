@@ -100,14 +100,15 @@ function withoutDefaults(value: unknown): unknown {
 const asParts = (content: unknown, type: string): unknown =>
   typeof content !== "string" ? content : content === "" ? undefined : [{ type, text: content }];
 
-/** Mistral's clients write the address of an image without an object. */
+/** Mistral's clients write the address of an image and the bytes of a sound without an object. */
 const plainParts = (parts: unknown): unknown =>
   Array.isArray(parts)
-    ? parts.map((part: unknown) =>
-        isJsonRecord(part) && typeof part["image_url"] === "string"
-          ? { ...part, image_url: { url: part["image_url"] } }
-          : part,
-      )
+    ? parts.map((part: unknown) => {
+        if (!isJsonRecord(part)) return part;
+        const { image_url: image, input_audio: sound } = part;
+        if (typeof image === "string") return { ...part, image_url: { url: image } };
+        return isJsonRecord(sound) ? { ...part, input_audio: sound["data"] } : part;
+      })
     : parts;
 
 function plainChat({

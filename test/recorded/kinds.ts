@@ -145,6 +145,16 @@ const chatRequests: readonly Exchange[] = [
   }),
 ];
 
+const sealedThought = (more: object) => [
+  ...ask("Weather?"),
+  {
+    role: "assistant",
+    content: "It rains.",
+    reasoning_details: [{ type: "reasoning.encrypted", format: "google-gemini-v1", index: 0, ...more }],
+  },
+  ...ask("And now?"),
+];
+
 const gatewayExchanges: readonly Exchange[] = [
   told("chat", "thoughts that are counted apart", {
     body: {
@@ -156,6 +166,15 @@ const gatewayExchanges: readonly Exchange[] = [
         completion_tokens_details: { reasoning_tokens: 40 },
       },
     },
+  }),
+  told("chat", "sealed thought without its seal", {
+    request: { model: "m", messages: sealedThought({}) },
+    body: good,
+  }),
+  told("chat", "sound as text", {
+    vendor: "mistral",
+    request: { model: "m", messages: ask([{ type: "input_audio", input_audio: "UklGRiQAAABXQVZF" }]) },
+    body: good,
   }),
 ];
 

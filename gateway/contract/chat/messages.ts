@@ -80,12 +80,12 @@ export const reasoningDetail = named(
         { required: ["type"], description: "Reasoning as the model wrote it." },
       ),
       "reasoning.summary": object(
-        { type: word("reasoning.summary"), summary: inputText, ...ofDetail },
-        { required: ["type", "summary"], description: "A summary of reasoning." },
+        { type: word("reasoning.summary"), summary: nullable(inputText), ...ofDetail },
+        { required: ["type"], description: "A summary of reasoning." },
       ),
       "reasoning.encrypted": object(
-        { type: word("reasoning.encrypted"), data: string(), ...ofDetail },
-        { required: ["type", "data"], description: "Reasoning that only its provider can read." },
+        { type: word("reasoning.encrypted"), data: nullable(string()), ...ofDetail },
+        { required: ["type"], description: "Reasoning that only its provider can read." },
       ),
     },
     { listed: true },

@@ -55,9 +55,20 @@ const audio = named(
   object(
     {
       type: word("input_audio"),
-      input_audio: object(
-        { data: described(string({ min: 1, max: contentLimits.fileData }), "Base64."), format: word("mp3", "wav") },
-        { required: ["data", "format"] },
+      input_audio: stringOr(
+        described(
+          string({
+            min: 1,
+            max: contentLimits.fileData,
+            pattern: { form: /^(?!https?:)/i, message: "base64 or a data URL: addresses of sounds are not read" },
+          }),
+          "Base64 or a data URL, in the form of Mistral's clients.",
+        ),
+        object(
+          { data: described(string({ min: 1, max: contentLimits.fileData }), "Base64."), format: word("mp3", "wav") },
+          { required: ["data", "format"] },
+        ),
+        "must be an object with data and format, or base64",
       ),
       ...cacheMarks,
     },

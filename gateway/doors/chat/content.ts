@@ -64,7 +64,7 @@ function partJson(part: ContentPart): string {
       return `{"type":"input_file"${fileMembers(file)}${marks(part)}}`;
     }
     case "input_audio":
-      return `{"type":"input_audio","input_audio":${JSON.stringify(part["input_audio"])}${marks(part)}}`;
+      return `{"type":"input_audio","input_audio":${JSON.stringify(soundOf(part["input_audio"]))}${marks(part)}}`;
     case "video_url": {
       const { url } = part["video_url"] as Image;
       return `{"type":"input_video","video_url":${JSON.stringify(url)}${marks(part)}}`;
@@ -73,6 +73,16 @@ function partJson(part: ContentPart): string {
       return `{"type":"input_text","text":${toJsonString(part["text"] as string)}${marks(part)}}`;
   }
 }
+
+/** The bytes of a sound as base64 or as a data URL, as Mistral's clients write it, with its format; an object unchanged. */
+function soundOf(sound: unknown): unknown {
+  if (typeof sound !== "string") return sound;
+  const data = sound.startsWith("data:") ? sound.slice(sound.indexOf(",") + 1) : sound;
+  return { data, format: data.startsWith(riff) ? "wav" : "mp3" };
+}
+
+/** First letters of the base64 of a wav file, whose bytes begin with RIFF. */
+const riff = "UklGR";
 
 /** Clients of this format put a file's URL into the field for its bytes. */
 const address = /^https?:\/\//i;

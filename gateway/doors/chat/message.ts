@@ -24,8 +24,8 @@ export interface ToolCall {
 export interface ReasoningDetail {
   readonly type: string;
   readonly text?: string | null;
-  readonly summary?: string;
-  readonly data?: string;
+  readonly summary?: string | null;
+  readonly data?: string | null;
   readonly signature?: string | null;
   readonly id?: string | null;
   readonly format?: string | null;

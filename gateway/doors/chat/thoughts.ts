@@ -26,7 +26,7 @@ class Thought {
     this.#id ??= entry.id || undefined;
     this.#format ??= entry.format ?? undefined;
     if (entry.signature) this.#signature = entry.signature;
-    if (entry.type === "reasoning.encrypted") this.#data += entry.data;
+    if (entry.type === "reasoning.encrypted") this.#data += entry.data ?? "";
     else if (entry.type === "reasoning.summary") this.#grow(this.#summaries, entry.summary ?? "", entry.index);
     else this.#grow(this.#texts, entry.text ?? "", entry.index);
   }

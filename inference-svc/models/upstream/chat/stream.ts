@@ -27,7 +27,7 @@ export class ChatTranslator implements Translator {
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
-  /** Sealed reasoning is returned only on request. */
+  /** Sealed reasoning is returned in the format of its server, and elsewhere on request. */
   readonly #sealed: boolean;
   readonly #output: Output;
   readonly #tools: SentTools;
@@ -56,7 +56,7 @@ export class ChatTranslator implements Translator {
     this.#emit = emit;
     this.#target = target;
     this.#logprobs = wantsLogprobs(request);
-    this.#sealed = request.include.includes("reasoning.encrypted_content");
+    this.#sealed = request.door === "chat" || request.include.includes("reasoning.encrypted_content");
     this.#output = new Output(emit);
     this.#tools = SentTools.of(request, target.original ? openAiForm : plainForm);
     this.#alike = request.stream ? new ChunkTemplate() : undefined;

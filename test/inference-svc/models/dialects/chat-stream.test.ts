@@ -88,9 +88,10 @@ describe("reasoning in details", () => {
     expect(maskIds(read([details(), stop]).items)).toEqual([shownThought("twice")]);
   });
 
-  test("sealed text comes only on request, with format unknown for an unknown format", () => {
+  test("sealed text comes on request and to clients of the same format, with format unknown for an unknown format", () => {
     const chunks = [details(thought, { type: "reasoning.encrypted", data: "e", format: "new-v9" }), stop];
     expect(read(chunks).items[0]).not.toHaveProperty("encrypted_content");
+    expect(read(chunks, { door: "chat" }).items).toMatchObject([{ encrypted_content: "e", format: "unknown" }]);
     const asked = read(chunks, { include: ["reasoning.encrypted_content"] }).items;
     expect(asked).toMatchObject([{ encrypted_content: "e", format: "unknown", content: [{ text: "Hm" }] }]);
   });

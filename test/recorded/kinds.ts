@@ -276,6 +276,19 @@ const responsesExchanges: readonly Exchange[] = [
     },
     body: response([saidHi]),
   }),
+  told("responses", "state of a thought", {
+    vendor: "xai",
+    request: {
+      model: "m",
+      input: [
+        { role: "user", content: "Hi" },
+        { type: "reasoning", id: "rs_1", status: "completed", summary: [], encrypted_content: "c2VhbGVk" },
+        { type: "message", id: "msg_1", status: "completed", role: "assistant", content: saidHi.content },
+        { role: "user", content: "And now?" },
+      ],
+    },
+    body: response([saidHi]),
+  }),
   told("responses", "a refused key", {
     vendor: "xai",
     status: 400,

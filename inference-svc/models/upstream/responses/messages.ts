@@ -182,6 +182,8 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
   return {
     type,
     id,
+    // The vendor has answered 400 to it; others give it with their reasoning, and take it back.
+    status: isVendor(target) ? undefined : (item.status ?? undefined),
     summary: summary ?? [],
     content: open ? content : undefined,
     encrypted_content: sealed ? encrypted_content : undefined,

@@ -59,6 +59,86 @@ const refusals: readonly DifferenceKind[] = [
     vendors: ["openai"],
     got: /content\.0\.type: required/,
   },
+  { reason: "prompts of a provider are not read", what: /^refused$/, got: /^404 prompt pmpt_/ },
+  {
+    reason: "provider preferences choose among the operator's endpoints",
+    what: /^refused$/,
+    got: /has no endpoint (at that price|that keeps nothing)/,
+  },
+  {
+    reason: "the contract has no sound of the model",
+    what: /^refused$/,
+    got: /^400 (audio: sound|modalities\.1: must be)/,
+  },
+  {
+    reason: "a program that sent a wrong type on purpose",
+    what: /^refused$/,
+    got: /^400 (temperature: must be a number|output_format\.schema: required|tools\.\d+\.input_schema: must be an object)/,
+  },
+];
+
+const failures: readonly DifferenceKind[] = [
+  {
+    reason: "a failure of the provider is one of its gateway",
+    what: /^status$/,
+    want: /^5\d\d$|"status":5\d\d/,
+    got: /"status":502/,
+  },
+  {
+    reason: "the operator's place or project was refused, which no caller can mend",
+    what: /^status$/,
+    formats: ["gemini"],
+    want: /User location is not supported|\$grpcMessage/,
+    got: /"status":502/,
+  },
+  {
+    reason: "a model that the provider does not know is 404",
+    what: /^status$/,
+    formats: ["embeddings"],
+    want: /^400$/,
+    got: /"status":404/,
+  },
+  {
+    reason: "a blocked prompt is an error",
+    what: /^outcome$/,
+    formats: ["gemini"],
+    want: /prompt [A-Z]/,
+    got: /"status":400/,
+  },
+  {
+    reason: "a call that was cut is no object",
+    what: /^calls$/,
+    doors: ["messages"],
+    want: /"input":"/,
+    got: /"input":\{"arguments":/,
+  },
+  {
+    reason: "refusals of OpenAI are text with a stop reason",
+    what: /^(refusal|end)$/,
+    formats: ["chat", "responses"],
+    doors: ["messages"],
+    want: /(not|n't) (be able to )?assist|^done \(completed\)$/,
+  },
+  {
+    reason: "spoken answers are given as their transcript",
+    what: /^text$/,
+    formats: ["chat"],
+    vendors: ["openai"],
+    want: /^$/,
+  },
+  {
+    reason: "a missing count is estimated",
+    what: /^tokens\.completion$/,
+    formats: ["gemini"],
+    want: /"completion":0/,
+  },
+  {
+    reason: "an answer with an unknown reason has ended",
+    what: /^end$/,
+    formats: ["gemini"],
+    want: /failed \(FAKE_/,
+    got: /^done/,
+  },
 ];
 
 const answers: readonly DifferenceKind[] = [
@@ -179,6 +259,23 @@ const requests: readonly DifferenceKind[] = [
   },
 ];
 
+const requestDefaults: readonly DifferenceKind[] = [
+  { reason: "metadata are tags of the request, and never sent", what: /^lost metadata$/, formats: ["responses"] },
+  {
+    reason: "settings of OpenRouter's gateway are Sluice's own",
+    what: /^lost (provider|transforms|plugins|include_reasoning)$/,
+    vendors: ["openrouter"],
+  },
+  { reason: "a default", what: /^lost tool_choice\.disable_parallel_tool_use$/, want: /^false$/ },
+  { reason: "a default", what: /^lost messages\.\*\.content\.\*\.image_url\.detail$/, want: /^auto$/ },
+  { reason: "a default", what: /^lost modalities$/, want: /^\["text"\]$/ },
+  {
+    reason: "ids of calls in the form of Mistral's models",
+    what: /^changed messages\.\*\.(tool_call_id|tool_calls\.\*\.id)$/,
+    got: /^[0-9a-zA-Z]{9}$/,
+  },
+];
+
 const others: readonly DifferenceKind[] = [
   {
     reason: "Anthropic's default effort, written out",
@@ -209,7 +306,14 @@ const others: readonly DifferenceKind[] = [
   { reason: "an answer without a word is a failure", what: /^outcome$/, formats: ["gemini"], got: /reason STOP/ },
 ];
 
-export const decisions: readonly DifferenceKind[] = [...refusals, ...answers, ...requests, ...others];
+export const decisions: readonly DifferenceKind[] = [
+  ...refusals,
+  ...failures,
+  ...answers,
+  ...requests,
+  ...requestDefaults,
+  ...others,
+];
 
 /** Kinds to be fixed: they pass, so that new kinds stand out, and count as different in the printed figures. */
 export const undecidedKinds: readonly DifferenceKind[] = [

@@ -42,6 +42,7 @@ export class Access implements PolicyState {
   /** The last acknowledged generation: in force with the providers of the database. */
   #acknowledged = 0n;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
+  #announced: (generation: bigint, keyHashes: readonly string[] | null) => void = () => {};
   #readProviders: (() => Promise<void>) | undefined;
   /** A reading of the providers under way: nothing is acknowledged before its end. */
   #reading: Promise<void> | undefined;
@@ -108,6 +109,11 @@ export class Access implements PolicyState {
     this.#changed = listener;
   }
 
+  /** Calls the listener with each announced generation, and the affected keys: null for every key at a greeting, none at a heartbeat. Call it before `watch`. */
+  onGeneration(listener: (generation: bigint, keyHashes: readonly string[] | null) => void): void {
+    this.#announced = listener;
+  }
+
   /**
    * Calls the listener at each greeting of admin-svc and when the providers in the database have changed. Changes are acknowledged when its promise
    * settles: the promises must settle in the order of the calls, and not reject. Call it before `watch`.
@@ -164,6 +170,9 @@ export class Access implements PolicyState {
   }
 
   #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint | Promise<bigint> {
+    this.#announced(generation, message.all ? null : keyHashes);
+    // The database was restored from a backup, or another admin-svc has not read the last change yet.
+    if (message.all && generation < this.applied) this.#goBack(generation);
     // A reconnect at the current generation has missed nothing.
     const all = message.all && generation !== this.applied;
     for (const policies of [this.#callers, this.#endUsers]) policies.invalidate(all ? null : keyHashes, generation);
@@ -174,6 +183,12 @@ export class Access implements PolicyState {
     if (this.#readProviders && (message.all || keyHashes.includes(providersName))) this.#readAgain(this.#readProviders);
     if (!this.#reading) return (this.#acknowledged = generation);
     return this.#reading.then(() => (this.#acknowledged = generation));
+  }
+
+  /** A policy of before would count as newer than every policy of the restored database. */
+  #goBack(generation: bigint): void {
+    for (const policies of [this.#callers, this.#endUsers]) policies.forget();
+    this.#seen = generation;
   }
 
   #readAgain(read: () => Promise<void>): void {

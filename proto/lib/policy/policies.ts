@@ -56,12 +56,20 @@ interface Renewal {
 
 export class Policies<Value> {
   readonly #state: PolicyState;
-  readonly #cache = new PolicyCache<Value>();
-  readonly #reader: PolicyReader<Value>;
+  readonly #fetchPolicy: FetchPolicy<Value>;
+  #cache = new PolicyCache<Value>();
+  #reader: PolicyReader<Value>;
 
   constructor(fetchPolicy: FetchPolicy<Value>, state: PolicyState) {
     this.#state = state;
+    this.#fetchPolicy = fetchPolicy;
     this.#reader = new PolicyReader(fetchPolicy, this.#cache);
+  }
+
+  /** Drops every policy, also those being read: their generations are of another history of the database. */
+  forget(): void {
+    this.#cache = new PolicyCache();
+    this.#reader = new PolicyReader(this.#fetchPolicy, this.#cache);
   }
 
   /** Processes a message of admin-svc: the changed names, or null for all. */

@@ -73,6 +73,8 @@ export interface CliOptions {
   readonly program?: Program | undefined;
   /** Management key for the first start; absent when the operator chose none. */
   readonly managementKey?: string | undefined;
+  /** Folder with the records of the processes of this machine, for `ledger replay`. */
+  readonly spoolDirectory?: string | undefined;
   /** Another Sluice installation, reached over HTTP; absent when commands use the database. */
   readonly remote?: RemoteOptions | undefined;
   /** Installations kept by `login`. */
@@ -109,6 +111,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
       author: async () => findAuthor(await terminal.database(), workspace),
       program: options.program ?? { name: "admin", further: [] },
       managementKey: managementKey === "" ? undefined : managementKey,
+      spoolDirectory: options.spoolDirectory || undefined,
       profiles,
       profile: named,
       readManagementKey: () => readManagementKey(kept, stderr),
@@ -224,8 +227,13 @@ function explain(error: unknown): { message: string; code: number } {
 }
 
 await runAsProgram(import.meta.url, (argv) => {
-  const { DATABASE_URL: databaseUrl, SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = process.env;
+  const {
+    DATABASE_URL: databaseUrl,
+    SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey,
+    SLUICE_SPOOL_DIR: spoolDirectory,
+  } = process.env;
   const { stdin, stdout, stderr } = process;
   const profiles = profilesIn(process.env, stdin);
-  return runCli(argv, { databaseUrl, managementKey, remote: remoteIn(process.env), profiles, stdout, stderr });
+  const remote = remoteIn(process.env);
+  return runCli(argv, { databaseUrl, managementKey, spoolDirectory, remote, profiles, stdout, stderr });
 });

@@ -1,9 +1,10 @@
-/** ledger: check, holds, release, repair. */
+/** ledger: check, holds, release, replay, repair. */
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
 import { backfills, pendingBackfills } from "../store/ledger/backfills.ts";
 import { addCallsWithoutTurns } from "../store/ledger/usage.ts";
+import { replay } from "./replay.ts";
 import { type Commands, commandLine, jsonOption, formatTime } from "./terminal.ts";
 
 /** Maximum number of listed reservations. */
@@ -61,6 +62,7 @@ export const ledger: Commands = {
       print(`${released.amountUsd} USD released for key ${released.keyHash}`);
     },
   },
+  replay,
   repair: {
     usage: "",
     summary: "Adds calls to requests and sums that an admin-svc of an earlier build has stored during an upgrade.",

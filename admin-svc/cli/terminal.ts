@@ -25,6 +25,8 @@ export interface AdminTerminal extends Terminal {
   readonly program: Program;
   /** Management key chosen by the operator for the first start. */
   readonly managementKey: string | undefined;
+  /** Folder with the records of the processes of this machine. */
+  readonly spoolDirectory: string | undefined;
   /** Installations kept by `login`. */
   readonly profiles: Profiles;
   /** Value of `--profile`. */

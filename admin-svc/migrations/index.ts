@@ -57,6 +57,7 @@ import * as networks from "./0064_networks.ts";
 import * as userSums from "./0065_user_sums.ts";
 import * as traceContent from "./0069_trace_content.ts";
 import * as furtherGuardrails from "./0070_further_guardrails.ts";
+import * as missingTurns from "./0071_missing_turns.ts";
 import * as tagBudgets from "./0072_tag_budgets.ts";
 
 export interface OnlineMigration extends Migration {
@@ -120,5 +121,6 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0065_user_sums": userSums,
   "0069_trace_content": traceContent,
   "0070_further_guardrails": furtherGuardrails,
+  "0071_missing_turns": missingTurns,
   "0072_tag_budgets": tagBudgets,
 };

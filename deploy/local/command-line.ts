@@ -3,10 +3,18 @@
  * to admin-svc, on the database of the Sluice running here or the one in DATABASE_URL, and to the checks of inference-svc, which need no database. Each
  * command loads only its own program.
  */
-import { type Command, isHelp, isUsageError, readArguments, runCommand } from "@sluice/proto/lib/process/cli.js";
+import {
+  type Command,
+  CommandError,
+  isHelp,
+  isUsageError,
+  readArguments,
+  runCommand,
+} from "@sluice/proto/lib/process/cli.js";
 import { version } from "@sluice/proto/lib/process/version.js";
 import { join } from "node:path";
 import { readJson } from "./files.ts";
+import { spoolsIn } from "./spools.ts";
 import { configPath, dataPath, packagesPath, program } from "./places.ts";
 
 /** The commands for the Sluice of this machine. */
@@ -21,6 +29,33 @@ const own: Readonly<Record<string, Command>> = {
       readArguments(args, {});
       stopWithNpx();
       await import("./main.ts");
+    },
+  },
+  backup: {
+    usage: "FILE",
+    summary: "Writes the database that Sluice runs here into a file, also while it serves.",
+    details: [
+      "The file has what the database has: hashes of keys, sealed keys of providers, names of end users. SLUICE_SECRET is not in it: keep secrets.json with it.",
+    ],
+    async run(args, { print }) {
+      const { FILE: file } = readArguments(args, {}, "FILE").named;
+      const { backUpDatabase } = await import("./database-archive.ts");
+      const bytes = await backUpDatabase(ownDatabase(), file);
+      print(`the database is in ${file} (${(bytes / 1e6).toFixed(1)} MB)`);
+    },
+  },
+  restore: {
+    usage: "FILE",
+    summary: "Puts the database of a backup in the place of the present one, while Sluice does not run.",
+    details: [
+      "The present one stays in a folder beside it. After the next start, `ledger replay` stores the turns of after the backup.",
+    ],
+    async run(args, { print }) {
+      const { FILE: file } = readArguments(args, {}, "FILE").named;
+      const { restoreDatabase } = await import("./database-archive.ts");
+      const before = await restoreDatabase(ownDatabase(), file);
+      print(`the database is that of ${file}${before === undefined ? "" : `; the one of before is in ${before}`}`);
+      print(`now start Sluice (${program.start}), and run: ${program.call} ledger replay`);
     },
   },
   doctor: {
@@ -38,6 +73,14 @@ const own: Readonly<Record<string, Command>> = {
     },
   },
 };
+
+/** @returns the data folder @throws when the database is another one */
+function ownDatabase(): string {
+  if (process.env["DATABASE_URL"]) {
+    throw new CommandError("DATABASE_URL names a database that Sluice does not run: use pg_dump and pg_restore");
+  }
+  return dataPath(process.env["SLUICE_DATA_DIR"]);
+}
 
 /** Their names. */
 export const ownCommands: readonly string[] = Object.keys(own);
@@ -102,6 +145,7 @@ async function runAdmin(argv: readonly string[]): Promise<number> {
     noDatabase: `Sluice does not run in ${dataDir}: start it first (${program.start}), or set SLUICE_DATA_DIR or DATABASE_URL.`,
     program: { name: program.name, further: [...ownCommands, ...checks, "help"] },
     managementKey: process.env["SLUICE_BOOTSTRAP_MANAGEMENT_KEY"],
+    spoolDirectory: spoolsIn(dataDir),
     remote: remoteIn(process.env),
     profiles: profilesIn(process.env, process.stdin),
     stdout,

@@ -17,9 +17,12 @@ import { readCommandLine, sendSignal, waitUntilGone } from "./processes.ts";
 
 export const databaseUser = "sluice";
 
+/** @param dataDir of the server */
+export const passwordFile = (dataDir: string): string => join(dataDir, "password");
+
 /** The password of the database, created at the first start and readable by its owner only. */
 export function readOrCreatePassword(dataDir: string): { file: string; password: string } {
-  const file = join(dataDir, "password");
+  const file = passwordFile(dataDir);
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
   return { file, password: readFileSync(file, "utf8").trim() };
 }

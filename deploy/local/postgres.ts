@@ -34,11 +34,12 @@ export interface RunningPostgres extends ChildService {
 
 /** The URL of a server that an earlier start created; undefined before the first start. */
 export function findDatabaseUrl({ dataDir, port }: Pick<PostgresOptions, "dataDir" | "port">): string | undefined {
-  if (!existsSync(join(dataDir, clusterName))) return undefined;
+  if (!existsSync(clusterFolder(dataDir))) return undefined;
   return urlOf(readOrCreatePassword(dataDir).password, port);
 }
 
-const clusterName = "cluster";
+/** The folder of the server's files. @param dataDir of the server */
+export const clusterFolder = (dataDir: string): string => join(dataDir, "cluster");
 
 const urlOf = (password: string, port: number): string =>
   `postgres://${databaseUser}:${password}@127.0.0.1:${port}/postgres`;
@@ -46,7 +47,7 @@ const urlOf = (password: string, port: number): string =>
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const dataDir = realpathSync(options.dataDir);
-  const cluster = join(dataDir, clusterName);
+  const cluster = clusterFolder(dataDir);
   const binaries = findBinaries(dataDir);
   const identity = findIdentity(binaries, dataDir);
   const { file, password } = readOrCreatePassword(dataDir);
@@ -130,10 +131,19 @@ export const databaseVersion = (databaseUrl: string): Promise<string> =>
     return rows[0]?.server_version ?? "";
   });
 
-async function connected<Result>(databaseUrl: string, use: (client: Client) => Promise<Result>): Promise<Result> {
+/** @param statementMs limit of a statement; none when absent */
+export async function connected<Result>(
+  databaseUrl: string,
+  use: (client: Client) => Promise<Result>,
+  statementMs?: number,
+): Promise<Result> {
   // Loaded only when needed, because it takes a tenth of the supervisor's own start.
   const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectLimitMs });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: connectLimitMs,
+    query_timeout: statementMs,
+  });
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -25,6 +25,10 @@ export const environment = z.object({
   SLUICE_REGION: z.string().default("local"),
   /** Folder for usage records until their delivery to admin-svc; each process needs its own folder. */
   SLUICE_SPOOL_DIR: z.string(),
+  /** Hours for which delivered usage records are kept in this folder; 0 removes them at once. */
+  SLUICE_SPOOL_KEEP_HOURS: z.coerce.number().int().min(0).max(720).default(24),
+  /** Maximum size of the kept records in MiB. */
+  SLUICE_SPOOL_KEEP_MIB: z.coerce.number().int().min(1).max(1_048_576).default(512),
 });
 
 export type Settings = Readonly<z.infer<typeof environment>>;

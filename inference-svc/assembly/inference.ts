@@ -47,6 +47,7 @@ import { InferenceHandlers } from "../entry/handlers/handlers.ts";
 import { OpenTurns } from "../engine/open-turns.ts";
 import { StoredProviders } from "../engine/stored-providers.ts";
 import { senderResolver } from "../entry/senders.ts";
+import { PolicyHistory } from "./policy-history.ts";
 import { Runtime } from "./runtime.ts";
 import { Identities } from "../turn/identity.ts";
 import { RequestParser } from "../turn/parse/request-parser.ts";
@@ -92,7 +93,18 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const records = new EndpointRecords();
   const { hindrances } = lifecycle;
   const directory = settings.SLUICE_SPOOL_DIR;
-  const ledger = new Ledger({ directory, instance, client: admin, token, log, registry, hindrances });
+  const history = new PolicyHistory(directory, log);
+  access.onGeneration((generation, keyHashes) => history.announced(generation, keyHashes));
+  const ledger = new Ledger({
+    directory,
+    keep: keepDelivered(settings),
+    instance,
+    client: admin,
+    token,
+    log,
+    registry,
+    hindrances,
+  });
   const share = () => config.file.auto_router.learning_share;
   const learned = new LearnedSpending({ client: admin, token, spending: records.taskSpending, share, log });
   const budgets = new Budgets({ client: admin, token, log, bootId: ledger.bootId, instance });
@@ -169,10 +181,14 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   });
   lifecycle.onDrain(() => stored.stop());
   lifecycle.onDrain(() => access.stop());
+  lifecycle.onDrain(() => history.close());
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
   return { server, connectHere: handlers.connectHere, access, config, runtime, pressure, learned, stored };
 }
+
+const keepDelivered = ({ SLUICE_SPOOL_KEEP_HOURS: hours, SLUICE_SPOOL_KEEP_MIB: mib }: Settings) =>
+  hours === 0 ? undefined : { ms: hours * 3_600_000, bytes: mib * 1024 * 1024 };
 
 interface Hindered {
   readonly access: Access;

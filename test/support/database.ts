@@ -18,6 +18,9 @@ export const createDatabase = (): Promise<TestDatabase> => copyDatabase("templat
 /** A database with the schema of this build. Its migrations ran once, in the template: they take a tenth of a start. */
 export const createMigratedDatabase = (): Promise<TestDatabase> => copyDatabase(templateName());
 
+/** A copy of a database without sessions, as a backup has it. */
+export const copyOfDatabase = (url: string): Promise<TestDatabase> => copyDatabase(new URL(url).pathname.slice(1));
+
 async function copyDatabase(template: string): Promise<TestDatabase> {
   const name = nameInRun(randomBytes(8).toString("hex"));
   const server = serverOfRun();

@@ -20,6 +20,7 @@ const notHere: readonly (readonly [RegExp, string])[] = [
     /^sluice (?:login|profiles|logout|keys list --profile)/,
     "an installation by its address; e2e/records/remote-command-line runs them",
   ],
+  [/^npm run --silent admin -- (?:backup|restore) /, "a database that Sluice runs itself; deploy/restore runs them"],
   [/^npm run --silent admin -- exports/, "a receiver of exports"],
 ];
 

@@ -1,6 +1,7 @@
 /** Reads and writes of rows of the ledger, for a batch of records. */
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { type DeliveredNumbers, parseDelivered } from "./delivered-numbers.ts";
 import { lockSums } from "./sums-progress.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
@@ -10,8 +11,8 @@ import { type LedgerColumn, type LedgerRow, type WholeTurn, nameColumns } from "
 
 /** The stored rows that concern a batch. */
 export interface Stored {
-  /** Number of the last record of a turn, by start of a process. */
-  readonly delivered: ReadonlyMap<string, bigint>;
+  /** Numbers of the records of turns, by start of a process. */
+  readonly delivered: ReadonlyMap<string, DeliveredNumbers>;
   /** Ids of turns outside of the ledger. */
   readonly apart: ReadonlySet<string>;
   /** Names of the calls of turns in the ledger, as `nameOfCall` gives them, by the id of the turn. */
@@ -45,7 +46,7 @@ export async function findStored(
   { bootIds, generationIds, names, from, to }: Sought,
 ): Promise<Stored> {
   const { rows } = await sql<{
-    delivered: Readonly<Record<string, string>> | null;
+    delivered: Readonly<Record<string, readonly [last: string, missing: string]>> | null;
     apart: readonly string[];
     whole: readonly { readonly id: string; readonly calls: readonly string[] }[] | null;
     days: readonly number[];
@@ -62,7 +63,7 @@ export async function findStored(
       ) as found
     )
     select
-      (select json_object_agg(boot_id, last_sequence::text) from turn_deliveries where boot_id = any(${bootIds}::uuid[])) as delivered,
+      (select json_object_agg(boot_id, json_build_array(last_sequence::text, missing::text)) from turn_deliveries where boot_id = any(${bootIds}::uuid[])) as delivered,
       array(
         select sought.id from unnest(${generationIds}::text[]) as sought (id) cross join lateral (
           select from turns where generation_id = sought.id offset 0
@@ -75,7 +76,9 @@ export async function findStored(
   );
   const [found] = rows;
   return {
-    delivered: new Map(Object.entries(found?.delivered ?? {}).map(([boot, last]) => [boot, BigInt(last)])),
+    delivered: new Map(
+      Object.entries(found?.delivered ?? {}).map(([boot, numbers]) => [boot, parseDelivered(...numbers)]),
+    ),
     apart: new Set(found?.apart),
     calls: new Map((found?.whole ?? []).map(({ id, calls }) => [id, new Set(calls)])),
     days: new Set(found?.days),

@@ -2,6 +2,7 @@
 import type { Transaction } from "kysely";
 import type { Database } from "../database.ts";
 import { type Stored, findStored, nameOfCall } from "./ledger-rows.ts";
+import { hasNumber } from "./delivered-numbers.ts";
 import { dayNumber } from "./batch-spending.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
@@ -19,7 +20,7 @@ export interface SortedBatch {
 
 /** Whether the record of a turn is not stored yet. */
 export const isNew = ({ boot_id: bootId, sequence }: NewTurnRecord, delivered: Stored["delivered"]): boolean =>
-  BigInt(sequence) > (delivered.get(bootId) ?? 0n);
+  !hasNumber(delivered.get(bootId), BigInt(sequence));
 
 export async function sortBatch(
   transaction: Transaction<Database>,

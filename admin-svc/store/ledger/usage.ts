@@ -11,10 +11,11 @@ import { callChanges } from "./usage-rollup.ts";
 import { type Stored, insertRows, takeBack } from "./ledger-rows.ts";
 import { type SpentOnDay, addToDays, addToTotals, spentBy } from "./batch-spending.ts";
 import { storingLock } from "./ledger-sums.ts";
+import { missingText, withNumbers } from "./delivered-numbers.ts";
 import { isNew, sortBatch } from "./sorted-batch.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { answersRequest } from "./usage-sums.ts";
-import { divideBatch } from "./whole-turns.ts";
+import { type DividedBatch, divideBatch } from "./whole-turns.ts";
 
 /**
  * Work before and after a batch is stored, in its transaction. After that, batches of the same keys and workspaces wait for the end of the transaction, so
@@ -26,6 +27,12 @@ export type WrapStoring = (
   batch: UsageBatch,
   store: () => Promise<number>,
 ) => Promise<number>;
+
+/** Numbers of records that were not stored before. */
+export interface StoredCounts {
+  readonly calls: number;
+  readonly turns: number;
+}
 
 /**
  * Stores all records of calls and turns or none. Releases the reservations of the calls, and updates the sums of key and workspace. A turn that arrives with
@@ -42,19 +49,34 @@ export function insertUsage(
   return runInTransaction(database, async (transaction) => {
     const divided = divideBatch(batch);
     const byTags = await lockForStoring(transaction, batch, divided.parts);
-    return around(transaction, batch, async () => {
-      const { whole, parts, left, known } = await sortBatch(transaction, batch, divided);
-      if (left.length > 0) await storeApart(transaction, left);
-      const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts, byTags) : [];
-      if (whole.length > 0) await insertRows(transaction, whole, known.ids);
-      await noteDeliveries(transaction, turns, known.delivered);
-      await addToTotals(transaction, whole);
-      const allSpent = [...spent, ...spentBy(whole, byTags)];
-      await addToDays(transaction, allSpent);
-      if (byTags) await addToTagDays(transaction, allSpent);
-      return allSpent.reduce((sum, { calls }) => sum + calls, 0);
-    });
+    return around(transaction, batch, async () => (await storeDivided(transaction, batch, divided, byTags)).calls);
   });
+}
+
+/** Stores all records or none, in a transaction of the caller. */
+export async function storeBatch(transaction: Transaction<Database>, batch: UsageBatch): Promise<StoredCounts> {
+  const divided = divideBatch(batch);
+  const byTags = await lockForStoring(transaction, batch, divided.parts);
+  return storeDivided(transaction, batch, divided, byTags);
+}
+
+/** The transaction holds the locks for storing the batch. @param byTags whether a workspace of the batch has budgets of tags */
+async function storeDivided(
+  transaction: Transaction<Database>,
+  batch: UsageBatch,
+  divided: DividedBatch,
+  byTags: boolean,
+): Promise<StoredCounts> {
+  const { whole, parts, left, known } = await sortBatch(transaction, batch, divided);
+  if (left.length > 0) await storeApart(transaction, left);
+  const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts, byTags) : [];
+  if (whole.length > 0) await insertRows(transaction, whole, known.ids);
+  const turns = await noteDeliveries(transaction, batch.turns, known.delivered);
+  await addToTotals(transaction, whole);
+  const allSpent = [...spent, ...spentBy(whole, byTags)];
+  await addToDays(transaction, allSpent);
+  if (byTags) await addToTagDays(transaction, allSpent);
+  return { calls: allSpent.reduce((sum, { calls }) => sum + calls, 0), turns };
 }
 
 /** Moves turns out of the ledger, into `usage_records` and `turns`. Their cost counts already. */
@@ -175,30 +197,36 @@ async function insertAll(
 
 const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
 
-/** Numbers of the new records of turns, by start of a process. */
+/** Notes the numbers of the new records of turns, by start of a process, and returns how many there are. The transaction holds the locks of the processes since it has read the known numbers. */
 async function noteDeliveries(
   transaction: Transaction<Database>,
   turns: readonly NewTurnRecord[],
   delivered: Stored["delivered"],
-): Promise<void> {
+): Promise<number> {
   const news = turns.filter((turn) => isNew(turn, delivered));
-  if (news.length === 0) return;
-  const numbers = new Map<string, { instance: string; sequences: Set<string>; last: bigint }>();
+  if (news.length === 0) return 0;
+  const arrived = new Map<string, { readonly instance: string; readonly numbers: Set<bigint> }>();
   for (const { boot_id: bootId, instance, sequence } of news) {
-    const known = numbers.get(bootId) ?? { instance, sequences: new Set(), last: 0n };
-    numbers.set(bootId, known);
-    known.sequences.add(sequence);
-    if (BigInt(sequence) > known.last) known.last = BigInt(sequence);
+    const known = arrived.get(bootId) ?? { instance, numbers: new Set() };
+    arrived.set(bootId, known);
+    known.numbers.add(BigInt(sequence));
   }
-  const boots = [...numbers].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const boots = [...arrived]
+    .map(([id, { instance, numbers }]) => {
+      const known = withNumbers(delivered.get(id), numbers);
+      return { id, instance, last: known.last.toString(), count: numbers.size, missing: missingText(known) };
+    })
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1));
   await sql`${preparedAs("note_deliveries")}
-    insert into turn_deliveries (boot_id, instance, last_sequence, records)
-    select * from unnest(
-      ${boots.map(([id]) => id)}::uuid[], ${boots.map(([, { instance }]) => instance)}::text[],
-      ${boots.map(([, { last }]) => last.toString())}::bigint[], ${boots.map(([, { sequences }]) => sequences.size)}::bigint[]
-    )
-    on conflict (boot_id) do update set last_sequence = excluded.last_sequence,
+    insert into turn_deliveries (boot_id, instance, last_sequence, records, missing)
+    select boot_id, instance, last_sequence, records, missing::int8multirange from unnest(
+      ${boots.map(({ id }) => id)}::uuid[], ${boots.map(({ instance }) => instance)}::text[],
+      ${boots.map(({ last }) => last)}::bigint[], ${boots.map(({ count }) => count)}::bigint[],
+      ${boots.map(({ missing }) => missing)}::text[]
+    ) as arrived (boot_id, instance, last_sequence, records, missing)
+    on conflict (boot_id) do update set last_sequence = excluded.last_sequence, missing = excluded.missing,
       records = turn_deliveries.records + excluded.records, recorded_at = now()`.execute(transaction);
+  return boots.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Maximum number of turns in a portion. */

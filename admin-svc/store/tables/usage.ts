@@ -116,6 +116,8 @@ export interface TurnDeliveriesTable {
   /** Less than the last number when records are missing. */
   records: BigInteger;
   recorded_at: GeneratedTimestamp;
+  /** Numbers below the last one without a record, as int8multirange; an earlier build does not note them. */
+  missing: Generated<string>;
 }
 
 /** Usage of one value of a dimension, in an hour or on a day. */

@@ -59,6 +59,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
       SLUICE_INFERENCE_HTTP_PORT: undefined,
       SLUICE_ADMIN_ADDRESS: [admin.address],
       SLUICE_SPOOL_DIR: spool,
+      SLUICE_SPOOL_KEEP_HOURS: 0,
       REDIS_URL: undefined,
     },
     file,

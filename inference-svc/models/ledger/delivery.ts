@@ -15,7 +15,7 @@ import {
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { callEncoded, codec, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
-import type { RecordBatch } from "./batch.ts";
+import type { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
 import type { SpoolPortion, SpoolReader } from "./reader.ts";
 
 /** Maximum number of records per call to admin-svc. */

@@ -15,6 +15,7 @@ import type { TurnFacts } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Usage } from "../../turn/usage.ts";
 import type { Scope } from "../../turn/scope.ts";
+import type { KeepDelivered } from "./delivered-files.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
 import { EarlierStarts } from "./earlier-starts.ts";
 import { SpoolReader } from "./reader.ts";
@@ -33,6 +34,8 @@ const limitBytes = 1024 * 1024 * 1024;
 export interface LedgerOptions {
   /** Folder used only by this process; records left in it by an earlier start are delivered first. */
   readonly directory: string;
+  /** How long delivered records are kept; absent means they are removed. */
+  readonly keep?: KeepDelivered | undefined;
   /** Name of the process. */
   readonly instance: string;
   /** Client of admin-svc. */
@@ -107,6 +110,8 @@ export class Ledger implements CallLedger {
       directory,
       bootId: this.bootId,
       startedAtMs: Date.now(),
+      keep: options.keep,
+      onKeepFailure: (error) => log.warn({ err: error }, "delivered usage records cannot be kept"),
       onSyncFailure: (error) => log.error({ err: error }, "usage records are not on the disk yet"),
       onWriteFailure: (error) => options.hindrances?.found("spool", unwritable(error)),
     });
@@ -126,6 +131,12 @@ export class Ledger implements CallLedger {
       "sluice_ledger_spool_bytes",
       "Bytes of usage records on the disk of this process.",
       () => this.#spool.size,
+    );
+    gauge(
+      registry,
+      "sluice_ledger_delivered_bytes",
+      "Bytes of delivered usage records that this process keeps for a replay.",
+      () => this.#spool.deliveredSize,
     );
     gauge(
       registry,
@@ -188,7 +199,7 @@ export class Ledger implements CallLedger {
     const isDelivered = isWritten && this.#open === 0 && this.#delivered === this.#written;
     // If admin-svc does not answer, a hold whose release was lost becomes a charge, which an operator can see and release.
     if (isDelivered && this.#isHeld) await endHolds(this.#options, this.bootId).catch(() => {});
-    this.#spool.close(isDelivered);
+    await this.#spool.close(isDelivered);
   }
 
   get #written(): number {

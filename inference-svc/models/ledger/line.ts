@@ -74,34 +74,6 @@ export function quoteName(name: string): string {
   return json;
 }
 
-export type LineKind = "start" | "charge" | "end" | "whole" | "turn";
-
-/** @returns undefined for a kind written only by later versions */
-export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
-  switch (bytes[at]) {
-    case 0x6f:
-      return "start";
-    case 0x70:
-      return "charge";
-    case 0x65:
-      return "end";
-    case 0x63:
-      return "whole";
-    case 0x74:
-      return "turn";
-    default:
-      return undefined;
-  }
-}
-
-const comma = 0x2c;
-
-/** Position of the second comma of a line, after its turn and attempt: a turn's id contains no comma. */
-export const nameEnd = (bytes: Buffer, at: number): number => bytes.indexOf(comma, bytes.indexOf(comma, at) + 1);
-
-/** The call that a line is about, in the format of `callName`. */
-export const callNameIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));
-
 /** The charge in a line. */
 export function parseCharge(line: string): CallCharge {
   const { tokens, costUsd } = JSON.parse(line.slice(1)) as CallCharge;

@@ -1,8 +1,8 @@
 /** Reads the records of finished calls and turns from the spool, in the order of writing, while it is being written. */
 import { type FileHandle, open } from "node:fs/promises";
-import { RecordBatch } from "./batch.ts";
-import { type LineFrame, lineEnd, readFrame } from "./frame.ts";
-import { callNameIn, lineKind } from "./line.ts";
+import { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
+import { type LineFrame, endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
+import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
 import type { Segment, Spool } from "./spool.ts";
 
 /** Size of the read buffer: enough for all calls of one delivery, and for the longest frame. */
@@ -157,7 +157,7 @@ export class SpoolReader {
     let count = 0;
     this.#lines.length = 0;
     for (let at = frame.start, end = 0; at < frame.end; at = end + 1) {
-      end = lineEnd(bytes, at, frame.end);
+      end = endOfLine(bytes, at, frame.end);
       this.#lines.push({ at, end });
       const kind = lineKind(bytes, at);
       if (kind === "end" || kind === "whole" || kind === "turn") count++;

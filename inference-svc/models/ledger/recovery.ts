@@ -1,7 +1,8 @@
 /** Finds calls begun by an earlier start of the process and never ended. */
 import { readFileSync } from "node:fs";
-import { lineEnd, readFrame } from "./frame.ts";
-import { callNameIn, parseCharge, lineKind } from "./line.ts";
+import { endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
+import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
+import { parseCharge } from "./line.ts";
 import type { CallCharge } from "./record.ts";
 import type { Segment } from "./spool.ts";
 
@@ -14,8 +15,8 @@ export function findUnfinishedCalls(segments: readonly Segment[]): ReadonlyMap<s
   for (const { path } of segments) {
     const bytes = readFileSync(path);
     for (let frame = readFrame(bytes, 0); typeof frame === "object"; frame = readFrame(bytes, frame.end)) {
-      for (let at = frame.start; at < frame.end; at = lineEnd(bytes, at, frame.end) + 1) {
-        follow(bytes, at, lineEnd(bytes, at, frame.end), open);
+      for (let at = frame.start; at < frame.end; at = endOfLine(bytes, at, frame.end) + 1) {
+        follow(bytes, at, endOfLine(bytes, at, frame.end), open);
       }
     }
   }

@@ -2,17 +2,21 @@
  * Files of records on their way to the database. A frame written by `append` survives any end of this process; a frame older than the sync
  * interval also survives a crash of the machine.
  *
- * Files are numbered and removed only from the oldest on, once the end of every call started in them is delivered: an end is of no use
- * without its start.
+ * Files are numbered and taken away only from the oldest on, once the end of every call started in them is delivered: an end is of no use
+ * without its start. They are removed, or kept for a time.
  */
-import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, statSync, writeSync } from "node:fs";
 import { stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
+import { DeliveredFiles, type KeepDelivered } from "./delivered-files.ts";
 
 /** Size of one file, some sixteen thousand calls. */
 const segmentBytes = 16 * 1024 * 1024;
+/** Time after which a file gets no more records: a start after a kill delivers a whole file again, and no retention has removed records as young as these. */
+const segmentMs = 3_600_000;
 /** Interval of writes to the disk: records of this time are lost when the machine loses its power. */
 const syncIntervalMs = 100;
 
@@ -31,12 +35,6 @@ export interface Segment {
   open: number;
 }
 
-/**
- * Name of a file: start of its process, process, number. Version 0.1.0 wrote names without `v2` and ignores names with it, so a rollback
- * removes no file it cannot read.
- */
-const fileName = /^usage-(\d{13})-([0-9a-f-]{36})-\d{6}(?:\.v2)?\.log$/;
-
 export interface SpoolOptions {
   /** Folder used only by this process. */
   readonly directory: string;
@@ -47,6 +45,10 @@ export interface SpoolOptions {
   readonly onSyncFailure: (error: Error) => void;
   /** Called when a frame cannot be written. */
   readonly onWriteFailure?: (error: Error) => void;
+  /** How long delivered files are kept; absent means they are removed. */
+  readonly keep?: KeepDelivered | undefined;
+  /** Called when a delivered file cannot be kept. */
+  readonly onKeepFailure?: (error: Error) => void;
 }
 
 /** Contents of a trial write: larger than the frames of a busy turn of the event loop. */
@@ -58,7 +60,10 @@ export class Spool {
   readonly segments: Segment[];
   /** First part of file names, which sorts them after the files of earlier starts. */
   readonly #stamp: string;
+  readonly #delivered: DeliveredFiles | undefined;
   #file = -1;
+  /** performance.now() of the first moment of the current file. */
+  #rolledAt = 0;
   #number = 0;
   #syncing = false;
   #unsynced = false;
@@ -71,6 +76,8 @@ export class Spool {
     try {
       makePrivateFolder(options.directory);
       this.segments = findSegments(options.directory);
+      const { directory, keep, onKeepFailure = () => {} } = options;
+      this.#delivered = keep && new DeliveredFiles({ directory, keep, onFailure: onKeepFailure });
       this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
       this.#roll();
     } catch (error) {
@@ -85,16 +92,25 @@ export class Spool {
     return size;
   }
 
+  /** Bytes of the delivered files that are kept. */
+  get deliveredSize(): number {
+    return this.#delivered?.size ?? 0;
+  }
+
   /**
    * Appends a frame.
    * @throws when the disk is full: then nothing of the frame is written
    */
   append(frame: Buffer): void {
     try {
-      if (this.#current.size + frame.length > segmentBytes && this.#current.size > 0) this.#roll();
+      const { size } = this.#current;
+      if (size > 0 && (size + frame.length > segmentBytes || performance.now() - this.#rolledAt > segmentMs))
+        this.#roll();
       this.#write(frame);
     } catch (error) {
       this.#options.onWriteFailure?.(error as Error);
+      // New records come before old ones.
+      if (this.#delivered && isFull(error)) this.#after(() => this.#delivered?.giveWay());
       throw error;
     }
     this.#syncSoon();
@@ -142,15 +158,25 @@ export class Spool {
       this.segments.shift();
       // Files are removed in the background, because freeing sixteen megabytes takes long, and sequentially, because an end must not go before its
       // start. A file whose removal fails is delivered again, and stored once.
-      this.#removing = this.#removing.then(() => unlink(oldest.path)).catch(() => {});
+      this.#takeAway(oldest);
     }
   }
 
   /** @param delivered whether the next start has nothing to read */
-  close(delivered: boolean): void {
+  async close(delivered: boolean): Promise<void> {
     clearTimeout(this.#timer);
     closeSync(this.#file);
-    if (delivered) for (const { path } of this.segments) rmSync(path, { force: true });
+    if (delivered) for (const segment of this.segments) this.#takeAway(segment);
+    await this.#removing;
+    this.#delivered?.close();
+  }
+
+  #takeAway({ path, size }: Segment): void {
+    this.#after(() => (this.#delivered ? this.#delivered.take(path, size) : unlink(path)));
+  }
+
+  #after(work: () => Promise<void> | undefined): void {
+    this.#removing = this.#removing.then(work).catch(() => {});
   }
 
   get #current(): Segment {
@@ -164,6 +190,7 @@ export class Spool {
     const number = String(++this.#number).padStart(6, "0");
     const path = join(directory, `usage-${this.#stamp}-${bootId}-${number}.v2.log`);
     this.#file = openSync(path, "ax", 0o600);
+    this.#rolledAt = performance.now();
     if (before) before.sealed = true;
     this.segments.push({ path, size: 0, sealed: false, bootId, isOwn: true, open: 0 });
     if (old === -1) return;
@@ -196,21 +223,23 @@ export class Spool {
   }
 }
 
+const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
+
 /** Files left by earlier starts. */
 function findSegments(directory: string): Segment[] {
   return readdirSync(directory)
-    .filter((name) => fileName.test(name))
+    .filter((name) => parseSpoolFileName(name) !== undefined)
     .sort()
     .map((name) => join(directory, name))
     .map((path) => ({
       path,
       size: statSync(path).size,
       sealed: true,
-      bootId: fileName.exec(basename(path))?.[2] ?? "",
+      bootId: parseSpoolFileName(basename(path))?.bootId ?? "",
       isOwn: false,
       open: 0,
     }));
 }
 
 const latestStart = (segments: readonly Segment[]): number =>
-  Math.max(0, ...segments.map(({ path }) => Number(fileName.exec(basename(path))?.[1])));
+  Math.max(0, ...segments.map(({ path }) => parseSpoolFileName(basename(path))?.startedAtMs ?? 0));

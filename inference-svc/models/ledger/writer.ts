@@ -4,7 +4,7 @@
  * there is room.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
-import { FrameBuilder } from "./frame.ts";
+import { FrameBuilder } from "@sluice/proto/lib/ledger/frame.js";
 import { Group, type UnwrittenCall, ledgerUnavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";
 

@@ -68,6 +68,12 @@ export interface LogFields {
   readonly held_by?: string;
   /** Removed records. */
   readonly removed?: Readonly<Record<string, number>>;
+  /** Time of the first change of the policy that a restored database lacks. */
+  readonly restored_to?: string;
+  /** Number of changes of the policy that a restored database lacks. */
+  readonly void_changes?: number;
+  /** SHA-256 of the keys that these changes name. */
+  readonly void_keys?: readonly string[];
   readonly role?: string | undefined;
   readonly process?: string;
   readonly host?: string;

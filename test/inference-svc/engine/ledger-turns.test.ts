@@ -9,7 +9,7 @@ import { CurrentConfig } from "@sluice/inference-svc/engine/current-config.js";
 import { Engine } from "@sluice/inference-svc/engine/engine.js";
 import { SessionHandler } from "@sluice/inference-svc/entry/handlers/session.js";
 import { ServerLane } from "@sluice/inference-svc/entry/lane/server-lane.js";
-import { readFrame } from "@sluice/inference-svc/models/ledger/frame.js";
+import { readFrame } from "@sluice/proto/lib/ledger/frame.js";
 import { Ledger } from "@sluice/inference-svc/models/ledger/ledger.js";
 import { LedgerTurns } from "@sluice/inference-svc/engine/ledger-turns.js";
 import { TurnRecorder } from "@sluice/inference-svc/engine/turn-recorder.js";

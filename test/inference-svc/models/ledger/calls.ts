@@ -1,7 +1,7 @@
 /** Calls for the ledger, and places without an admin-svc. */
 import { type AddressInfo, createServer } from "node:net";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { FrameBuilder } from "@sluice/inference-svc/models/ledger/frame.js";
+import { FrameBuilder } from "@sluice/proto/lib/ledger/frame.js";
 import { callName, endLine, startLine } from "@sluice/inference-svc/models/ledger/line.js";
 import type { CallLedger, LedgerEntry } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallEnd, CallStart, Tokens } from "@sluice/inference-svc/models/ledger/record.js";

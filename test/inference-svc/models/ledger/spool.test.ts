@@ -2,7 +2,7 @@
 import { type JsonValue, fromJson } from "@bufbuild/protobuf";
 import { UsageRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type CallPurpose, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   appendFileSync,
   cpSync,
@@ -12,11 +12,13 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { callName } from "@sluice/inference-svc/models/ledger/line.js";
+import type { KeepDelivered } from "@sluice/inference-svc/models/ledger/delivered-files.js";
 import { type SpoolPortion, SpoolReader } from "@sluice/inference-svc/models/ledger/reader.js";
 import { findUnfinishedCalls } from "@sluice/inference-svc/models/ledger/recovery.js";
 import { Spool } from "@sluice/inference-svc/models/ledger/spool.js";
@@ -31,8 +33,8 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const files = () => readdirSync(directory).sort();
 
-const spoolIn = (folder: string, startedAtMs = Date.now()) =>
-  new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs, onSyncFailure: () => {} });
+const spoolIn = (folder: string, startedAtMs = Date.now(), keep?: KeepDelivered) =>
+  new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs, onSyncFailure: () => {}, keep });
 
 test("an unusable spool folder is reported with its variable", () => {
   const file = join(directory, "file");
@@ -46,17 +48,17 @@ test("a spool folder that cannot be created is reported, without hanging", () =>
   );
 });
 
-test("a start after the clock was set back comes after earlier starts", () => {
+test("a start after the clock was set back comes after earlier starts", async () => {
   const paths: string[] = [];
   for (const minutes of [3, 2, 1]) {
     const spool = spoolIn(directory, minutes * 60_000);
     paths.push(spool.segments.at(-1)?.path ?? "");
     expect(spool.segments.map(({ path }) => path)).toEqual(paths);
-    spool.close(false);
+    await spool.close(false);
   }
 });
 
-test("a spool torn at any byte returns every whole record", () => {
+test("a spool torn at any byte returns every whole record", async () => {
   const spool = spoolIn(directory);
   const calls = [openedCall(), openedCall({ user: "ü" }), openedCall()];
   const sizes = calls.map((record) => {
@@ -73,10 +75,10 @@ test("a spool torn at any byte returns every whole record", () => {
     const expected = calls.filter((_, index) => (sizes[index] as number) <= length);
     expect([...left.keys()]).toEqual(expected.map(callName));
   }
-  spool.close(false);
+  await spool.close(false);
 });
 
-test("an overwritten part ends the reading, and affects no other part", () => {
+test("an overwritten part ends the reading, and affects no other part", async () => {
   const spool = spoolIn(directory);
   const calls = [openedCall(), openedCall()];
   for (const record of calls) append(spool, lineOf(record));
@@ -85,10 +87,10 @@ test("an overwritten part ends the reading, and affects no other part", () => {
   appendFileSync(path, "no record, but long enough to be one");
   const left = findUnfinishedCalls([leftoverSegment(path, statSync(path).size)]);
   expect([...left.keys()]).toEqual(calls.map(callName));
-  spool.close(false);
+  await spool.close(false);
 });
 
-test("an ended call is not unfinished, with its end in any file", () => {
+test("an ended call is not unfinished, with its end in any file", async () => {
   const spool = spoolIn(directory);
   const call = openedCall({ model: "m".repeat(100_000) });
   append(spool, lineOf(call));
@@ -97,12 +99,12 @@ test("an ended call is not unfinished, with its end in any file", () => {
   append(spool, endOf(call));
   expect(files().length).toBe(2);
   expect([...findUnfinishedCalls(spool.segments).keys()]).toEqual([callName(other)]);
-  spool.close(false);
+  await spool.close(false);
 });
 
 test("a record half written to a full disk does not spoil later records", async () => {
   const program = `
-    import { FrameBuilder } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/models/ledger/frame.js"))};
+    import { FrameBuilder } from ${JSON.stringify(import.meta.resolve("@sluice/proto/lib/ledger/frame.js"))};
     import { Spool } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/models/ledger/spool.js"))};
     const [directory] = process.argv.slice(1);
     const bootId = "00000000-0000-4000-8000-000000000000";
@@ -158,7 +160,7 @@ test("an end is joined with its start, in any files", async () => {
   const { isHeld: _, operation: __, payer: ___, ...start } = call;
   expect(JSON.parse(record)).toEqual({ ...start, ...JSON.parse(endOf(call).slice(1)) });
   await reader.close();
-  spool.close(false);
+  await spool.close(false);
 });
 
 test.each<[CallPurpose, object]>([
@@ -198,7 +200,7 @@ test("a file is kept until the ends of all calls begun in it are delivered", asy
   await eventually(() => files().length === 1);
   expect(files()).toEqual(before.slice(-1));
   await reader.close();
-  spool.close(true);
+  await spool.close(true);
   expect(files()).toEqual([]);
 });
 
@@ -220,5 +222,70 @@ test("an undelivered portion is read again, with at most the requested number of
   expect(reader.unreadBytes).toBe(0);
   expect(spool.segments.map(({ open }) => open)).toEqual([0]);
   await reader.close();
-  spool.close(true);
+  await spool.close(true);
 });
+
+describe("delivered files", () => {
+  const delivered = (folder = directory) => readdirSync(join(folder, "delivered")).sort();
+  const dayMs = 86_400_000;
+
+  /** Writes and delivers calls of so many bytes, and closes the spool. @returns the names of its files */
+  async function fill(keep: KeepDelivered, startedAtMs: number, calls = 200): Promise<readonly string[]> {
+    const spool = spoolIn(directory, startedAtMs, keep);
+    const reader = new SpoolReader(spool, () => {});
+    const names: string[] = [];
+    for (let n = 0; n < calls; n++) {
+      const call = openedCall(wide);
+      append(spool, lineOf(call), endOf(call));
+    }
+    names.push(...spool.segments.map(({ path }) => basename(path)));
+    await deliverAll(reader);
+    await reader.close();
+    await spool.close(true);
+    return names;
+  }
+
+  test("are kept in a folder of their own, and are not read at a start", async () => {
+    const names = await fill({ ms: dayMs, bytes: 100e6 }, 1);
+    expect(names.length).toBe(2);
+    expect([files(), delivered()]).toEqual([["delivered"], names]);
+    const next = spoolIn(directory, 2, { ms: dayMs, bytes: 100e6 });
+    expect([next.segments.length, next.size]).toEqual([1, 0]);
+    expect(next.deliveredSize).toBe(sizeOf(delivered().map((name) => join(directory, "delivered", name))));
+    expect(next.deliveredSize).toBeGreaterThan(16e6);
+    await next.close(true);
+    expect(delivered()).toEqual(names);
+  });
+
+  test("are removed when their time is over, counted from their delivery", async () => {
+    const names = await fill({ ms: dayMs, bytes: 100e6 }, 1);
+    const old = new Date(Date.now() - dayMs - 60_000);
+    utimesSync(join(directory, "delivered", names[0] as string), old, old);
+    const next = spoolIn(directory, 2, { ms: dayMs, bytes: 100e6 });
+    await next.close(true);
+    await eventually(() => delivered().length === 1);
+    expect(delivered()).toEqual(names.slice(1));
+  });
+
+  test("are removed from the oldest on when they have too many bytes", async () => {
+    const first = await fill({ ms: dayMs, bytes: 100e6 }, 1);
+    const second = await fill({ ms: dayMs, bytes: 25e6 }, 2);
+    expect(delivered()).toEqual([...first.slice(1), ...second]);
+  });
+
+  test("are removed at once when their folder cannot take them", async () => {
+    const failures: Error[] = [];
+    const keep = { ms: dayMs, bytes: 100e6 };
+    const bootId = crypto.randomUUID();
+    const onKeepFailure = (error: Error) => void failures.push(error);
+    const spool = new Spool({ directory, bootId, startedAtMs: 1, onSyncFailure: () => {}, keep, onKeepFailure });
+    rmSync(join(directory, "delivered"), { recursive: true });
+    writeFileSync(join(directory, "delivered"), "");
+    append(spool, lineOf(openedCall()));
+    await spool.close(true);
+    expect(files()).toEqual(["delivered"]);
+    expect(failures.length).toBe(1);
+  });
+});
+
+const sizeOf = (paths: readonly string[]): number => paths.reduce((sum, path) => sum + statSync(path).size, 0);

@@ -3,11 +3,8 @@
  * twice while they wait for the answer.
  */
 import { create, fromBinary } from "@bufbuild/protobuf";
-import {
-  type RecordUsageRequest,
-  RecordUsageRequestSchema,
-} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { nameEnd } from "./line.ts";
+import { type RecordUsageRequest, RecordUsageRequestSchema } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
+import { nameEnd } from "./spool-line.ts";
 
 /** Field 1 of RecordUsageRequest, `records_json`: bytes with their length. */
 const recordTag = 0x0a;

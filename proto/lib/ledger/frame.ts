@@ -63,7 +63,7 @@ export function readFrame(bytes: Buffer, at: number): LineFrame | "partial" | "b
 }
 
 /** Position of the end of the line that starts at `from`. @param end of the frame */
-export function lineEnd(bytes: Buffer, from: number, end: number): number {
+export function endOfLine(bytes: Buffer, from: number, end: number): number {
   const found = bytes.indexOf(lineFeed, from);
   return found === -1 || found > end ? end : found;
 }

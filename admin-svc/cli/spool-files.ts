@@ -1,0 +1,134 @@
+/** Reads the files of records that processes have written: those still to be delivered, and those kept after their delivery. */
+import { readFileSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
+import { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
+import { type SpoolFileName, deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
+import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
+
+/** Maximum number of records of a batch; a frame with more makes a larger one. */
+const maxRecords = 500;
+
+export interface SpoolFile extends SpoolFileName {
+  readonly path: string;
+  /** Whether all of it was delivered when it was found. */
+  readonly isDelivered: boolean;
+}
+
+/**
+ * Finds the files in a folder and in its folders, in the order of writing. The files of a running process are found before those that it has delivered
+ * meanwhile, so each is found once at least.
+ */
+export function findSpoolFiles(directory: string): readonly SpoolFile[] {
+  const files = new Map<string, SpoolFile>();
+  for (const path of [...pathsIn(directory, false), ...pathsIn(directory, true)]) {
+    const name = parseSpoolFileName(basename(path));
+    const isDelivered = basename(dirname(path)) === deliveredFolder;
+    if (name) files.set(basename(path), { ...name, path, isDelivered });
+  }
+  return [...files].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, file]) => file);
+}
+
+function pathsIn(directory: string, isDelivered: boolean): string[] {
+  const isSought = (folder: string): boolean => (basename(folder) === deliveredFolder) === isDelivered;
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && isSought(entry.parentPath))
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** Reads all records of files in batches. A call begins and ends in any two of them. */
+export class SpoolFiles {
+  readonly #files: readonly SpoolFile[];
+  readonly #batch = new RecordBatch(1024 * 1024);
+  /** Lines of calls that have begun, by their names. */
+  readonly #starts = new Map<string, string>();
+  /** Starts of processes with a file that cannot be read to its end. */
+  readonly #unreadable = new Set<string>();
+  /** Number of calls left out, because the file in which they began is gone. */
+  withoutStart = 0;
+
+  constructor(files: readonly SpoolFile[]) {
+    this.#files = files;
+  }
+
+  /** Number of processes with a damaged file: the rest of it is left out. */
+  get unreadable(): number {
+    return this.#unreadable.size;
+  }
+
+  /**
+   * Starts of processes that have ended, with every file of theirs among those read, once all batches are read: a call without a record never began. None if calls
+   * were left out.
+   */
+  get wholeStarts(): readonly string[] {
+    if (this.withoutStart > 0) return [];
+    const ofStart = (id: string): readonly SpoolFile[] => this.#files.filter(({ bootId }) => bootId === id);
+    const isWhole = (id: string): boolean =>
+      !this.#unreadable.has(id) && ofStart(id).every((file, at) => file.isDelivered && file.number === at + 1);
+    return [...new Set(this.#files.map(({ bootId }) => bootId))].filter(isWhole);
+  }
+
+  /** A batch is valid until the next one is read. */
+  *batches(): Generator<RecordBatch> {
+    for (const file of this.#files) yield* this.#batchesOf(file);
+    if (this.#batch.count > 0) yield this.#batch;
+  }
+
+  *#batchesOf(file: SpoolFile): Generator<RecordBatch> {
+    const bytes = readEither(file);
+    if (bytes === undefined) {
+      this.#unreadable.add(file.bootId);
+      return;
+    }
+    let frame = readFrame(bytes, 0);
+    for (; typeof frame === "object"; frame = readFrame(bytes, frame.end)) {
+      const lines = [...linesOf(bytes, frame)];
+      const count = lines.filter(([at]) => isRecord(bytes, at)).length;
+      if (this.#batch.count > 0 && this.#batch.count + count > maxRecords) {
+        yield this.#batch;
+        this.#batch.clear();
+      }
+      for (const [at, end] of lines) this.#add(bytes, at, end);
+    }
+    // A partial frame at the end of a file was never acknowledged.
+    if (frame === "broken") this.#unreadable.add(file.bootId);
+  }
+
+  #add(bytes: Buffer, at: number, end: number): void {
+    const kind = lineKind(bytes, at);
+    if (kind === "start") this.#starts.set(callNameIn(bytes, at), bytes.toString("latin1", at, end));
+    else if (kind === "turn") this.#batch.addTurn(bytes, at, end);
+    else if (kind === "whole") this.#batch.addWhole(bytes, at, end);
+    else if (kind === "end") this.#end(bytes, at, end);
+  }
+
+  #end(bytes: Buffer, at: number, end: number): void {
+    const call = callNameIn(bytes, at);
+    const line = this.#starts.get(call);
+    this.#starts.delete(call);
+    if (line === undefined) return void this.withoutStart++;
+    const start = Buffer.from(line, "latin1");
+    this.#batch.addWithRecord(start, 0, start.length, bytes, at, end);
+  }
+}
+
+const isRecord = (bytes: Buffer, at: number): boolean => {
+  const kind = lineKind(bytes, at);
+  return kind === "end" || kind === "whole" || kind === "turn";
+};
+
+function* linesOf(bytes: Buffer, { start, end }: { readonly start: number; readonly end: number }) {
+  for (let at = start; at < end; at = endOfLine(bytes, at, end) + 1) yield [at, endOfLine(bytes, at, end)] as const;
+}
+
+/** The bytes of a file, which its process may have moved meanwhile; undefined when it is gone. */
+function readEither({ path }: SpoolFile): Buffer | undefined {
+  for (const place of [path, join(dirname(path), deliveredFolder, basename(path))]) {
+    try {
+      return readFileSync(place);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return undefined;
+}

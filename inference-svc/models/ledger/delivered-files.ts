@@ -1,0 +1,128 @@
+/**
+ * Delivered files of the spool, kept for a time: after a restore of the database, `ledger replay` stores their records again. They are never read by a process. The
+ * oldest are removed when their time is over, when all have too many bytes, and when the disk is full.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { rename, unlink, utimes } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
+import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
+
+export interface KeepDelivered {
+  /** Milliseconds from the delivery of a file. */
+  readonly ms: number;
+  /** Maximum bytes of all files. */
+  readonly bytes: number;
+}
+
+export interface DeliveredFilesOptions {
+  /** Folder of the spool. */
+  readonly directory: string;
+  readonly keep: KeepDelivered;
+  /** Called when a file cannot be kept; it is removed. */
+  readonly onFailure: (error: Error) => void;
+}
+
+interface DeliveredFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Time of the delivery, epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Interval of removals while nothing is delivered. */
+const removeMs = 10 * 60_000;
+
+export class DeliveredFiles {
+  readonly #options: DeliveredFilesOptions;
+  readonly #folder: string;
+  /** Oldest first. */
+  readonly #files: DeliveredFile[];
+  readonly #timer: NodeJS.Timeout;
+  #bytes = 0;
+
+  /** @throws when the folder cannot be made or read */
+  constructor(options: DeliveredFilesOptions) {
+    this.#options = options;
+    this.#folder = join(options.directory, deliveredFolder);
+    makePrivateFolder(this.#folder);
+    this.#files = findFiles(this.#folder);
+    for (const { bytes } of this.#files) this.#bytes += bytes;
+    this.#timer = setInterval(() => void this.#removeOld(), removeMs).unref();
+    void this.#removeOld();
+  }
+
+  /** Bytes of all files. */
+  get size(): number {
+    return this.#bytes;
+  }
+
+  /** Takes a delivered file. Its time of change becomes that of its delivery. Never rejects. */
+  async take(path: string, bytes: number): Promise<void> {
+    if (bytes === 0) return remove(path);
+    try {
+      const kept = join(this.#folder, basename(path));
+      const now = new Date();
+      await utimes(path, now, now);
+      await this.#move(path, kept);
+      this.#files.push({ path: kept, bytes, at: now.getTime() });
+      this.#bytes += bytes;
+    } catch (error) {
+      this.#options.onFailure(error as Error);
+      // A disk full of files that cannot be moved would end all calls.
+      await remove(path);
+    }
+    await this.#removeOld();
+  }
+
+  /** Removes the oldest file, because the disk is full. Never rejects. */
+  async giveWay(): Promise<void> {
+    await this.#removeOldest();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** The folder may have been removed from outside. */
+  async #move(path: string, kept: string): Promise<void> {
+    try {
+      await rename(path, kept);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      makePrivateFolder(this.#folder);
+      await rename(path, kept);
+    }
+  }
+
+  async #removeOld(): Promise<void> {
+    const { ms, bytes } = this.#options.keep;
+    for (;;) {
+      const [oldest] = this.#files;
+      if (oldest === undefined || (oldest.at > Date.now() - ms && this.#bytes <= bytes)) return;
+      await this.#removeOldest();
+    }
+  }
+
+  async #removeOldest(): Promise<void> {
+    const oldest = this.#files.shift();
+    if (oldest === undefined) return;
+    this.#bytes -= oldest.bytes;
+    await remove(oldest.path);
+  }
+}
+
+const findFiles = (folder: string): DeliveredFile[] =>
+  readdirSync(folder)
+    .filter((name) => parseSpoolFileName(name) !== undefined)
+    .sort()
+    .map((name) => join(folder, name))
+    .map((path) => ({ path, ...sizeAndTime(path) }));
+
+function sizeAndTime(path: string): Omit<DeliveredFile, "path"> {
+  const { size: bytes, mtimeMs: at } = statSync(path);
+  return { bytes, at };
+}
+
+/** A file whose removal fails is found again at the next start. */
+const remove = (path: string): Promise<void> => unlink(path).catch(() => {});

@@ -176,6 +176,23 @@ const gatewayExchanges: readonly Exchange[] = [
     request: { model: "m", messages: ask([{ type: "input_audio", input_audio: "UklGRiQAAABXQVZF" }]) },
     body: good,
   }),
+  told("chat", "sound that is counted apart", {
+    vendor: "mistral",
+    request: {
+      model: "m",
+      messages: ask([{ type: "input_audio", input_audio: { data: "UklGRiQAAABXQVZF", format: "wav" } }]),
+    },
+    body: {
+      ...good,
+      usage: {
+        prompt_tokens: 12,
+        completion_tokens: 5,
+        total_tokens: 37,
+        prompt_audio_seconds: 1,
+        prompt_tokens_details: { audio_tokens: 20 },
+      },
+    },
+  }),
 ];
 
 const messagesUsage = {

@@ -169,9 +169,12 @@ function linksOf(chunk: JsonRecord): SourceFacts[] {
 }
 
 function tokensOf(usage: JsonRecord): TokenFacts {
-  const prompt = numberOrZero(usage["prompt_tokens"]);
   const completion = numberOrZero(usage["completion_tokens"]);
   const promptDetails = jsonRecord(usage["prompt_tokens_details"]);
+  const told = numberOrZero(usage["prompt_tokens"]);
+  const sounds = numberOrZero(promptDetails["audio_tokens"]);
+  // Mistral counts sounds in addition to the prompt; the total shows it.
+  const prompt = numberOrZero(usage["total_tokens"]) === told + completion + sounds ? told + sounds : told;
   const thoughts = firstCount(
     jsonRecord(usage["completion_tokens_details"])["reasoning_tokens"],
     usage["reasoning_tokens"],

@@ -5,7 +5,7 @@ import { type JsonObject, parseCount, isObject } from "../json.ts";
 export function chatUsage(value: JsonObject): Usage {
   const prompt = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : none;
   const details = isObject(value.completion_tokens_details) ? value.completion_tokens_details : none;
-  const inputTokens = parseCount(value.prompt_tokens);
+  const told = parseCount(value.prompt_tokens);
   const answer = parseCount(value.completion_tokens);
   // The format puts cached tokens into the details; DeepSeek and Moonshot put them next to the other counts.
   const cached = prompt.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens;
@@ -14,7 +14,11 @@ export function chatUsage(value: JsonObject): Usage {
   // SGLang and Perplexity put reasoning tokens outside of the details; Perplexity may count more of them than of the answer.
   const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
   // xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it.
-  const missing = parseCount(value.total_tokens) - inputTokens - answer;
+  const uncounted = parseCount(value.total_tokens) - told - answer;
+  // Mistral counts the sounds of a request apart from its prompt; only the details and the total include them.
+  const heard = uncounted > 0 && prompt.audio_tokens === uncounted ? uncounted : 0;
+  const inputTokens = parseCount(told + heard);
+  const missing = uncounted - heard;
   const counted = missing > 0 && (thoughts === 0 || thoughts === missing) ? missing : 0;
   // Vercel's gateway, which names the market's price, leaves Google's reasoning out of the answer and of the total, and charges it.
   const added = value.market_cost !== undefined && thoughts > answer ? thoughts : counted;

@@ -14,6 +14,7 @@ const unread: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["id", isPlainId],
   ["call_id", isPlainId],
   ["encrypted_content", isOpaque],
+  ["encrypted_index", isOpaque],
   ["signature", isOpaque],
   ["file_data", () => true],
 ]);

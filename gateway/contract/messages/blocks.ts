@@ -187,6 +187,21 @@ const redactedThinking = named(
   ),
 );
 
+const compaction = named(
+  "MessagesCompactionBlock",
+  object(
+    {
+      type: word("compaction"),
+      content: described(nullable(inputText), "The summary; null when Anthropic could not make one."),
+      encrypted_content: nullable(string()),
+      signature: nullable(string()),
+      tool_changes: nullable(array(openObject)),
+      ...mark,
+    },
+    { required: ["type"], description: "What Anthropic has put in the place of an earlier part of the conversation." },
+  ),
+);
+
 const serverUse = (type: string): Shape =>
   object(
     { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), caller, ...mark },
@@ -232,13 +247,14 @@ const answerBlocks: Readonly<Record<string, Shape>> = {
   redacted_thinking: redactedThinking,
   server_tool_use: serverUse("server_tool_use"),
   mcp_tool_use: serverUse("mcp_tool_use"),
+  compaction,
 };
 
 export const answerBlock = named("MessagesAnswerBlock", orServerResult(answerBlocks));
 
 const userBlock = named(
   "MessagesUserBlock",
-  tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult }),
+  tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult, compaction }),
 );
 
 const message = "must be a string or an array of blocks";

@@ -9,7 +9,8 @@ import { ForwardedAnswer } from "../../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Bill, Stage } from "../../../turn/trace.ts";
-import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
+import type { Answer, Batch, Outcome, OutputItem, Turn, TurnEvent } from "../../../turn/turn.ts";
+import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Usage } from "../../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
 import { UsageCheck } from "./usage-check.ts";
@@ -109,7 +110,7 @@ class AttemptBill implements Bill {
       case "item.end":
         // Vectors have no output tokens for a provider to leave out.
         if (event.item.type === "embeddings") return;
-        if (event.item.type === "web_search_call") this.#searches++;
+        if (isSearch(event.item)) this.#searches++;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
         break;
       default:
@@ -228,3 +229,8 @@ const doubtStage = ({ providerName }: Endpoint, figures: ReadonlySet<string>): S
 });
 
 const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };
+
+/** Whether the item is a web search of the provider. */
+function isSearch({ type, anthropic_block: block }: OutputItem): boolean {
+  return type === "web_search_call" || (isObject(block) && block["name"] === "web_search");
+}

@@ -10,6 +10,7 @@ import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
+import { isPassedOn, ownBlock } from "./own-blocks.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
@@ -133,6 +134,7 @@ export class MessagesOutputItems {
   }
 
   #readerOf(block: JsonObject, inputJson: string | undefined): Reader {
+    if (this.#own && isPassedOn(text(block.type))) return ownBlock(this.#output, this.#tools, block);
     switch (block.type) {
       case "thinking":
         return this.#thinking(block);
@@ -171,6 +173,7 @@ export class MessagesOutputItems {
   }
 
   #text(block: JsonObject): Reader {
+    if (this.#own) return this.#ownText(block);
     const citations = [...objects(block.citations)];
     const start = this.#written;
     this.#addText(text(block.text));
@@ -186,6 +189,32 @@ export class MessagesOutputItems {
           const annotation = toAnnotation(citation, start, this.#written);
           if (annotation) message.annotation(message.part("output_text"), annotation);
         }
+      },
+    };
+  }
+
+  /** For clients of this format every block is a part, with its citations as they came. */
+  #ownText(block: JsonObject): Reader {
+    const citations = [...objects(block.citations)];
+    let part: number | undefined;
+    const add = (words: string): void => {
+      if (words === "") return;
+      const message = (this.#message ??= this.#output.message());
+      if (part === undefined) {
+        if (message.parts.length > 0) message.close(message.parts.length - 1);
+        part = message.newPart("output_text");
+      }
+      message.text(part, words);
+    };
+    add(text(block.text));
+    return {
+      delta: (delta) => {
+        if (delta.type === "citations_delta" && isObject(delta.citation)) citations.push(delta.citation);
+        else add(text(delta.text));
+      },
+      stop: () => {
+        if (part === undefined) return;
+        for (const citation of citations) this.#message?.annotation(part, { type: "anthropic_citation", citation });
       },
     };
   }

@@ -32,8 +32,11 @@ export function messagesPart(part: JsonObject, path: string, { onDropped }: Tran
         source: documentSource(part),
         ...(text(part.filename) !== "" && { title: part.filename }),
       };
-    default:
-      return textBlock(text(part.text ?? part.refusal));
+    default: {
+      const { anthropic_citations: citations } = part;
+      const block = textBlock(text(part.text ?? part.refusal));
+      return Array.isArray(citations) ? { ...block, citations } : block;
+    }
   }
 }
 

@@ -129,7 +129,8 @@ class InputTranslator {
     if (item.phase !== undefined && item.phase !== null) onDropped(`${path}.phase`, noField);
     const parts = objects(item.content);
     for (let index = 0; index < parts.length; index++) {
-      if (objects(parts[index]?.annotations).length === 0) continue;
+      // Anthropic gets its own citations back.
+      if (objects(parts[index]?.annotations).length === 0 || parts[index]?.anthropic_citations !== undefined) continue;
       onDropped(`${path}.content.${index}.annotations`, "the format takes no annotations back");
     }
     this.#writer.addAnswer(item, path);

@@ -47,6 +47,8 @@ const refusals: readonly DifferenceKind[] = [
     what: /^refused$/,
     got: /^40[04] model: \S+ is not in the catalogue/,
   },
+  { reason: "prompts are not stored", what: /^refused$/, got: /^404 prompt / },
+  { reason: "answers have no sound", what: /^refused$/, got: /^400 modalities\.\d+: must be one of/ },
   {
     reason: "a program that sent a wrong value on purpose",
     what: /^refused$/,
@@ -188,7 +190,7 @@ const answers: readonly DifferenceKind[] = [
   {
     reason: "a custom tool is a function with one input",
     what: /^calls$/,
-    formats: ["responses"],
+    formats: ["responses", "chat"],
     doors: ["messages"],
     got: /"input":\{"input":/,
   },
@@ -224,6 +226,19 @@ const answers: readonly DifferenceKind[] = [
     got: /"status":502/,
   },
   { reason: "a blocked prompt is an error", what: /^outcome$/, want: /prompt MODEL_ARMOR/, got: /"status":400/ },
+  { reason: "a spoken answer is its transcript", what: /^text$/, formats: ["chat"], want: /^$/ },
+  {
+    reason: "a connection that ended before the answer did has lost the rest",
+    what: /^outcome$/,
+    want: /"outcome":"cut"/,
+    got: /Provider connection lost/,
+  },
+  {
+    reason: "no more of a prompt is cached than it has",
+    what: /^tokens\.(cacheRead|prompt)$/,
+    formats: ["chat"],
+    vendors: ["azure"],
+  },
   {
     reason: "a count that no request can explain is estimated",
     what: /^tokens\.(prompt|completion|cacheRead|thoughts)$/,
@@ -256,6 +271,13 @@ const requests: readonly DifferenceKind[] = [
     reason: "functions go up as tools",
     what: /^(lost function(s|_call)|added (tools(\.\*)?|tool_choice|parallel_tool_calls))$/,
     formats: ["chat"],
+  },
+  { reason: "a default that is left out", what: /^lost messages\.\*\.content\.\*\.image_url\.detail$/, want: /^auto$/ },
+  {
+    reason: "DeepSeek has one field for a thought",
+    what: /^lost messages\.\*\.reasoning$/,
+    formats: ["chat"],
+    vendors: ["deepseek"],
   },
   { reason: "a default that is written out", what: /^added input\.\*\.content\.\*\.detail$/, got: /^auto$/ },
   {

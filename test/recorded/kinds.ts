@@ -79,6 +79,18 @@ const chatAnswers: readonly Exchange[] = [
       ],
     }),
   }),
+  told("chat", "end as an object", { body: chatBody({ content: "Os" }, { finish_details: { type: "max_tokens" } }) }),
+  told("chat", "sounds counted apart from the prompt", {
+    body: {
+      ...chatBody({ content: "Oslo" }),
+      usage: {
+        prompt_tokens: 9,
+        completion_tokens: 5,
+        total_tokens: 389,
+        prompt_tokens_details: { audio_tokens: 375 },
+      },
+    },
+  }),
   told("chat", "message and empty delta", {
     body: chatBody({ content: "Oslo" }, { delta: { role: "assistant", content: "" }, finish_reason: "stop" }),
   }),
@@ -129,12 +141,97 @@ const chatRequests: readonly Exchange[] = [
         {
           role: "assistant",
           content: [
-            { type: "thinking", thinking: [{ type: "text", text: "Short." }] },
+            {
+              type: "thinking",
+              thinking: [
+                { type: "text", text: "Short." },
+                { type: "text", text: " Very." },
+              ],
+            },
             { type: "text", text: "A page." },
           ],
         },
         ...ask("And?"),
       ],
+    },
+    body: good,
+  }),
+  told("chat", "message of the developer amid a conversation at OpenRouter", {
+    vendor: "openrouter",
+    request: {
+      model: "m",
+      messages: [{ role: "developer", content: "Be brief." }, ...ask("Hi"), { role: "developer", content: "Briefer." }],
+    },
+    body: good,
+  }),
+  told("chat", "picture in a result at OpenRouter", {
+    vendor: "openrouter",
+    request: {
+      model: "m",
+      messages: [
+        ...ask("Hi"),
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "get_weather", arguments: "{}" } }],
+        },
+        {
+          role: "tool",
+          tool_call_id: "call_1",
+          content: [
+            { type: "text", text: "A map." },
+            { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+          ],
+        },
+      ],
+      tools: [{ type: "function", function: weather }],
+    },
+    body: good,
+  }),
+  told("chat", "seed and thinking by the names of vendors", {
+    vendor: "mistral",
+    request: { model: "m", messages: ask("Hi"), random_seed: 7, safe_prompt: false },
+    body: good,
+  }),
+  told("chat", "thinking turned off at DeepSeek", {
+    vendor: "deepseek",
+    request: { model: "m", messages: ask("Hi"), thinking: { type: "disabled" } },
+    body: good,
+  }),
+  told("chat", "thought of an earlier answer at DeepSeek", {
+    vendor: "deepseek",
+    request: {
+      model: "m",
+      messages: [...ask("Hi"), { role: "assistant", content: "Yes?", reasoning_content: "A greeting." }, ...ask("So?")],
+    },
+    body: good,
+  }),
+  told("chat", "call without a thought at DeepSeek", {
+    vendor: "deepseek",
+    request: {
+      model: "m",
+      messages: [
+        ...ask("Hi"),
+        {
+          role: "assistant",
+          content: null,
+          reasoning_content: "",
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "get_weather", arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: "call_1", content: "Rain." },
+      ],
+      tools: [{ type: "function", function: weather }],
+    },
+    body: good,
+  }),
+  told("chat", "file of Perplexity", {
+    vendor: "perplexity",
+    request: {
+      model: "m",
+      messages: ask([
+        { type: "text", text: "Read." },
+        { type: "file_url", file_url: { url: "JVBERi0xLjQ=" }, file_name: "a.pdf" },
+      ]),
     },
     body: good,
   }),

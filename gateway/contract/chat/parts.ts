@@ -126,6 +126,24 @@ const document = named(
   ),
 );
 
+const linkedFile = named(
+  "ChatFileUrlPart",
+  object(
+    {
+      type: word("file_url"),
+      file_url: object(
+        {
+          url: described(string({ min: 1, max: contentLimits.fileData }), "Address of the file, base64 or a data URL."),
+        },
+        { required: ["url"] },
+      ),
+      file_name: nullable(string()),
+      ...cacheMarks,
+    },
+    { required: ["type", "file_url"], description: "A file, in the form of Perplexity's clients." },
+  ),
+);
+
 const thinking = named(
   "ChatThinkingPart",
   object(
@@ -150,7 +168,17 @@ const refusal = named(
   ),
 );
 
-const everyKind = ["text", "image_url", "input_audio", "file", "video_url", "document_url", "thinking", "refusal"];
+const everyKind = [
+  "text",
+  "image_url",
+  "input_audio",
+  "file",
+  "video_url",
+  "document_url",
+  "file_url",
+  "thinking",
+  "refusal",
+];
 
 const content = (kinds: Readonly<Record<string, Shape>>): Shape =>
   stringOr(
@@ -167,10 +195,11 @@ export const promptContent = content({
   file,
   video_url: video,
   document_url: document,
+  file_url: linkedFile,
 });
 
 /** Content of an earlier answer. */
 export const replayedContent = content({ text, thinking, refusal });
 
 /** Result of a tool. */
-export const resultContent = content({ text, image_url: image, file, document_url: document });
+export const resultContent = content({ text, image_url: image, file, document_url: document, file_url: linkedFile });

@@ -63,6 +63,11 @@ function partJson(part: ContentPart): string {
       };
       return `{"type":"input_file"${fileMembers(file)}${marks(part)}}`;
     }
+    case "file_url": {
+      const { url } = part["file_url"] as Image;
+      const file = { file_data: url, filename: part["file_name"] as string | null | undefined };
+      return `{"type":"input_file"${fileMembers(file)}${marks(part)}}`;
+    }
     case "input_audio":
       return `{"type":"input_audio","input_audio":${JSON.stringify(soundOf(part["input_audio"]))}${marks(part)}}`;
     case "video_url": {

@@ -66,25 +66,28 @@ export function positionReasoning({
   reasoning,
   reasoning_content: reasoningContent,
   content,
+  tool_calls: calls,
 }: ChatMessage): readonly PositionedReasoning[] {
   if (details && details.length > 0) return thoughtsIn(details);
-  const plain = reasoning || reasoningContent || thinkingIn(content);
-  if (plain === "") return [];
-  const parts = partsJson("reasoning_text", [plain]);
+  const plain = reasoning || reasoningContent;
+  const texts = plain ? [plain] : thinkingIn(content);
+  // DeepSeek answers 400 to a call of a thinking model without the field, so an empty one is a thought as well.
+  if (texts.length === 0 && !(reasoningContent === "" && calls?.length)) return [];
+  const parts = partsJson("reasoning_text", texts);
   return [{ json: `{"type":"reasoning","summary":[],"content":${parts}}`, place: beginning }];
 }
 
 /** The reasoning among the parts of a text, as in answers of Mistral's models. */
-function thinkingIn(content: ChatMessage["content"]): string {
-  if (typeof content !== "object" || content === null) return "";
-  const textOf = ({ thinking }: ContentPart) =>
+function thinkingIn(content: ChatMessage["content"]): readonly string[] {
+  if (typeof content !== "object" || content === null) return [];
+  const textsOf = ({ thinking }: ContentPart): readonly string[] =>
     typeof thinking === "string"
-      ? thinking
-      : ((thinking ?? []) as readonly { text: string }[]).map(({ text }) => text).join("");
+      ? [thinking]
+      : ((thinking ?? []) as readonly { text: string }[]).map(({ text }) => text);
   return content
     .filter(({ type }) => type === "thinking")
-    .map(textOf)
-    .join("");
+    .flatMap(textsOf)
+    .filter((text) => text !== "");
 }
 
 function thoughtsIn(details: readonly ReasoningDetail[]): readonly PositionedReasoning[] {

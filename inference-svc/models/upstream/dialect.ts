@@ -23,7 +23,7 @@ export interface Target {
   readonly reasoningFormat?: string;
   /** Present where the server answers 400 to `stream_options`. */
   readonly streamOptions?: false;
-  /** Fields outside the format passed to the server by configuration; absent when there are none. */
+  /** Fields outside the format passed to the server, by configuration or as its vendor's own; absent when there are none. */
   readonly passes?: ReadonlySet<string>;
   /** Maximum output tokens of the model; absent when not configured. */
   readonly maxOutputTokens?: number;

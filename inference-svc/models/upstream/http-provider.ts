@@ -27,7 +27,7 @@ import { noEmbeddings } from "./embedding/none.ts";
 import { splitInputs } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
-import { isVendorOfFormat, configuredVendorHost, vendorOf } from "./vendor-host.ts";
+import { configuredVendorHost, fieldsOfVendor, isVendorOfFormat, vendorOf } from "./vendor-host.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
@@ -67,7 +67,7 @@ export class HttpProvider implements Provider {
   readonly #identity: Identity | undefined;
   /** JSON of the fields added to every turn; undefined for none. */
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
-  /** Client fields passed on by configuration; undefined for none. */
+  /** Client fields passed on, by configuration or because they are the vendor's own; undefined for none. */
   readonly #passes: ReadonlySet<string> | undefined;
   /** Destinations live as long as the configuration, and every request uses several of them. */
   #endpoints = new WeakMap<Destination, Endpoint>();
@@ -91,7 +91,8 @@ export class HttpProvider implements Provider {
     this.#reportKey = buildKeyReport(settings.id, this.#keys, log);
     this.#identity = openIdentity(settings, log);
     const extra = Object.entries(settings.extra_body ?? {}).map(([name, value]) => [name, JSON.stringify(value)]);
-    this.#passes = settings.passes?.length ? new Set(settings.passes) : undefined;
+    const passes = [...(settings.passes ?? []), ...fieldsOfVendor(settings, this.#url.hostname)];
+    this.#passes = passes.length > 0 ? new Set(passes) : undefined;
     this.#extraBody = extra.length > 0 ? (Object.fromEntries(extra) as Record<string, string>) : undefined;
   }
 

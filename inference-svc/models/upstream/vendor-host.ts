@@ -1,5 +1,6 @@
 /** The vendor whose rules a provider follows: as configured, else by its host. */
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
+import { type Vendor, vendors } from "@sluice/proto/config/vendors.js";
 import type { Dialect } from "./dialect.ts";
 
 /** Hosts of vendors, and of clouds with a vendor's own implementation, by dialect where a cloud serves several vendors. */
@@ -10,12 +11,15 @@ const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readon
   // Azure OpenAI and Foundry, and the same in the clouds of the US government and of China.
   [/\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, "openai", ["chat", "responses"]],
   [/\.services\.ai\.azure\.(com|us|cn)$/, "anthropic", ["messages"]],
-  [/(^|\.)api\.mistral\.ai$/, "mistral"],
-  [/(^|\.)api\.groq\.com$/, "groq"],
-  [/(^|\.)api\.deepseek\.com$/, "deepseek"],
-  [/(^|\.)api\.x\.ai$/, "xai"],
-  [/(^|\.)api\.perplexity\.ai$/, "perplexity"],
 ];
+
+/** Vendors of the chat format by the host of their address, which may have a region in front. */
+const chatHosts = Object.entries<Vendor>(vendors)
+  .filter(([, { dialect }]) => dialect === "chat")
+  .map(([vendor, { base_url: url }]) => ({ vendor, host: new URL(url).hostname }));
+
+const chatVendorOf = (hostname: string): string | undefined =>
+  chatHosts.find(({ host }) => hostname === host || hostname.endsWith(`.${host}`))?.vendor;
 
 /** Hosts used for a vendor in tables by host. */
 const ownHosts: Readonly<Record<string, string>> = {
@@ -29,7 +33,17 @@ type Named = Pick<ProviderSettings, "vendor" | "dialect">;
 
 /** The catalogue's name of a provider's vendor; undefined when unknown. */
 export const vendorOf = ({ vendor, dialect }: Named, hostname: string): string | undefined =>
-  vendor ?? hosts.find(([host, , dialects]) => host.test(hostname) && dialects?.includes(dialect) !== false)?.[1];
+  vendor ??
+  hosts.find(([host, , dialects]) => host.test(hostname) && dialects?.includes(dialect) !== false)?.[1] ??
+  chatVendorOf(hostname);
+
+/** Fields that a server has in its vendor's version of the format. */
+export function fieldsOfVendor(settings: Named, hostname: string): readonly string[] {
+  const vendor = vendorOf(settings, hostname);
+  const known: Readonly<Record<string, Vendor>> = vendors;
+  const row = vendor !== undefined && Object.hasOwn(known, vendor) ? known[vendor] : undefined;
+  return (row?.dialect === settings.dialect && row.fields) || [];
+}
 
 /** Whether a provider is the vendor of its format, or a proxy in front of it. */
 export const isVendorOfFormat = (settings: Named, hostname: string, dialect: Dialect): boolean =>

@@ -9,7 +9,7 @@ import {
   hasParticipantName,
   translateInput,
 } from "../translate/conversation.ts";
-import { buildReasoningFields } from "./reasoning.ts";
+import { buildReasoningFields, takesThought } from "./reasoning.ts";
 import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
 import { boundedId } from "../translate/bounded-id.ts";
@@ -23,6 +23,7 @@ import {
   takesPromptsAnywhere,
 } from "../translate/first-prompts.ts";
 import { isMistral, toMistralId } from "../translate/mistral-ids.ts";
+import { type ChatVendor, chatVendor } from "./vendors.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
@@ -55,6 +56,7 @@ class ChatWriter implements ConversationWriter {
   readonly translation: TranslationContext;
   readonly #repeated: RepeatedMessages | undefined;
   readonly #isMistral: boolean;
+  readonly #vendor: ChatVendor;
   readonly #opening: Opening;
   #index = 0;
   readonly thread: ChatMessageList;
@@ -66,6 +68,7 @@ class ChatWriter implements ConversationWriter {
     this.#repeated = repeated;
     this.#opening = opening;
     this.#isMistral = isMistral(translation.target.upstreamModel);
+    this.#vendor = chatVendor(translation.target);
     this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
   }
 
@@ -99,7 +102,8 @@ class ChatWriter implements ConversationWriter {
 
   addPrompt(item: InputItem, path: string): void {
     const { target, onDropped } = this.translation;
-    let role = item.role === "developer" && !target.original ? "system" : text(item.role);
+    const takesRole = item.role !== "developer" || target.original || this.#vendor.takesDevelopers;
+    let role = takesRole ? text(item.role) : "system";
     if (isPrompt(item) && this.#index >= this.#opening.prompts) {
       onDropped(`${path}.role`, this.#opening.reason);
       role = "user";
@@ -156,23 +160,27 @@ class ChatWriter implements ConversationWriter {
   addCallOutput(givenId: unknown, output: unknown, path: string): void {
     const callId = this.#callId(givenId);
     if (typeof output === "string") return this.thread.answer(callId, output, []);
-    const texts: MarkedPart[] = [];
-    const others: JsonObject[] = [];
-    for (const [index, part] of objects(output).entries()) {
-      const sent = this.#part(part, `${path}.${index}`);
-      (part.type === "input_text" || part.type === "output_text" ? texts : others).push(sent);
-    }
+    const parts = objects(output).map((part, index) => this.#part(part, `${path}.${index}`));
+    const texts = parts.filter(isText);
+    // Mistral's models take pictures in a result, and some answer 400 to a user message after it.
+    const takesMedia = this.#isMistral || this.#vendor.takesMediaInResults;
+    if (takesMedia && texts.length < parts.length) return this.thread.answer(callId, parts, []);
     // Simple servers take only a string, so parts are sent only when one carries a cache mark.
-    const plain = texts.every(isPlainText);
-    // Mistral takes pictures in a result, and answers 400 to a user message after it.
-    if (this.#isMistral && others.length > 0) return this.thread.answer(callId, [...texts, ...others], []);
-    this.thread.answer(callId, plain ? texts.map((part) => text(part.text)).join("\n") : texts, others);
+    const content = texts.every(isPlainText) ? texts.map((part) => text(part.text)).join("\n") : texts;
+    const media = parts.filter((part) => !isText(part));
+    if (media.length > 0) this.translation.onDropped(path, moved);
+    this.thread.answer(callId, content, media);
   }
 
   addReasoning(item: InputItem, path: string): void {
     const fields = buildReasoningFields(item, this.translation.target);
     if (fields) this.thread.think({ path, fields });
     else this.translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
+  }
+
+  addBlankThought(path: string): void {
+    if (takesThought("reasoning_content", this.translation.target))
+      this.thread.think({ path, fields: { reasoning_content: "" } });
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
@@ -201,6 +209,10 @@ class ChatWriter implements ConversationWriter {
     this.marks.copy(part, sent, path);
   }
 }
+
+const moved = "repaired: pictures and files follow in a message of the user, because most servers take only texts here";
+
+const isText = ({ type }: JsonObject): boolean => type === "text";
 
 const isMarked = (part: JsonObject): boolean => findCacheMark(part) !== undefined;
 

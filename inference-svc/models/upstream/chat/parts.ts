@@ -1,6 +1,8 @@
 /** Message parts in the form of chat completions. */
 import type { Target } from "../dialect.ts";
-import type { JsonObject } from "../json.ts";
+import { readFileData } from "../../../content/files/data-url.ts";
+import { type JsonObject, text } from "../json.ts";
+import { chatVendor } from "./vendors.ts";
 import type { MarkedPart } from "./cache-marks.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
@@ -11,9 +13,7 @@ export function refuseChatPart(part: JsonObject, target: Target): string | undef
     case "input_image":
       return typeof part.image_url === "string" ? undefined : unsupportedMessage("images by file_id");
     case "input_file":
-      return typeof part.file_data === "string" || typeof part.file_id === "string"
-        ? undefined
-        : unsupportedMessage("files by file_url");
+      return chatVendor(target).document ? refuseDocument(part) : refuseFile(part);
     case "input_video":
       return target.original ? unsupportedMessage("video") : undefined;
     case "encrypted_content":
@@ -23,16 +23,24 @@ export function refuseChatPart(part: JsonObject, target: Target): string | undef
   }
 }
 
+const refuseFile = ({ file_data, file_id }: JsonObject): string | undefined =>
+  typeof file_data === "string" || typeof file_id === "string" ? undefined : unsupportedMessage("files by file_url");
+
+const refuseDocument = ({ file_data, file_url, file_id }: JsonObject): string | undefined =>
+  text(file_data) !== "" || text(file_url) !== "" || typeof file_id === "string"
+    ? undefined
+    : unsupportedMessage("files without content");
+
 /**
  * Builds a new part; a cache mark may be added to it.
  * @param part accepted by `refuseChatPart`
  */
-export function chatPart(part: JsonObject, path: string, { onDropped }: TranslationContext): MarkedPart {
+export function chatPart(part: JsonObject, path: string, { target, onDropped }: TranslationContext): MarkedPart {
   switch (part.type) {
     case "input_image":
       return imagePart(part, path, onDropped);
     case "input_file":
-      return filePart(part);
+      return documentPart(part, target) ?? filePart(part);
     case "input_audio":
       return { type: "input_audio", input_audio: part.input_audio };
     case "input_video":
@@ -51,6 +59,24 @@ function imagePart(part: JsonObject, path: string, onDropped: TranslationContext
   const stated = typeof detail === "string" && detail !== "auto" ? { detail } : {};
   return { type: "image_url", image_url: { url: part.image_url, ...stated } };
 }
+
+/** A document in the part of its vendor; undefined where documents are files. */
+function documentPart({ file_data, file_url, filename }: JsonObject, target: Target): MarkedPart | undefined {
+  const { document } = chatVendor(target);
+  const source = text(file_data) || text(file_url);
+  if (document === undefined || source === "") return undefined;
+  const named = text(filename);
+  if (document === "document_url") {
+    const data = readFileData(source);
+    const url = data ? `data:${data.type};base64,${data.base64}` : source;
+    return { type: document, document_url: url, ...(named !== "" && { document_name: named }) };
+  }
+  // Bare base64: "no data: prefix" (https://docs.perplexity.ai/guides/file-attachments).
+  const url = source.replace(dataPrefix, "");
+  return { type: document, file_url: { url }, ...(named !== "" && { file_name: named }) };
+}
+
+const dataPrefix = /^data:[^,]*;base64,/i;
 
 function filePart({ file_data, file_id, filename }: JsonObject): MarkedPart {
   const named = typeof filename === "string" && filename !== "" ? { filename } : {};

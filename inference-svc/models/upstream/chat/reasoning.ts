@@ -8,6 +8,7 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, objects, text } from "../json.ts";
 import { dropAddition } from "../translate/additions.ts";
 import { type TranslationContext, supportsParameter } from "../translate/context.ts";
+import { type ChatVendor, chatVendor } from "./vendors.ts";
 import { type ReasoningEffort, lastEffort, namesEfforts } from "../translate/reasoning-effort.ts";
 
 /** Hardly any server but the vendor's own knows the levels above high. */
@@ -59,11 +60,10 @@ const formats =
 export function buildReasoningFields(item: InputItem, target: Target): JsonObject | undefined {
   const format = text(item.format) || "unknown";
   const sealed = text(item.encrypted_content);
-  const thought = objects(item.content)
-    .map((part) => text(part.text))
-    .join("");
+  const texts = objects(item.content).map((part) => text(part.text));
+  const thought = texts.join("");
   if (format === "unknown") {
-    return sealed === "" && thought !== "" ? openThought(thought, target) : undefined;
+    return sealed === "" && thought !== "" ? openThought(texts, target) : undefined;
   }
   if (!supportsParameter(target, `reasoning_details.${format}`)) return undefined;
   const summary = objects(item.summary)
@@ -80,12 +80,20 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
   return details.length === 0 ? undefined : { reasoning_details: details };
 }
 
-/** A thought without a seal, in the endpoint's field for it: that of most open models, Groq's or Mistral's. */
-function openThought(thought: string, target: Target): JsonObject | undefined {
-  if (supportsParameter(target, "reasoning_content")) return { reasoning_content: thought };
-  if (supportsParameter(target, "message.reasoning")) return { reasoning: thought };
-  if (!supportsParameter(target, "message.thinking")) return undefined;
-  return { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] };
+/**
+ * Whether an open thought goes back in this field: that of most open models, Groq's or Mistral's. The parameters of the endpoint name it; where they are
+ * unknown, it is that of the vendor.
+ */
+export const takesThought = (field: NonNullable<ChatVendor["thought"]>, target: Target): boolean =>
+  supportsParameter(target, field) ||
+  (target.supportedParameters === undefined && chatVendor(target).thought === field);
+
+/** A thought without a seal, as the fields of a message. */
+function openThought(texts: readonly string[], target: Target): JsonObject | undefined {
+  if (takesThought("reasoning_content", target)) return { reasoning_content: texts.join("") };
+  if (takesThought("message.reasoning", target)) return { reasoning: texts.join("") };
+  if (!takesThought("message.thinking", target)) return undefined;
+  return { content: [{ type: "thinking", thinking: texts.map((each) => ({ type: "text", text: each })) }] };
 }
 
 /** The reasoning in one chunk. */

@@ -17,6 +17,7 @@ import {
   reportQuestion,
   takesPromptsAnywhere,
 } from "../translate/first-prompts.ts";
+import { isBlankThought } from "../translate/blank-thoughts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
 import { nameFoundTools, toText } from "../translate/tool-history.ts";
@@ -90,6 +91,7 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
   // The referenced item stands earlier in the input, and the API refuses two items with one id.
   if (item.type === "item_reference") return undefined;
   if (item.type === "reasoning") {
+    if (isBlankThought(item)) return undefined;
     const sent = reasoning(openReasoning(item), path, target, onDropped);
     return sent && isVendor(target) ? withOwnId(sent, path, onDropped) : sent;
   }

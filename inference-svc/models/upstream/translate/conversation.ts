@@ -7,6 +7,7 @@ import type { InputItem } from "../../../turn/request.ts";
 import { dropReason, nameFoundTools, toFunctionCall, toFunctionOutput, toText } from "./tool-history.ts";
 import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "./context.ts";
+import { isBlankThought } from "./blank-thoughts.ts";
 import { openReasoning } from "./reasoning-seal.ts";
 
 /** The dialect's part of the translation. A `path` is that of the argument before it, as in the request. */
@@ -26,6 +27,8 @@ export interface ConversationWriter {
   /** Adds a message of the assistant. */
   addAnswer(item: InputItem, path: string): void;
   addReasoning(item: InputItem, path: string): void;
+  /** Adds a thought without a word before a call, if the format has a form for it. */
+  addBlankThought?(path: string): void;
   addCall(call: WrittenCall): void;
   /**
    * @param output a string, or parts as in a message
@@ -105,6 +108,7 @@ class InputTranslator {
       case "custom_tool_call_output":
         return this.#answered(item, path);
       case "reasoning":
+        if (isBlankThought(item)) return this.#writer.addBlankThought?.(path);
         if (hasBrokenSeal(item)) return this.#translation.onDropped(path, brokenSeal);
         return this.#writer.addReasoning(openReasoning(item), path);
       case "agent_message":

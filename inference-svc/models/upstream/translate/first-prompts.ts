@@ -12,9 +12,21 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { objects } from "../json.ts";
 
-/** Vendors with servers of their own take messages of the system anywhere, except Perplexity, which takes them first. */
+/** Vendors with servers of open models, which run the same templates. */
+const servesTemplates: ReadonlySet<string> = new Set([
+  "cerebras",
+  "deepinfra",
+  "fireworks",
+  "moonshotai",
+  "nvidia",
+  "perplexity",
+  "sambanova",
+  "together",
+]);
+
+/** Other vendors take messages of the system anywhere. */
 export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean =>
-  original || (vendor !== undefined && vendor !== "perplexity");
+  original || (vendor !== undefined && !servesTemplates.has(vendor));
 
 export const isPrompt = ({ type, role }: InputItem): boolean =>
   type === "message" && (role === "system" || role === "developer");

@@ -8,6 +8,10 @@ const itemKinds = [...inputItem.kinds.keys()];
 
 const user: InputItem = { type: "message", role: "user", content: "u" };
 const asked = { role: "user", content: "u" };
+const moved: readonly [string, string] = [
+  "input.1.output",
+  "repaired: pictures and files follow in a message of the user, because most servers take only texts here",
+];
 const noWords = "the format has no field for it";
 
 const called = (id: string, name: string, args: unknown) => ({
@@ -83,6 +87,7 @@ const rows: Readonly<Record<string, Row>> = {
   function_call_output: {
     items: [{ type: "function_call_output", call_id: "c", output: [{ type: "input_text", text: "1" }, image] }],
     sent: [answered("c", "1"), { role: "user", content: [sentImage] }],
+    lost: [moved],
   },
   custom_tool_call: {
     items: [{ type: "custom_tool_call", call_id: "c", name: "sql", input: 'select "1"' }],
@@ -154,6 +159,7 @@ const rows: Readonly<Record<string, Row>> = {
       },
     ],
     sent: [answered("c", ""), { role: "user", content: [sentImage] }],
+    lost: [moved],
   },
   code_interpreter_call: {
     items: [{ type: "code_interpreter_call", id: "i", code: "1+1", outputs: [{ type: "logs", logs: "2" }] }],

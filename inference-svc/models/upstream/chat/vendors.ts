@@ -1,0 +1,37 @@
+/**
+ * What servers of known vendors take in chat beyond what most servers do. Each row has its source: a page of the vendor, or requests of 2026 that its
+ * server answered with 200.
+ */
+import type { Target } from "../dialect.ts";
+
+export interface ChatVendor {
+  /** Whether it knows the role `developer`. Others have `system` only. */
+  readonly takesDevelopers?: true;
+  /** Whether the result of a tool may hold pictures and files. Others take them in a message of the user only. */
+  readonly takesMediaInResults?: true;
+  /** Its part for a document, which may be an address; absent where documents are parts of type `file`. */
+  readonly document?: "document_url" | "file_url";
+  /** The field of an assistant's message for an open thought; absent where such fields are refused or unknown. */
+  readonly thought?: "reasoning_content" | "message.reasoning" | "message.thinking";
+}
+
+const rows: Readonly<Record<string, ChatVendor>> = {
+  // "deepseek-reasoner" and its successors in the middle of a task (https://api-docs.deepseek.com/guides/thinking_mode).
+  deepseek: { thought: "reasoning_content" },
+  fireworks: { thought: "reasoning_content" },
+  // https://console.groq.com/docs/reasoning
+  groq: { thought: "message.reasoning" },
+  // https://docs.mistral.ai/capabilities/document_ai/document_qna and https://docs.mistral.ai/capabilities/reasoning
+  mistral: { takesMediaInResults: true, document: "document_url", thought: "message.thinking" },
+  // https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model
+  moonshotai: { thought: "reasoning_content" },
+  // It translates for the provider behind it (https://openrouter.ai/docs/api-reference/overview).
+  openrouter: { takesDevelopers: true, takesMediaInResults: true, thought: "message.reasoning" },
+  // https://docs.perplexity.ai/guides/file-attachments
+  perplexity: { document: "file_url" },
+};
+
+const none: ChatVendor = {};
+
+export const chatVendor = ({ vendor = "" }: Pick<Target, "vendor">): ChatVendor =>
+  Object.hasOwn(rows, vendor) ? rows[vendor]! : none;

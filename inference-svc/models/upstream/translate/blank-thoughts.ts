@@ -1,0 +1,11 @@
+/** Reasoning with nothing in it, not even an id: `reasoning_content: ""` of a chat message. Leaving it out loses nothing. */
+import type { InputItem } from "../../../turn/request.ts";
+import { objects, text } from "../json.ts";
+
+export const isBlankThought = ({ type, id, summary, content, ...seal }: InputItem): boolean =>
+  type === "reasoning" &&
+  text(id) === "" &&
+  objects(summary).length === 0 &&
+  objects(content).length === 0 &&
+  text(seal.encrypted_content) === "" &&
+  text(seal.signature) === "";

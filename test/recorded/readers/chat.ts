@@ -69,7 +69,8 @@ class ChatFold {
     const { message, delta } = choice;
     const said = (this.#isWhole ? [message, delta] : [delta, message]).find(isJsonRecord);
     if (said) this.#addMessage(said);
-    const reason = textOrEmpty(choice["finish_reason"]);
+    const details = jsonRecord(choice["finish_details"]);
+    const reason = textOrEmpty(choice["finish_reason"]) || textOrEmpty(details["type"]);
     if (reason === "") return;
     this.#reasons += 1;
     this.#answer.reason = reason;

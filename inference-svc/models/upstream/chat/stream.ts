@@ -88,10 +88,11 @@ export class ChatTranslator implements Translator {
     const delta = this.#saidIn(choice);
     if (delta) this.#delta(delta, choice);
     // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
-    if (text(choice.finish_reason) !== "") {
+    const finish = finishOf(choice);
+    if (finish !== "") {
       // vLLM and SGLang name the text here.
       this.#stopSequence = matchingStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
-      const { reason, detail } = readFinishReason(text(choice.finish_reason));
+      const { reason, detail } = readFinishReason(finish);
       this.#reason = reason;
       this.#detail = detail;
       this.#finished = true;
@@ -260,3 +261,7 @@ function readImage(image: JsonObject): string {
   const url = text(isObject(image.image_url) ? image.image_url.url : image.image_url);
   return readDataUrl(url)?.base64 ?? url;
 }
+
+/** OpenAI's models of 2023 that read pictures end with an object instead of the word. */
+const finishOf = ({ finish_reason: reason, finish_details: details }: JsonObject): string =>
+  text(reason) || (isObject(details) ? text(details.type) : "");

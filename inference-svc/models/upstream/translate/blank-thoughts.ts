@@ -7,5 +7,6 @@ export const isBlankThought = ({ type, id, summary, content, ...seal }: InputIte
   text(id) === "" &&
   objects(summary).length === 0 &&
   objects(content).length === 0 &&
+  text(seal.format) === "" &&
   text(seal.encrypted_content) === "" &&
   text(seal.signature) === "";

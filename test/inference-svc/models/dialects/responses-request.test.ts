@@ -465,6 +465,8 @@ describe("reasoning goes back to providers that can read it", () => {
     status: "completed",
     ...more,
   });
+  // The vendor answers 400 to the state of a thought; others give it, and get it back.
+  const status = "completed";
   const sealed = { type: "reasoning", id: "rs_r", summary: [], encrypted_content: "b64" };
   const open = { type: "reasoning", id: "rs_r", summary: [], content: [{ type: "reasoning_text", text: "x" }] };
 
@@ -480,10 +482,10 @@ describe("reasoning goes back to providers that can read it", () => {
     ["sealed elsewhere", { ...sealed, format: "azure-openai-responses-v1" }, vendor, undefined],
     ["sealed by a stranger", { ...sealed, format: "unknown" }, vendor, undefined],
     ["open, to the vendor", open, vendor, undefined],
-    ["sealed by a stranger, to a stranger", { ...sealed, format: "unknown" }, other, sealed],
+    ["sealed by a stranger, to a stranger", { ...sealed, format: "unknown" }, other, { ...sealed, status }],
     ["of the vendor, to a stranger", { ...sealed, format: "openai-responses-v1" }, other, undefined],
-    ["open, to a stranger", { ...open, format: "unknown" }, other, open],
-    ["open and sealed, to a stranger", { ...open, ...sealed }, other, { ...open, ...sealed }],
+    ["open, to a stranger", { ...open, format: "unknown" }, other, { ...open, status }],
+    ["open and sealed, to a stranger", { ...open, ...sealed }, other, { ...open, ...sealed, status }],
     ["empty", { content: [], encrypted_content: null }, other, undefined],
     ["of another kind of model", { ...open, format: "anthropic-claude-v1" }, other, undefined],
   ])("when it is %s", (_, fields, target, expected) => {

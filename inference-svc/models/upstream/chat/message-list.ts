@@ -10,6 +10,13 @@ export interface ChatReasoning {
   readonly fields: JsonObject;
 }
 
+export interface MessageRules {
+  /** Whether the server answers 400 to a prompt right after the result of a tool, as Mistral's does. */
+  readonly answersResults: boolean;
+  /** Whether entries of `reasoning_details` have their number in the message. */
+  readonly countsDetails: boolean;
+}
+
 export class ChatMessageList {
   readonly #onDropped: TranslationContext["onDropped"];
   readonly #messages: ChatMessage[] = [];
@@ -19,14 +26,13 @@ export class ChatMessageList {
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
-  /** Whether the server answers 400 to a prompt right after the result of a tool, as Mistral's does. */
-  readonly #answersResults: boolean;
+  readonly #rules: MessageRules;
   /** Place in the request of the current item. */
   path = "input";
 
-  constructor(onDropped: TranslationContext["onDropped"], answersResults = false) {
+  constructor(onDropped: TranslationContext["onDropped"], rules: MessageRules) {
     this.#onDropped = onDropped;
-    this.#answersResults = answersResults;
+    this.#rules = rules;
   }
 
   get length(): number {
@@ -42,7 +48,7 @@ export class ChatMessageList {
     this.#attach();
     this.#assistant = message.role === "assistant" ? message : undefined;
     if (!this.#assistant) this.#forget();
-    if (this.#answersResults && !this.#assistant) this.#answerResult();
+    if (this.#rules.answersResults && !this.#assistant) this.#answerResult();
     this.#messages.push(message);
     if (this.#assistant) this.#think(this.#assistant);
   }
@@ -108,10 +114,17 @@ export class ChatMessageList {
       const { content: _, ...others } = fields;
       for (const [name, value] of Object.entries(others)) {
         const before = message[name];
-        message[name] = Array.isArray(value) ? [...objects(before), ...objects(value)] : text(before) + text(value);
+        message[name] = Array.isArray(value)
+          ? this.#joined(objects(before), objects(value))
+          : text(before) + text(value);
       }
     }
     this.#thoughts = [];
+  }
+
+  #joined(details: readonly JsonObject[], more: readonly JsonObject[]): readonly JsonObject[] {
+    const joined = [...details, ...more];
+    return this.#rules.countsDetails ? joined.map((detail, index) => ({ ...detail, index })) : joined;
   }
 
   #forget(): void {

@@ -69,7 +69,10 @@ class ChatWriter implements ConversationWriter {
     this.#opening = opening;
     this.#isMistral = isMistral(translation.target.upstreamModel);
     this.#vendor = chatVendor(translation.target);
-    this.thread = new ChatMessageList(translation.onDropped, this.#isMistral);
+    this.thread = new ChatMessageList(translation.onDropped, {
+      answersResults: this.#isMistral,
+      countsDetails: takesThought("reasoning_details", translation.target),
+    });
   }
 
   instruct(instructions: string): void {

@@ -62,20 +62,23 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
   const sealed = text(item.encrypted_content);
   const texts = objects(item.content).map((part) => text(part.text));
   const thought = texts.join("");
-  if (format === "unknown") {
+  const takesDetails = takesThought("reasoning_details", target);
+  if (format === "unknown" && !(takesDetails && item.format)) {
     return sealed === "" && thought !== "" ? openThought(texts, target) : undefined;
   }
-  if (!supportsParameter(target, `reasoning_details.${format}`)) return undefined;
+  if (!takesDetails && !supportsParameter(target, `reasoning_details.${format}`)) return undefined;
   const summary = objects(item.summary)
     .map((part) => text(part.text))
     .join("");
   const signature = text(item.signature);
+  // An id may be that of the call whose signature this is.
+  const named = takesDetails && text(item.id) !== "" ? { format, id: item.id } : { format };
   const details = [
     ...(thought === ""
       ? []
-      : [{ type: "reasoning.text", text: thought, ...(signature !== "" && { signature }), format }]),
-    ...(summary === "" ? [] : [{ type: "reasoning.summary", summary, format }]),
-    ...(sealed === "" ? [] : [{ type: "reasoning.encrypted", data: sealed, format }]),
+      : [{ type: "reasoning.text", text: thought, ...(signature !== "" && { signature }), ...named }]),
+    ...(summary === "" ? [] : [{ type: "reasoning.summary", summary, ...named }]),
+    ...(sealed === "" ? [] : [{ type: "reasoning.encrypted", data: sealed, ...named }]),
   ];
   return details.length === 0 ? undefined : { reasoning_details: details };
 }
@@ -91,7 +94,8 @@ export const takesThought = (field: NonNullable<ChatVendor["thought"]>, target: 
 /** A thought without a seal, as the fields of a message. */
 function openThought(texts: readonly string[], target: Target): JsonObject | undefined {
   if (takesThought("reasoning_content", target)) return { reasoning_content: texts.join("") };
-  if (takesThought("message.reasoning", target)) return { reasoning: texts.join("") };
+  if (takesThought("message.reasoning", target) || takesThought("reasoning_details", target))
+    return { reasoning: texts.join("") };
   if (!takesThought("message.thinking", target)) return undefined;
   return { content: [{ type: "thinking", thinking: texts.map((each) => ({ type: "text", text: each })) }] };
 }

@@ -11,8 +11,11 @@ export interface ChatVendor {
   readonly takesMediaInResults?: true;
   /** Its part for a document, which may be an address; absent where documents are parts of type `file`. */
   readonly document?: "document_url" | "file_url";
-  /** The field of an assistant's message for an open thought; absent where such fields are refused or unknown. */
-  readonly thought?: "reasoning_content" | "message.reasoning" | "message.thinking";
+  /**
+   * The field of an assistant's message for an earlier thought; absent where such fields are refused or unknown. With `reasoning_details` it takes sealed
+   * thoughts of every format, and open ones in `reasoning`.
+   */
+  readonly thought?: "reasoning_content" | "message.reasoning" | "message.thinking" | "reasoning_details";
 }
 
 const rows: Readonly<Record<string, ChatVendor>> = {
@@ -26,7 +29,7 @@ const rows: Readonly<Record<string, ChatVendor>> = {
   // https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model
   moonshotai: { thought: "reasoning_content" },
   // It translates for the provider behind it (https://openrouter.ai/docs/api-reference/overview).
-  openrouter: { takesDevelopers: true, takesMediaInResults: true, thought: "message.reasoning" },
+  openrouter: { takesDevelopers: true, takesMediaInResults: true, thought: "reasoning_details" },
   // https://docs.perplexity.ai/guides/file-attachments
   perplexity: { document: "file_url" },
 };

@@ -107,6 +107,18 @@ describe("open thoughts", () => {
     expect(sentTo(vendor, thought, answer)).toEqual({ messages: [{ role: "assistant", ...sent }], losses: [] });
   });
 
+  test.each(["unknown", "anthropic-claude-v1"])("OpenRouter gets thoughts of the format %s as details", (format) => {
+    const detailed: InputItem = { ...thought, format, signature: "s", id: "call_1" };
+    const id = "call_1";
+    expect(sentTo("openrouter", detailed, answer).messages).toEqual([
+      {
+        role: "assistant",
+        content: "Yes.",
+        reasoning_details: [{ type: "reasoning.text", text: "Hm.", signature: "s", format, id, index: 0 }],
+      },
+    ]);
+  });
+
   const blank: InputItem = { type: "reasoning", summary: [], content: [] };
   const call: InputItem = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
   const result: InputItem = { type: "function_call_output", call_id: "call_1", output: "1" };

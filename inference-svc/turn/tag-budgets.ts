@@ -6,12 +6,21 @@ import { parseTags, tagsText } from "@sluice/proto/lib/turns/tags.js";
 export interface TagBudget {
   readonly name: string;
   readonly value: string;
-  /** Names the budget among those of this process: workspace and tag. */
+  /** Names the account of the value among those of this process: workspace and tag. */
   readonly owner: string;
+  /** Names the account of values without one of their own, which may pay for this one; undefined for a value with entries of its own. */
+  readonly shared: string | undefined;
 }
 
-/** Values by names of tags; undefined stands for every value. */
-type BudgetedTags = ReadonlyMap<string, ReadonlySet<string> | undefined>;
+interface BudgetedValues {
+  /** Values with entries of their own. */
+  readonly named: Set<string>;
+  /** Whether there is an entry for every value. */
+  isOpen: boolean;
+}
+
+/** Values by names of tags. */
+type BudgetedTags = ReadonlyMap<string, BudgetedValues>;
 
 const everyValue = "*";
 const known = new WeakMap<Caller, BudgetedTags>();
@@ -23,18 +32,29 @@ export function tagBudgetsOf(caller: Caller, tags: string): readonly TagBudget[]
   if (budgeted === undefined) known.set(caller, (budgeted = budgetedTags(caller)));
   const budgets: TagBudget[] = [];
   for (const [name, value] of parseTags(tags, "tags")) {
-    if (!budgeted.has(name) || budgeted.get(name)?.has(value) === false) continue;
-    budgets.push({ name, value, owner: `${caller.workspaceId} ${tagsText([[name, value]])}` });
+    const values = budgeted.get(name);
+    if (values === undefined) continue;
+    const isNamed = values.named.has(value);
+    if (!isNamed && !values.isOpen) continue;
+    const owner = tagAccount(caller, tagsText([[name, value]]));
+    budgets.push({ name, value, owner, shared: isNamed ? undefined : sharedAccount(caller, name) });
   }
   return budgets.length === 0 ? undefined : budgets;
 }
 
+/** @param tag as text, as answers of the budgets name it. @returns the name of its account among those of this process */
+export const tagAccount = ({ workspaceId }: Pick<Caller, "workspaceId">, tag: string): string =>
+  `${workspaceId} ${tag}`;
+
+const sharedAccount = (caller: Caller, name: string): string => tagAccount(caller, tagsText([[name, everyValue]]));
+
 function budgetedTags({ budgetTags }: Caller): BudgetedTags {
-  const values = new Map<string, Set<string> | undefined>();
+  const budgeted = new Map<string, BudgetedValues>();
   for (const [name, value] of budgetTags.flatMap((text) => parseTags(text, "budget_tags"))) {
-    if (value === everyValue) values.set(name, undefined);
-    else if (!values.has(name)) values.set(name, new Set([value]));
-    else values.get(name)?.add(value);
+    const values = budgeted.get(name) ?? { named: new Set(), isOpen: false };
+    budgeted.set(name, values);
+    if (value === everyValue) values.isOpen = true;
+    else values.named.add(value);
   }
-  return values;
+  return budgeted;
 }

@@ -28,16 +28,20 @@ export interface HoldWait {
 export class BudgetQueues<Answer extends { readonly held: boolean }> {
   readonly #lines = new Map<string, Waiter[]>();
 
-  /** Lets the first calls of the queues at the budgets of this key, its workspace and these tags retry at once. */
+  /** Lets the first calls of the queues at the budgets of this key, its workspace and the accounts of these tags retry at once. */
   wake({ keyHash, workspaceId, tagBudgets }: Owner): void {
     this.#lines.get(keyHash)?.[0]?.wake();
     this.#lines.get(workspaceId)?.[0]?.wake();
-    if (tagBudgets) for (const { owner } of tagBudgets) this.#lines.get(owner)?.[0]?.wake();
+    if (!tagBudgets) return;
+    for (const { owner, shared } of tagBudgets) {
+      this.#lines.get(owner)?.[0]?.wake();
+      if (shared !== undefined) this.#lines.get(shared)?.[0]?.wake();
+    }
   }
 
   /**
    * Waits until the decision no longer depends on amounts held for others, or until the maximum wait of such a call.
-   * @param owner hash of the key, id of the workspace or owner of the budget for a tag, where there was no room
+   * @param owner hash of the key, id of the workspace or name of the account of a tag, where there was no room
    * @param refusal of the call so far
    * @param ask decides about the call anew
    * @returns the last decision

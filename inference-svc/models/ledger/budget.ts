@@ -10,15 +10,17 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal, parsePico as toPico } from "@sluice/proto/lib/ledger/money.js";
-import { tagNameText } from "@sluice/proto/lib/turns/tags.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import { guardrailsFor } from "../../turn/applied-guardrails.ts";
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { Scope } from "../../turn/scope.ts";
+import { tagAccount } from "../../turn/tag-budgets.ts";
 import type { Stage } from "../../turn/trace.ts";
 import { BudgetQueues } from "./budget-queues.ts";
 import { type LongTurn, LongTurns, type Owner } from "./long-turns.ts";
+import { Refusals } from "./refusals.ts";
 import { type HeldCall, type SettlementDeps, Settlements } from "./settlements.ts";
+import { TagAccounts } from "./tag-accounts.ts";
 
 /** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
 const timeoutMs = 2_000;
@@ -47,14 +49,6 @@ interface Reservation extends HeldCall {
   readonly tags: { readonly name: string; readonly value: string; readonly besidesUsd: string }[];
 }
 
-interface Refusal {
-  /** performance.now() */
-  readonly requestedAt: number;
-  /** The refused amount in 10^-12 USD, including the amount that had to remain. */
-  readonly size: bigint;
-  readonly answer: ReserveBudgetResponse;
-}
-
 /** Amount held by the budgets for one call until the record of the call is stored. */
 export interface BudgetHold {
   /** Raises the hold to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
@@ -70,11 +64,12 @@ export interface BudgetHold {
 export class Budgets {
   readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
-  /** The last refusal of each key, or key with budgeted tags, kept while other calls wait. */
-  readonly #refusals = new Map<string, Refusal>();
+  /** By key, or key with accounts of tags, kept while other calls wait. */
+  readonly #refusals = new Refusals<ReserveBudgetResponse>();
   readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
   readonly #settlements: Settlements;
-  readonly #longTurns = new LongTurns();
+  readonly #tagAccounts = new TagAccounts();
+  readonly #longTurns = new LongTurns(this.#tagAccounts);
 
   constructor(parts: SettlementDeps) {
     this.#parts = parts;
@@ -148,21 +143,22 @@ export class Budgets {
       span,
       caller: { keyHash },
     } = scope;
-    const payer = payerOf(scope);
     const arrivedAt = performance.now();
     try {
       const release = await this.#slots.take(maxWaitMs);
       if (release === undefined) throw new Error(`no place within ${maxWaitMs} ms`);
       try {
         const size = turn?.isBegun === true ? -1n : pico + this.#longTurns.besides(keyHash, pico, turn);
+        const payer = this.#payerOf(scope);
         const known = this.#refusals.get(payer);
         if (known && known.requestedAt >= arrivedAt && size >= known.size) return known.answer;
         const requestedAt = performance.now();
         const reservation = { ...held, ...this.#reservationOf(scope, pico, turn) };
         const response = this.#reserve(reservation, ownerOf(scope), serviceMetadata(token, { trace: span }));
         const answer = turn ? await this.#longTurns.requestCall(turn, pico, response) : await response;
+        if (scope.tagBudgets !== undefined && answer.budget === BudgetScope.TAG) this.#learn(scope, answer, turn);
         if (this.#slots.waiting === 0) this.#refusals.clear();
-        else if (!answer.admitted) this.#refusals.set(payer, { requestedAt, size, answer });
+        else if (!answer.admitted) this.#refusals.set(this.#payerOf(scope), { requestedAt, size, answer });
         return answer;
       } finally {
         release();
@@ -176,6 +172,17 @@ export class Budgets {
     }
   }
 
+  /** Notes from which account a tag of the call is paid. */
+  #learn({ caller, tagBudgets = [] }: Spender, { tag }: ReserveBudgetResponse, turn: LongTurn | undefined): void {
+    if (this.#tagAccounts.learn(tagBudgets, tagAccount(caller, tag)) && turn) this.#longTurns.moveKept(turn);
+  }
+
+  /** Names the budgets that decide about a call, as far as they are known. */
+  #payerOf({ caller: { keyHash }, tagBudgets }: Spender): string {
+    if (tagBudgets === undefined) return keyHash;
+    return [keyHash, ...tagBudgets.map((tag) => this.#tagAccounts.accountOf(tag))].join("\n");
+  }
+
   #reservationOf(scope: Spender, pico: bigint, turn: LongTurn | undefined): Omit<Reservation, keyof HeldCall> {
     const { keyHash, workspaceId } = scope.caller;
     const [ofKey, ofWorkspace] = [keyHash, workspaceId].map((owner) => this.#longTurns.besides(owner, pico, turn));
@@ -186,8 +193,9 @@ export class Budgets {
       bootId: this.#parts.bootId,
       keyBesidesUsd: amountText(ofKey),
       workspaceBesidesUsd: amountText(ofWorkspace),
-      tags: (scope.tagBudgets ?? []).map(({ name, value, owner }) => {
-        return { name, value, besidesUsd: amountText(this.#longTurns.besides(owner, pico, turn)) };
+      tags: (scope.tagBudgets ?? []).map((tag) => {
+        const besides = this.#longTurns.besides(this.#tagAccounts.accountOf(tag), pico, turn);
+        return { name: tag.name, value: tag.value, besidesUsd: amountText(besides) };
       }),
     };
   }
@@ -227,15 +235,10 @@ const ownerOf = ({ caller: { keyHash, workspaceId }, tagBudgets }: Pick<Spender,
   tagBudgets,
 });
 
-/** Names the budgets that decide about a call. */
-const payerOf = ({ caller: { keyHash }, tagBudgets }: Spender): string =>
-  tagBudgets === undefined ? keyHash : [keyHash, ...tagBudgets.map(({ owner }) => owner)].join("\n");
-
-/** Names the queue of a refused call. */
-function queueOf({ budget, tag }: ReserveBudgetResponse, { caller, tagBudgets }: Spender): string {
+/** Names the queue of a refused call: that of the account without room, which calls with other values of a tag may share. */
+function queueOf({ budget, tag }: ReserveBudgetResponse, { caller }: Spender): string {
   if (budget === BudgetScope.WORKSPACE) return caller.workspaceId;
-  const ofTag = tagBudgets?.find(({ name }) => tag.startsWith(`${tagNameText(name)}=`));
-  return ofTag?.owner ?? caller.keyHash;
+  return budget === BudgetScope.TAG ? tagAccount(caller, tag) : caller.keyHash;
 }
 
 /** Rounds a sum of floats to the precision of amounts. */

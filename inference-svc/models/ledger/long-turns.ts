@@ -5,6 +5,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TagBudget } from "../../turn/tag-budgets.ts";
 import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
+import type { TagAccounts } from "./tag-accounts.ts";
 
 /** Number of further calls, of the size of the first, to keep money for. */
 const callsAhead = 2n;
@@ -25,16 +26,23 @@ export interface LongTurn {
   requestCall: number;
   /** Amount in 10^-12 USD kept for further calls of the turn. */
   ahead: bigint;
+  /** Accounts of tags from which it is kept; undefined without any. */
+  tagAccounts: readonly string[] | undefined;
 }
 
 export class LongTurns {
+  readonly #tagAccounts: TagAccounts;
   readonly #turns = new SlotMap<string, LongTurn>();
-  /** Sums of kept amounts, by the hashes of keys, the ids of workspaces and the owners of budgets for tags. */
+  /** Sums of kept amounts, by the hashes of keys, the ids of workspaces and the names of accounts of tags. */
   readonly #ahead = new Map<string, bigint>();
+
+  constructor(tagAccounts: TagAccounts) {
+    this.#tagAccounts = tagAccounts;
+  }
 
   /** @param name of the turn, known to its calls. @returns ends the turn */
   begin(name: string, owner: Owner): () => void {
-    const turn = { owner, isBegun: false, isOver: false, requestCall: 0, ahead: 0n };
+    const turn = { owner, isBegun: false, isOver: false, requestCall: 0, ahead: 0n, tagAccounts: undefined };
     this.#turns.set(name, turn);
     return () => {
       turn.isOver = true;
@@ -63,7 +71,7 @@ export class LongTurns {
     pico: bigint,
     response: Promise<Answer>,
   ): Promise<Answer> {
-    if (!turn.isBegun && !turn.isOver && turn.requestCall === 0) this.#keep(turn, callsAhead * pico);
+    if (!turn.isBegun && !turn.isOver && turn.requestCall === 0) this.#keepFrom(turn, callsAhead * pico);
     turn.requestCall++;
     try {
       const answer = await response;
@@ -75,12 +83,24 @@ export class LongTurns {
     }
   }
 
+  /** Keeps the amount for further calls of the turn from the accounts that are known now to pay for its tags. */
+  moveKept(turn: LongTurn): void {
+    const { ahead } = turn;
+    if (ahead === 0n) return;
+    this.#giveUp(turn);
+    this.#keepFrom(turn, ahead);
+  }
+
+  #keepFrom(turn: LongTurn, pico: bigint): void {
+    turn.tagAccounts = turn.owner.tagBudgets?.map((tag) => this.#tagAccounts.accountOf(tag));
+    this.#keep(turn, pico);
+  }
+
   #keep(turn: LongTurn, pico: bigint): void {
     turn.ahead += pico;
     this.#add(turn.owner.keyHash, pico);
     this.#add(turn.owner.workspaceId, pico);
-    const { tagBudgets } = turn.owner;
-    if (tagBudgets) for (const { owner } of tagBudgets) this.#add(owner, pico);
+    if (turn.tagAccounts) for (const account of turn.tagAccounts) this.#add(account, pico);
   }
 
   #add(owner: string, pico: bigint): void {

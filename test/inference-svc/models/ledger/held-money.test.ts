@@ -49,3 +49,20 @@ test("beyond 32 new turns in the queue the next is refused at once, and a cancel
     held: false,
   });
 });
+
+test("the end of a call wakes the calls with other values of its tag that wait at the account they share", async () => {
+  const line = new BudgetQueues<{ readonly held: boolean }>();
+  const asked: string[] = [];
+  const wait = (account: string) =>
+    line.wait(account, { isBegun: false, signal }, held, async () => {
+      asked.push(account);
+      return { held: false };
+    });
+  const shared = wait("workspace project=*");
+  const other = wait("workspace team=*");
+  const tag = { name: "project", value: "a", owner: "workspace project=a", shared: "workspace project=*" };
+  line.wake({ ...owner, tagBudgets: [tag] });
+  await shared;
+  expect(asked).toEqual(["workspace project=*"]);
+  await other;
+});

@@ -1,12 +1,13 @@
 /** Amounts reserved for the further calls of a turn: they count only against calls of other turns, and end with the turn. */
 import { expect, test } from "@jest/globals";
 import { LongTurns } from "@sluice/inference-svc/models/ledger/long-turns.js";
+import { TagAccounts } from "@sluice/inference-svc/models/ledger/tag-accounts.js";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };
 const decided = (admitted: boolean) => Promise.resolve({ admitted });
 
 test("twice the first call of a turn is kept from calls of others until the turn ends", async () => {
-  const turns = new LongTurns();
+  const turns = new LongTurns(new TagAccounts());
   const end = turns.begin("one", owner);
   const turn = turns.find("one");
   if (!turn) throw new Error("no turn");
@@ -26,7 +27,7 @@ test("twice the first call of a turn is kept from calls of others until the turn
 test.each([[[true, false]], [[false, false]], [[false, true]]])(
   "turns with several concurrent calls leave no reservation after their end, the calls admitted: %p",
   async (admitted) => {
-    const turns = new LongTurns();
+    const turns = new LongTurns(new TagAccounts());
     const end = turns.begin("panel", owner);
     const turn = turns.find("panel");
     if (!turn) throw new Error("no turn");

@@ -133,6 +133,9 @@ export function ledgerService({
   };
 }
 
+/** Maximum number of reservations in a transaction, which others of the workspace, and its lock, wait for. */
+const maxReservations = 128;
+
 /** Reservations of a workspace wait for one another in this process instead of the database, where each would hold a connection meanwhile. */
 class Reservations {
   readonly #database: Kysely<Database>;
@@ -140,7 +143,10 @@ class Reservations {
 
   constructor(database: Kysely<Database>) {
     this.#database = database;
-    this.#batches = new Batches({ take: (waiting) => waiting.splice(0), work: (batch) => this.#decide(batch) });
+    this.#batches = new Batches({
+      take: (waiting) => waiting.splice(0, maxReservations),
+      work: (batch) => this.#decide(batch),
+    });
   }
 
   /** @param signal aborted when the caller has given up; then its reservation is dropped */

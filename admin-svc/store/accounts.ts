@@ -5,7 +5,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { reservedSums } from "./ledger/holds.ts";
 import { periodStart } from "./ledger/spending.ts";
-import { type KeyTag, keyTags, tagAccounts, tagsOfKeys } from "./ledger/tag-accounts.ts";
+import { type KeyTag, tagAccounts, tagsOfKeys } from "./ledger/tag-accounts.ts";
 
 export type BudgetScope = "key" | "workspace" | "guardrail" | "tag";
 
@@ -38,6 +38,14 @@ interface AccountRow {
   readonly limit_usd: string;
   readonly left_usd: string;
   readonly held_usd: string;
+}
+
+/** An account of a tag that pays for a tag, or the workspace of a key. */
+interface LinkRow {
+  readonly scope: "payer" | "member";
+  /** Workspace, name and value of the tag as JSON; hash of the key. */
+  readonly key_hash: string;
+  readonly id: string;
 }
 
 /** When two budgets have the same amount left, an error names the budget with the lower rank. */
@@ -74,12 +82,12 @@ export async function readBudgetAccounts(
   keyHashes: readonly string[],
   tags: readonly KeyTag[],
 ): Promise<BudgetAccounts> {
-  const { rows } = await sql<AccountRow>`
+  const { rows } = await sql<AccountRow | LinkRow>`
     with listed as (
       select hash, workspace_id, limit_usd, limit_reset, further_guardrails from api_keys where hash = any(${keyHashes}::text[])
     ),
     ${keyBudgets},
-    ${tags.length === 0 ? sql`` : sql`tagged as materialized (${tagBudgets(tags)}),`}
+    ${tags.length === 0 ? sql`` : sql`${tagBudgets(tags)},`}
     shared as (
       select id, limit_usd, held, limit_usd - charged
         - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart}) as left_usd
@@ -95,51 +103,81 @@ export async function readBudgetAccounts(
     union all
     select 'workspace', hash, shared.id::text, shared.limit_usd, shared.held, shared.left_usd
     from listed join shared on shared.id = listed.workspace_id
-    ${tags.length === 0 ? sql`` : sql`union all ${byKeyTag(tags)}`}`.execute(database);
-  return accountsIn(rows, tags);
+    ${tags.length === 0 ? sql`` : sql`union all ${tagRows}`}`.execute(database);
+  return accountsIn(rows);
 }
 
-/** Budgets for different tags. */
+/**
+ * Common table expressions: accounts `found` for different tags, and their amounts `tagged`. The reservations of a workspace are read once for all of its accounts,
+ * since reservations wait for each other meanwhile.
+ */
 const tagBudgets = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
-  select workspace_id, name, value, json_build_array(workspace_id, name, account, limit_reset)::text as id, limit_usd, held,
-    limit_usd - charged - (
-      select coalesce(sum(cost_usd), 0) from tag_days as spent
-      where spent.workspace_id = found.workspace_id and spent.name = found.name and spent.value = found.account and day >= ${periodStart}
-    ) as left_usd
-  from (${tagAccounts(tagsOfKeys(tags))}) as found
-    cross join lateral (
-      select ${reservedSums} from budget_reservations as reservation
-      where reservation.workspace_id = found.workspace_id and tags @> jsonb_build_object(name, account)
-    ) as reserved`;
+  found as materialized (${tagAccounts(tagsOfKeys(tags))}),
+  paying as materialized (select distinct workspace_id, name, account, limit_usd, limit_reset from found),
+  budgeted as materialized (select distinct workspace_id, name, coalesce(limit_reset, '') as reset from paying),
+  reserved_by_tag as materialized (
+    select workspace_id, name, account, reset, ${reservedSums}
+    from budget_reservations cross join lateral (
+      select name, tags ->> name as account, reset, nullif(reset, '') as limit_reset
+      from budgeted where budgeted.workspace_id = budget_reservations.workspace_id and tags ? name offset 0
+    ) as payer
+    where workspace_id = any(array(select workspace_id from budgeted))
+    group by 1, 2, 3, 4
+  ),
+  tagged as materialized (
+    select sums.*, json_build_array(workspace_id, name, account, limit_reset)::text as id,
+      limit_usd - charged - (
+        select coalesce(sum(cost_usd), 0) from tag_days as spent
+        where spent.workspace_id = sums.workspace_id and spent.name = sums.name and spent.value = sums.account and day >= ${periodStart}
+      ) as left_usd
+    from (
+      select workspace_id, name, account, reset, nullif(reset, '') as limit_reset, max(limit_usd) as limit_usd, sum(charged) as charged, sum(held) as held
+      from (
+        select workspace_id, name, account, coalesce(limit_reset, '') as reset, limit_usd, 0 as charged, 0 as held from paying
+        union all
+        select workspace_id, name, account, reset, null, charged, held from reserved_by_tag
+      ) as parts
+      group by 1, 2, 3, 4 having max(limit_usd) is not null
+    ) as sums
+  )`;
 
-/** Their rows for each tag of a key, the place of which stands for the key. */
-const byKeyTag = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
-  select 'tag', 'tag ' || place, tagged.id, tagged.limit_usd, tagged.held, tagged.left_usd
-  from ${keyTags(tags)} join listed on hash = key_hash join tagged using (workspace_id, name, value)`;
+/** Rows of the accounts, of the tags that they pay for, and of the workspaces of keys. Postgres would join them in nested loops, since it expects few. */
+const tagRows = sql`
+  select 'tag', '', id, limit_usd, held, left_usd from tagged
+  union all
+  select 'payer', json_build_array(workspace_id, name, value)::text, json_build_array(workspace_id, name, account, limit_reset)::text, null, null, null from found
+  union all
+  select 'member', hash, workspace_id::text, null, null, null from listed`;
 
-/** @param readTags tags whose budgets were read */
-function accountsIn(rows: readonly AccountRow[], readTags: readonly KeyTag[]): BudgetAccounts {
-  const accounts = grouped(rows);
-  const places = new Map(readTags.map((tag, index) => [nameOf(tag), `tag ${index + 1}`]));
-  return ({ keyHash, tags }) =>
-    [keyHash, ...tags.map((tag) => places.get(nameOf({ ...tag, keyHash })) ?? "")].flatMap(
-      (owner) => accounts.get(owner) ?? [],
-    );
+function accountsIn(rows: readonly (AccountRow | LinkRow)[]): BudgetAccounts {
+  const accounts = rows.filter((row): row is AccountRow => row.scope !== "payer" && row.scope !== "member");
+  const ofKeys = grouped(accounts.filter(({ scope }) => scope !== "tag"));
+  const ofTags = new Map(accounts.flatMap((row) => (row.scope === "tag" ? [[row.id, accountOf(row)]] : [])));
+  const payers = new Map<string, readonly Account[]>();
+  const workspaces = new Map<string, string>();
+  for (const { scope, key_hash: of, id } of rows) {
+    if (scope === "member") workspaces.set(of, id);
+    if (scope === "payer") add(payers, JSON.stringify(JSON.parse(of)), ofTags.get(id) as Account);
+  }
+  return ({ keyHash, tags }) => [
+    ...(ofKeys.get(keyHash) ?? []),
+    ...tags.flatMap(({ name, value }) => payers.get(JSON.stringify([workspaces.get(keyHash), name, value])) ?? []),
+  ];
 }
-
-const nameOf = ({ keyHash, name, value }: KeyTag): string => JSON.stringify([keyHash, name, value]);
 
 function grouped(rows: readonly AccountRow[]): ReadonlyMap<string, readonly Account[]> {
-  const accounts = new Map<string, Account[]>();
+  const accounts = new Map<string, readonly Account[]>();
   const shared = new Map<string, Account>();
   for (const row of rows.toSorted((a, b) => rank[a.scope] - rank[b.scope])) {
-    const isShared = row.scope === "workspace" || row.scope === "tag";
-    const account = (isShared ? shared.get(row.id) : undefined) ?? accountOf(row);
-    if (isShared) shared.set(row.id, account);
-    accounts.set(row.key_hash, [...(accounts.get(row.key_hash) ?? []), account]);
+    const account = (row.scope === "workspace" ? shared.get(row.id) : undefined) ?? accountOf(row);
+    if (row.scope === "workspace") shared.set(row.id, account);
+    add(accounts, row.key_hash, account);
   }
   return accounts;
 }
+
+const add = (accounts: Map<string, readonly Account[]>, owner: string, account: Account): void =>
+  void accounts.set(owner, [...(accounts.get(owner) ?? []), account]);
 
 const accountOf = ({ scope, id, limit_usd: limitUsd, left_usd: left, held_usd: held }: AccountRow): Account => ({
   scope,

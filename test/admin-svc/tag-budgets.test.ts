@@ -10,7 +10,8 @@ import { dropOldTagSums } from "@sluice/admin-svc/store/ledger/tag-accounts.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
-import { sql } from "kysely";
+import type { Database } from "@sluice/admin-svc/store/database.js";
+import { type Kysely, type KyselyPlugin, sql } from "kysely";
 import { type AdminInstallation, addKey, addWorkspace, openInstallation, testAuthor } from "./installation.ts";
 import { Process, deliver } from "./turns/deliveries.ts";
 import { usageRecord } from "./usage.ts";
@@ -249,4 +250,55 @@ test("reservations and records of many keys, tags and workspaces at once never e
     ]);
     expect(admitted.get(`${workspaceId} x`)).toBeLessThanOrEqual(15);
   }
+});
+
+/** Statements of a piece of work, and the rows of reservations that it has read. */
+async function costOf(work: (database: Kysely<Database>) => Promise<unknown>) {
+  let statements = 0;
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      statements++;
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  return installation.database.transaction().execute(async (transaction) => {
+    const readSoFar = async (): Promise<number> => {
+      const { rows } = await sql<{ read: number }>`
+        select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = 'budget_reservations'`.execute(
+        transaction,
+      );
+      return rows[0]?.read ?? 0;
+    };
+    const before = await readSoFar();
+    await work(transaction.withPlugin(counting));
+    return { statements, read: (await readSoFar()) - before };
+  });
+}
+
+test("reservations for many values read the open ones of the workspace once, and those without tags need no further statement", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([
+    entry("customer", "*", 9, "monthly"),
+    entry("customer", "*", 9),
+  ]);
+  await sql`insert into tag_accounts (workspace_id, name, value) select ${workspaceId}, 'customer', 'c-' || n from generate_series(1, 64) as n`.execute(
+    database,
+  );
+  const open = 500;
+  await sql`
+    insert into budget_reservations (turn_id, attempt, key_hash, workspace_id, amount_usd, tags, expires_at)
+    select gen_random_uuid(), 1, ${keyHash}, ${workspaceId}, 0.01, jsonb_build_object('customer', 'c-' || (1 + n % 64)), now() + interval '1 hour'
+    from generate_series(1, ${sql.lit(open)}) as n`.execute(database);
+  const { rows } = await sql<{ all: number }>`select count(*)::int as all from budget_reservations`.execute(database);
+  const values = Array.from({ length: 64 }, (_, n) => call(keyHash, { customer: `c-${n + 1}` }, "0.01"));
+  const many = await costOf(async (transaction) => {
+    const results = await reserveBudget(transaction, values);
+    expect(results.filter(({ admitted }) => admitted)).toHaveLength(64);
+    expect(results[0]).toMatchObject({ tag: "customer=c-1", heldUsd: "0.07", remainingUsd: "8.93" });
+  });
+  // Inserting the holds may read some again.
+  expect(many.read).toBeLessThan(3 * (rows[0]?.all as number));
+  const untagged = await costOf((transaction) => reserveBudget(transaction, [call(keyHash, {}, "0.01")]));
+  expect(untagged).toEqual({ statements: 2, read: 0 });
 });

@@ -3,8 +3,6 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { bareRequest } from "../turn/bare-request.ts";
 import type { HostedTool, Tool, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
-import type { DroppedField } from "../turn/trace.ts";
-import { dropOwnToolFields } from "../models/upstream/translate/anthropic-fields.ts";
 import { offeredTools } from "../models/upstream/translate/offered-tools.ts";
 import { withItemTools } from "./item-tools.ts";
 import { findClientTool } from "./client-tools/client-tools.ts";
@@ -48,17 +46,9 @@ export function openOwnTools(given: TurnRequest, scope: Scope, parts: ToolSource
     if (!(tool.takes?.(fields, isNative, request) ?? !isNative())) continue;
     const path = entry.path ?? `tools.${index}`;
     const open = tool.open({ parameters: parametersIn(fields), entry: fields, path, request, scope });
-    scope.trace.noteKeptBack(ownFieldsLost(entry, path));
     offers.set(entry, open ? [offerOf(tool, open, entry, freeName(nameOf(tool), taken))] : []);
   }
   return { request, kinds, offers, taken, isConverted: searching !== given };
-}
-
-/** Fields that only Anthropic knows, which are reported where Sluice runs the tool. */
-function ownFieldsLost({ json }: HostedTool, path: string): readonly DroppedField[] {
-  const lost: DroppedField[] = [];
-  dropOwnToolFields(json, path, (field, reason) => void lost.push({ path: field, reason }));
-  return lost;
 }
 
 function isTakenBySource(entry: HostedTool, request: TurnRequest, { sources, isNative }: ToolSourceDeps): boolean {

@@ -14,7 +14,6 @@ const unread: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["id", isPlainId],
   ["call_id", isPlainId],
   ["encrypted_content", isOpaque],
-  ["encrypted_index", isOpaque],
   ["signature", isOpaque],
   ["file_data", () => true],
 ]);

@@ -191,7 +191,6 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array): TurnEnd {
   };
   if (outcome.detail !== undefined) end.incompleteDetail = outcome.detail;
   if (outcome.stopSequence !== undefined) end.stopSequence = outcome.stopSequence;
-  if (outcome.anthropicJson !== undefined) end.anthropicJson = outcome.anthropicJson;
   if (outcome.usage) end.usage = wireUsage(outcome.usage);
   return end;
 }

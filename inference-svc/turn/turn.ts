@@ -64,8 +64,6 @@ export interface Outcome {
   readonly serviceTier: string;
   /** The entry of `stop` that ended the answer, when the provider names it. */
   readonly stopSequence?: string | undefined;
-  /** JSON object: fields of an answer that only Anthropic's format has, for the endpoint of that format. */
-  readonly anthropicJson?: string | undefined;
   /** Absent without the alignment plugin. */
   readonly alignment?: AlignmentReport | undefined;
 }

@@ -157,11 +157,6 @@ export const clientItems: Readonly<Record<string, Item>> = {
     status: "completed",
   },
   mcp_approval_response: { type: "mcp_approval_response", approval_request_id: "i_1", approve: true, reason: "r" },
-  anthropic_block: {
-    type: "anthropic_block",
-    anthropic_block: { type: "compaction", content: "They spoke." },
-    text: "They spoke.",
-  },
   context_compaction: { type: "context_compaction", encrypted_content: "e" },
   compaction_trigger: { type: "compaction_trigger" },
   additional_tools: { type: "additional_tools", role: "developer", tools: [{ type: "function", name: "more" }] },

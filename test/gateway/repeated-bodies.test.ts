@@ -331,18 +331,16 @@ test("messages: a field that reaches no provider has its reason, and an unknown 
 
 test("messages: unread or unsent fields of messages are reported again", () => {
   const client = new Client("messages");
-  const text = { type: "text", text: words("said"), unknown_field: 1 };
-  const mark = { cache_control: { type: "ephemeral" } };
-  const call = { type: "mcp_tool_use", id: "m1", name: "look", server_name: "s", input: {}, ...mark };
+  const text = { type: "text", text: words("cited"), citations: [{ type: "char_location" }], unknown_field: 1 };
   const messages = [
     ...conversation("messages", 3),
-    { role: "assistant", content: [text, call] },
+    { role: "assistant", content: [text] },
     { role: "user", content: "x" },
   ];
   expect(client.knownIn(bodyOf("messages", messages))).toBe(0);
   const said = client.send(bodyOf("messages", messages));
   expect(client.known).toBe(7 + messages.length);
-  for (const field of ["0.unknown_field", "1.cache_control"]) expect(said).toContain(`messages.10.content.${field}`);
+  for (const field of ["unknown_field", "citations"]) expect(said).toContain(`messages.10.content.0.${field}`);
 });
 
 test("chat: calls of the deprecated form are remembered, with results without an id", () => {

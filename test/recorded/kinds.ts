@@ -312,30 +312,6 @@ const message = (content: readonly object[], more: object = {}) => ({
 const thought = { type: "thinking", thinking: "It may rain.", signature: "c2ln" };
 const deferred = { name: "get_weather", description: "The weather", input_schema: parameters, defer_loading: true };
 
-const location = { document_index: 0, document_title: "Cup", start_char_index: 0, end_char_index: 7 };
-const summary = { type: "compaction", content: "They spoke of a cup." };
-const searched = [
-  { type: "server_tool_use", id: "srvtoolu_01", name: "web_search", input: { query: "cup" } },
-  {
-    type: "web_search_tool_result",
-    tool_use_id: "srvtoolu_01",
-    content: [{ type: "web_search_result", url: "https://a.example/", title: "A", encrypted_content: "RW5j" }],
-  },
-  {
-    type: "text",
-    text: "It is blue.",
-    citations: [
-      {
-        type: "web_search_result_location",
-        url: "https://a.example/",
-        title: "A",
-        encrypted_index: "RW5j",
-        cited_text: "blue",
-      },
-    ],
-  },
-];
-
 const messagesExchanges: readonly Exchange[] = [
   told("messages", "thoughts and their tokens", {
     vendor: "anthropic",
@@ -368,54 +344,6 @@ const messagesExchanges: readonly Exchange[] = [
     vendor: "anthropic",
     request: { model: "claude-3-haiku-20240307", max_tokens: 64, temperature: 0.5, top_p: 0.5, messages: ask("Hi") },
     body: message([{ type: "text", text: "Hi" }]),
-  }),
-  told("messages", "a document to be cited", {
-    vendor: "anthropic",
-    request: {
-      model: "m",
-      max_tokens: 64,
-      messages: ask([
-        { type: "text", text: "What is blue?" },
-        {
-          type: "document",
-          source: { type: "text", media_type: "text/plain", data: "The cup is blue." },
-          title: "Cup",
-          context: "From 1920.",
-          citations: { enabled: true },
-        },
-      ]),
-    },
-    body: message([
-      { type: "text", text: "So " },
-      { type: "text", text: "the cup", citations: [{ ...location, type: "char_location", cited_text: "The cup" }] },
-      { type: "text", text: "." },
-    ]),
-  }),
-  told("messages", "a search of the provider in the history", {
-    vendor: "anthropic",
-    request: {
-      model: "m",
-      max_tokens: 64,
-      tools: [{ type: "web_search_20260318", name: "web_search", allowed_callers: ["direct"] }],
-      messages: [...ask("Hi"), { role: "assistant", content: searched }, ...ask("And?")],
-    },
-    body: message(searched),
-  }),
-  told("messages", "a summary of the conversation", {
-    vendor: "anthropic",
-    request: {
-      model: "m",
-      max_tokens: 64,
-      context_management: { edits: [{ type: "compact_20260112" }] },
-      messages: [
-        ...ask("Hi"),
-        { role: "assistant", content: [summary, { type: "text", text: "Oslo" }] },
-        ...ask("And?"),
-      ],
-    },
-    body: message([summary, { type: "text", text: "Rome" }], {
-      usage: { ...messagesUsage, iterations: [{ type: "compaction", input_tokens: 90, output_tokens: 8 }] },
-    }),
   }),
   told("messages", "every tool deferred", {
     request: {

@@ -154,15 +154,10 @@ const toolResult = named(
   ),
 );
 
-const caller = described(
-  nullable(openObject),
-  "What made the call at Anthropic: the model itself, or code that it runs.",
-);
-
 const toolUse = named(
   "MessagesToolUseBlock",
   object(
-    { type: word("tool_use"), id, name: id, input: openObject, caller, ...mark },
+    { type: word("tool_use"), id, name: id, input: openObject, ...mark },
     { required: ["type", "id", "name", "input"], description: "A call of a tool that the client runs." },
   ),
 );
@@ -187,24 +182,9 @@ const redactedThinking = named(
   ),
 );
 
-const compaction = named(
-  "MessagesCompactionBlock",
-  object(
-    {
-      type: word("compaction"),
-      content: described(nullable(inputText), "The summary; null when Anthropic could not make one."),
-      encrypted_content: nullable(string()),
-      signature: nullable(string()),
-      tool_changes: nullable(array(openObject)),
-      ...mark,
-    },
-    { required: ["type"], description: "What Anthropic has put in the place of an earlier part of the conversation." },
-  ),
-);
-
 const serverUse = (type: string): Shape =>
   object(
-    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), caller, ...mark },
+    { type: word(type), id, name: id, server_name: nullable(string()), input: nullable(anyValue), ...mark },
     { required: ["type", "id", "name"], description: "A call of a tool that the client does not run." },
   );
 
@@ -216,7 +196,6 @@ const serverResult = named(
       tool_use_id: id,
       content: anyValue,
       is_error: nullable(boolean),
-      caller,
       ...mark,
     },
     {
@@ -247,14 +226,13 @@ const answerBlocks: Readonly<Record<string, Shape>> = {
   redacted_thinking: redactedThinking,
   server_tool_use: serverUse("server_tool_use"),
   mcp_tool_use: serverUse("mcp_tool_use"),
-  compaction,
 };
 
 export const answerBlock = named("MessagesAnswerBlock", orServerResult(answerBlocks));
 
 const userBlock = named(
   "MessagesUserBlock",
-  tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult, compaction }),
+  tagged("type", { text, image, document, search_result: searchResult, tool_result: toolResult }),
 );
 
 const message = "must be a string or an array of blocks";

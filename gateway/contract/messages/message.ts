@@ -14,7 +14,6 @@ import {
   word,
 } from "@sluice/proto/lib/validation/shape.js";
 import { serviceMetadataShape } from "@sluice/proto/contract/response/service-metadata.js";
-import { openObject } from "@sluice/proto/contract/items/parts.js";
 import { answerBlock } from "./blocks.ts";
 
 const tokens = integer({ min: 0 });
@@ -33,12 +32,7 @@ const usage = named(
       output_tokens: described(tokens, "Tokens of the answer, reasoning among them."),
       output_tokens_details: object({ thinking_tokens: described(tokens, "Tokens of reasoning.") }),
       service_tier: described(string(), "The tier that served: `standard`, `priority`, `flex` …"),
-      server_tool_use: object({ web_search_requests: tokens, web_fetch_requests: tokens }),
-      inference_geo: described(string(), "Region in which Anthropic served the request."),
-      iterations: described(
-        array(openObject),
-        "Tokens of each call that Anthropic made for the answer. Those of a `compaction` are charged, and not among the counts above.",
-      ),
+      server_tool_use: object({ web_search_requests: tokens }),
       is_estimated: described(constant(true), "Some figures are estimates, because the provider gave none."),
       cost: described(number({ min: 0 }), "Cost in USD, when prices are known."),
     },
@@ -54,18 +48,12 @@ const stopReason = word(
   "pause_turn",
   "refusal",
   "model_context_window_exceeded",
-  "compaction",
 );
 
 const stopDetails = object({ type: word("refusal"), category: nullable(string()), explanation: nullable(string()) });
 
 const receipt = {
   service_metadata: described(serviceMetadataShape, "How the request was served, when that was asked for."),
-};
-
-const own = {
-  context_management: described(openObject, "What Anthropic took out of the conversation."),
-  container: described(openObject, "Container in which Anthropic ran code."),
 };
 
 export const message = named(
@@ -81,7 +69,6 @@ export const message = named(
       stop_sequence: nullable(string()),
       stop_details: stopDetails,
       usage,
-      ...own,
       ...receipt,
     },
     {
@@ -136,7 +123,6 @@ export const messageEvent = named(
           { required: ["stop_reason", "stop_sequence"] },
         ),
         usage,
-        ...own,
         ...receipt,
       },
       { required: ["type", "delta", "usage"] },

@@ -4,9 +4,6 @@ export interface BlockJson {
   /** The block, without its input if `inputJson` is present. */
   readonly json: string;
   readonly inputJson?: string;
-  /** The block as its stream begins, and its only delta; absent for a block that begins complete. */
-  readonly startJson?: string;
-  readonly deltaJson?: string;
 }
 
 /** A whole block, with its input. */
@@ -14,5 +11,5 @@ export const toCompleteBlock = ({ json, inputJson }: BlockJson): string =>
   inputJson === undefined ? json : `${json.slice(0, -1)},"input":${inputJson}}`;
 
 /** The start of a block whose input follows in deltas. */
-export const startedBlock = ({ json, inputJson, startJson }: BlockJson): string =>
-  inputJson === undefined ? (startJson ?? json) : `${json.slice(0, -1)},"input":{}}`;
+export const startedBlock = ({ json, inputJson }: BlockJson): string =>
+  inputJson === undefined ? json : `${json.slice(0, -1)},"input":{}}`;

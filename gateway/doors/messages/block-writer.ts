@@ -28,15 +28,15 @@ export class BlockWriter {
   }
 
   delta(field: DeltaField, text: string): void {
-    if (text !== "") this.#delta(`{"type":"${deltaTypes[field]}","${field}":${toJsonString(text)}}`);
+    if (text !== "") this.#delta(`"type":"${deltaTypes[field]}","${field}":${toJsonString(text)}`);
   }
 
   citation(json: string): void {
-    this.#delta(`{"type":"citations_delta","citation":${json}}`);
+    this.#delta(`"type":"citations_delta","citation":${json}`);
   }
 
-  #delta(json: string): void {
-    this.#text += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#block},"delta":${json}}\n\n`;
+  #delta(members: string): void {
+    this.#text += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#block},"delta":{${members}}}\n\n`;
   }
 
   stop(): void {
@@ -47,7 +47,6 @@ export class BlockWriter {
   whole(block: BlockJson): void {
     this.start(startedBlock(block));
     if (block.inputJson !== undefined) this.delta("partial_json", block.inputJson);
-    if (block.deltaJson !== undefined) this.#delta(block.deltaJson);
     this.stop();
   }
 

@@ -19,24 +19,9 @@ export function toBlocks(item: JsonObject): readonly BlockJson[] {
     case "function_call":
     case "custom_tool_call":
       return [toolUse(item)];
-    case "anthropic_block":
-      return isObject(item["anthropic_block"]) ? [anthropicBlock(item["anthropic_block"])] : [];
     default:
       return serverBlocks(item);
   }
-}
-
-/** A block of the provider, as it came. */
-function anthropicBlock({ arguments: input, ...block }: JsonObject): BlockJson {
-  const json = JSON.stringify(block);
-  if (typeof input === "string") return { json, inputJson: input };
-  if (block["type"] !== "compaction") return { json };
-  const { type: _, ...fields } = block;
-  return {
-    json,
-    startJson: '{"type":"compaction","content":null}',
-    deltaJson: JSON.stringify({ type: "compaction_delta", ...fields }),
-  };
 }
 
 export const thinkingJson = (block: ThinkingBlock): string => JSON.stringify(block);
@@ -49,9 +34,8 @@ export const partText = ({ text, refusal }: JsonObject): string =>
   typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 
 /** A block of a tool call as its stream begins: the input follows in deltas. */
-export const toToolUseStart = ({ call_id: id, name, anthropic_caller: caller }: JsonObject): string =>
-  `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}` +
-  (caller === undefined ? "}" : `,"caller":${JSON.stringify(caller)}}`);
+export const toToolUseStart = ({ call_id: id, name }: JsonObject): string =>
+  `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}}`;
 
 const toolUse = (item: JsonObject): BlockJson => ({ json: toToolUseStart(item), inputJson: toInput(item) });
 
@@ -73,13 +57,8 @@ export interface Citation {
   readonly json: string;
 }
 
-/** A citation as Anthropic made it: a block of its answer is a part, and cited as a whole. */
-const isOwnCitation = (annotation: unknown): annotation is { readonly citation: unknown } =>
-  isObject(annotation) && annotation["type"] === "anthropic_citation";
-
 /** @param passage the cited text, for sources without an excerpt. @returns undefined for sources other than web pages */
 export function toCitation(annotation: unknown, passage: string): Citation | undefined {
-  if (isOwnCitation(annotation)) return { start: 0, end: Infinity, json: JSON.stringify(annotation.citation) };
   if (!isObject(annotation) || annotation["type"] !== "url_citation") return undefined;
   const { url, title, start_index: start, end_index: end, content } = annotation;
   if (typeof start !== "number" || typeof end !== "number") return undefined;
@@ -99,16 +78,6 @@ function textBlocks(part: JsonObject): readonly BlockJson[] {
   if (text === "") return [];
   const annotations: readonly unknown[] = Array.isArray(part["annotations"]) ? part["annotations"] : [];
   if (annotations.length === 0) return [{ json: textJson(text, []) }];
-  const own = annotations.filter(isOwnCitation);
-  if (own.length > 0)
-    return [
-      {
-        json: textJson(
-          text,
-          own.map(({ citation }) => JSON.stringify(citation)),
-        ),
-      },
-    ];
   const characters = Array.from(text);
   const passage = (start: number, end: number) => characters.slice(start, end).join("");
   const blocks: BlockJson[] = [];

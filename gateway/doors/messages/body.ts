@@ -13,7 +13,7 @@ import type { Message } from "./conversation.ts";
 import type { Block } from "./parts.ts";
 import type { RequestedReasoning } from "./reasoning.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
-import { type McpServer, type MessagesTool, type ToolChoice, carriesFields, isClientTool } from "./tools.ts";
+import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from "./tools.ts";
 
 /** A body with a checked shape. */
 export interface MessagesBody extends RequestedReasoning {
@@ -69,8 +69,7 @@ function isUnread(path: string, { tools }: MessagesBody): boolean {
   // A cache mark is known, also on a tool passed on unchanged.
   if (path.includes(".cache_control.")) return true;
   const tool = list === "tools" ? tools?.[Number(index)] : undefined;
-  if (tool === undefined) return true;
-  return !isClientTool(tool) && !(path.split(".").length === 3 && carriesFields(tool));
+  return tool === undefined || !isClientTool(tool);
 }
 
 /** The error code that makes clients with threads send whole conversations. */

@@ -1,19 +1,20 @@
 /** Converts messages to input items. */
-import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { toJsonString } from "../../edge/turns/json.ts";
 import { MessageNote, type Unsent } from "./notes.ts";
-import { type Block, type OnFieldNotSent, type InputPart, partJson, toAnswerText, toParts } from "./parts.ts";
-import type { ItemPaths } from "./field-names.ts";
 import {
-  describeCall,
-  isAnthropicCall,
-  isServerCall,
-  isServerResult,
-  toAnthropicBlock,
-  toServerItem,
-} from "./server-history.ts";
+  type Block,
+  type OnFieldNotSent,
+  type InputPart,
+  isWebCitation,
+  partJson,
+  toAnswerText,
+  toParts,
+} from "./parts.ts";
+import type { ItemPaths } from "./field-names.ts";
+import { describeCall, isServerCall, isServerResult, toServerItem } from "./server-history.ts";
 import { toReasoningItem, toRedactedItem } from "./thinking.ts";
 
 export interface Message {
@@ -134,14 +135,13 @@ export class Conversation {
     let parts: PlacedPart[] = [];
     for (const [index, block] of blocks.entries()) {
       const at = `${path}.${index}`;
-      if (block.type !== "tool_result" && block.type !== "compaction") {
+      if (block.type !== "tool_result") {
         parts.push(...this.#placed(block, at));
         continue;
       }
       this.#addMessage("user", parts, message);
       parts = [];
-      if (block.type === "tool_result") this.#result(block, at);
-      else this.#add(JSON.stringify({ ...anthropicItem(toAnthropicBlock(block), block), role: "user" }), at);
+      this.#result(block, at);
     }
     this.#addMessage("user", parts, message);
   }
@@ -190,12 +190,12 @@ export class Conversation {
     let textParts: PlacedPart[] = [];
     for (const [index, block] of content.entries()) {
       const place = `${path}.${index}`;
-      if (block.cache_control && !takesMark(block))
+      if (block.cache_control && block.type !== "text" && block.type !== "tool_use")
         this.#onUnsent(`${place}.cache_control`, "only texts, calls and results have cache marks");
-      if (isServerResult(block) && !isAnthropicCall(block)) continue;
+      if (isServerResult(block)) continue;
       const item = block.type === "text" ? undefined : this.#called(block, message, index);
       if (item === undefined) {
-        textParts.push({ part: this.#saidPart(block), path: place });
+        textParts.push({ part: this.#saidPart(block, place), path: place });
         continue;
       }
       this.#addMessage("assistant", textParts, at);
@@ -205,10 +205,14 @@ export class Conversation {
     this.#addMessage("assistant", textParts, at);
   }
 
-  /** A text of an answer, or a call that has no item. */
-  #saidPart(block: Block): InputPart {
-    if (block.type === "text") return toAnswerText(block);
-    return toAnswerText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
+  /** Citations of web pages stay with their text; document citations have no counterpart. */
+  #saidPart(block: Block, path: string): InputPart {
+    if (block.type !== "text")
+      return toAnswerText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
+    const { citations } = block;
+    if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
+      this.#onUnsent(`${path}.citations`, "only citations of web pages are sent back");
+    return toAnswerText(block);
   }
 
   #called(block: Block, message: number, index: number): JsonObject | undefined {
@@ -224,31 +228,14 @@ export class Conversation {
           call_id: block.id,
           name: block.name,
           arguments: this.#inputs.at(message, index),
-          ...(block.caller && { anthropic_caller: block.caller }),
           ...(block.cache_control && { cache_control: block.cache_control }),
         };
-      case "compaction":
-        return anthropicItem(toAnthropicBlock(block), block);
-      default:
-        return isServerResult(block)
-          ? anthropicItem(toAnthropicBlock(block), block)
-          : this.#serverCall(block, message, index);
+      default: {
+        const result = this.#results.get(block.id);
+        if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
+        return isServerCall(block) ? toServerItem(block, result) : undefined;
+      }
     }
-  }
-
-  /** Undefined for a call without an item type, which Sluice has written as a block. */
-  #serverCall(block: Block, message: number, index: number): JsonObject | undefined {
-    const result = this.#results.get(block.id);
-    if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
-    if (!isServerCall(block)) return undefined;
-    const item = toServerItem(block, result);
-    const isSearch = item?.["type"] === "service:tool_search";
-    if (!isAnthropicCall(block) && !isSearch) return item;
-    const input = isObject(block.input) ? this.#inputs.at(message, index) : undefined;
-    const own = toAnthropicBlock(block, input);
-    return item
-      ? { ...item, ...(!isSearch && markOf(block)), anthropic_block: own }
-      : anthropicItem(own, block, describeCall(block, result));
   }
 
   #noteSearch(content: unknown): void {
@@ -256,21 +243,6 @@ export class Conversation {
     if (Array.isArray(references)) this.#noteFound(references as readonly Block[]);
   }
 }
-
-const markOf = ({ cache_control: mark }: Block): JsonObject => (mark ? { cache_control: mark } : {});
-
-/** @param text for other providers */
-const anthropicItem = (own: JsonObject, block: Block, text?: string): JsonObject => ({
-  type: "anthropic_block",
-  anthropic_block: own,
-  ...(text !== undefined && { text }),
-  ...markOf(block),
-});
-
-const marked: ReadonlySet<string> = new Set(["text", "tool_use", "compaction"]);
-
-const takesMark = (block: Block): boolean =>
-  marked.has(block.type) || ((isServerCall(block) || isServerResult(block)) && isAnthropicCall(block));
 
 /** The results of server tool calls, by call id; the first of several counts. */
 function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefined, Block> {

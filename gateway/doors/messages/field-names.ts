@@ -16,11 +16,6 @@ const itemFields = {
   name: "name",
   status: "is_error",
   cache_control: "cache_control",
-  anthropic_caller: "caller",
-  anthropic_block: "type",
-  encrypted_content: "encrypted_content",
-  signature: "signature",
-  tool_changes: "tool_changes",
 };
 
 const toolFields = {
@@ -32,7 +27,6 @@ const toolFields = {
   cache_control: "cache_control",
   defer_loading: "defer_loading",
   anthropic_tool: "type",
-  anthropic_fields: "",
   anthropic_type: "type",
   max_uses: "max_uses",
   user_location: "user_location",

@@ -16,19 +16,12 @@ export interface MessageIdentity {
   readonly names: FieldNames;
 }
 
-/** Fields of a provider's answer that only this format has. */
-interface OwnFields {
-  readonly usage?: Readonly<Record<string, unknown>>;
-  readonly [field: string]: unknown;
-}
-
 export class MessageState {
   readonly #identity: MessageIdentity;
   #model: string;
   /** Prompt tokens, as far as known at the beginning. */
   #inputTokens = 0;
   #end: TurnEnd | undefined;
-  #own: OwnFields | undefined;
   #usage: Usage | undefined;
   /** Whether the client has to run a tool. */
   #calls = false;
@@ -45,11 +38,7 @@ export class MessageState {
       this.#model = event.value.model;
       this.#inputTokens = event.value.inputTokens;
     } else if (event.case === "usage") this.#usage = event.value;
-    else if (event.case === "end") {
-      this.#end = event.value;
-      const { anthropicJson } = event.value;
-      if (anthropicJson !== undefined) this.#own = JSON.parse(anthropicJson) as OwnFields;
-    }
+    else if (event.case === "end") this.#end = event.value;
   }
 
   /** Records a call for the client. */
@@ -76,12 +65,12 @@ export class MessageState {
 
   /** @param content blocks as JSON */
   wholeJson(content: string): string {
-    return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#ownMembers() + this.#receipt());
+    return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#receipt());
   }
 
   /** Members of the message's final event. */
   deltaMembers(): string {
-    return `"delta":{${this.#stopMembers()}},"usage":${this.#usageJson()}${this.#ownMembers()}${this.#receipt()}`;
+    return `"delta":{${this.#stopMembers()}},"usage":${this.#usageJson()}${this.#receipt()}`;
   }
 
   failureJson(fault: Fault): string {
@@ -97,15 +86,7 @@ export class MessageState {
   }
 
   #usageJson(): string {
-    return messageUsageJson(this.#end?.usage ?? this.#usage, this.#end?.serviceTier, this.#own?.usage);
-  }
-
-  /** Fields of the provider's answer that only this format has. */
-  #ownMembers(): string {
-    const { usage: _, ...fields } = this.#own ?? {};
-    return Object.entries(fields)
-      .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
-      .join("");
+    return messageUsageJson(this.#end?.usage ?? this.#usage, this.#end?.serviceTier);
   }
 
   #receipt(): string {

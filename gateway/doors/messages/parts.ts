@@ -16,7 +16,7 @@ export interface MediaSource {
 export interface Block {
   readonly type: string;
   readonly text?: string;
-  readonly citations?: object | null;
+  readonly citations?: unknown;
   readonly cache_control?: JsonObject | null;
   readonly source?: MediaSource | string;
   readonly title?: string | null;
@@ -29,7 +29,6 @@ export interface Block {
   readonly name?: string;
   readonly server_name?: string | null;
   readonly input?: unknown;
-  readonly caller?: JsonObject | null;
   readonly thinking?: string;
   readonly signature?: string | null;
   readonly data?: string;
@@ -39,8 +38,9 @@ export type InputPart = { readonly type: string; readonly [field: string]: unkno
 
 /** A part as JSON. Most parts are bare text. */
 export function partJson(part: InputPart): string {
-  const isBare = part.type === "input_text" && Object.keys(part).length === 2;
-  return isBare ? `{"type":"input_text","text":${toJsonString(part["text"] as string)}}` : JSON.stringify(part);
+  const { type, text, cache_control: mark, tool_reference: found } = part;
+  if (type !== "input_text" || mark !== undefined || found !== undefined) return JSON.stringify(part);
+  return `{"type":"input_text","text":${toJsonString(text as string)}}`;
 }
 
 /** Records a field that reaches no provider, with the reason. */
@@ -65,11 +65,13 @@ function unmarkedParts(block: Block, path: string, onUnsent: OnFieldNotSent): re
     case "document":
       return document(block, path, onUnsent);
     case "search_result":
+      noteCitations(block, path, onUnsent);
       return searchResult(block, path, onUnsent);
     case "tool_reference":
       return [{ ...textPart(`Tool found: ${block.tool_name}`), tool_reference: block.tool_name }];
     default:
-      return [{ ...textPart(block.text ?? ""), ...citationsOf(block) }];
+      noteCited(block, path, onUnsent);
+      return [textPart(block.text ?? "")];
   }
 }
 
@@ -79,40 +81,25 @@ function image({ type, media_type: mediaType, data, url, file_id: fileId }: Medi
 }
 
 function document(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
-  const { title, context, citations } = block;
+  noteCitations(block, path, onUnsent);
+  const { title, context } = block;
   const source = block.source as MediaSource;
-  const heads = context ? [textPart(`Context of the document: ${context}`)] : [];
-  const about = {
-    type: block.type,
-    ...(title && { title }),
-    ...(context && { context }),
-    ...(citations && { citations }),
-  };
-  if (source.type !== "content") {
-    const file = { type: "input_file", ...(title && { filename: title }), ...fileOf(source) };
-    return context || citations ? grouped(heads, [file], about) : [file];
-  }
-  const { content = "" } = source;
-  if (title) heads.push(textPart(`Document: ${title}`));
-  const isText = typeof content === "string";
-  const at = `${path}.source.content`;
-  const parts = isText
-    ? [textPart(content)]
-    : content.flatMap((inner, index) =>
-        toParts(uncited(inner, `${at}.${index}`, onUnsent), `${at}.${index}`, onUnsent),
-      );
-  return grouped(heads, parts, { ...about, source: { type: "content", is_text: isText } });
+  const about = context ? [textPart(`Context of the document: ${context}`)] : [];
+  const named = title ? { filename: title } : {};
+  if (source.type === "content") return [...about, ...toDocumentParts(source, title, path, onUnsent)];
+  return [...about, { type: "input_file", ...named, ...fileOf(source) }];
 }
 
-/**
- * Parts that are one block in Anthropic's format. The first of them describes the block.
- * @param heads parts that only other formats need
- * @param block its fields beside the members
- */
-function grouped(heads: readonly InputPart[], members: readonly InputPart[], block: JsonObject): readonly InputPart[] {
-  const [first, ...rest] = [...heads, ...members];
-  if (!first) return [];
-  return [{ ...first, anthropic_group: { heads: heads.length, members: members.length, block } }, ...rest];
+function toDocumentParts(
+  { content = "" }: MediaSource,
+  title: string | null | undefined,
+  path: string,
+  onUnsent: OnFieldNotSent,
+): readonly InputPart[] {
+  const heading = title ? [textPart(`Document: ${title}`)] : [];
+  if (typeof content === "string") return [...heading, textPart(content)];
+  const at = `${path}.source.content`;
+  return [...heading, ...content.flatMap((block, index) => toParts(block, `${at}.${index}`, onUnsent))];
 }
 
 function fileOf({ type, media_type: mediaType, data = "", url, file_id: fileId }: MediaSource): JsonObject {
@@ -128,39 +115,33 @@ function fileOf({ type, media_type: mediaType, data = "", url, file_id: fileId }
   }
 }
 
-function searchResult(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
-  const { type, source, title, citations } = block;
-  const texts = block.content as readonly Block[];
-  for (const [index, { cache_control: mark }] of texts.entries()) {
-    if (mark) onUnsent(`${path}.content.${index}.cache_control`, "only the whole result has a cache mark");
+function searchResult({ source, title, content }: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
+  const blocks = content as readonly Block[];
+  for (const [index, block] of blocks.entries()) {
+    noteCited(block, `${path}.content.${index}`, onUnsent);
+    if (block.cache_control)
+      onUnsent(`${path}.content.${index}.cache_control`, "only the whole result has a cache mark");
   }
-  for (const [index, each] of texts.entries()) uncited(each, `${path}.content.${index}`, onUnsent);
-  const members = texts.map((each) => textPart(each.text ?? ""));
-  const about = { type, source, title, ...(citations && { citations }) };
-  return grouped([textPart(`Search result: ${title} (${source as string})`)], members, about);
+  return [textPart(`Search result: ${title} (${source as string})`), ...blocks.map(({ text }) => textPart(text ?? ""))];
 }
 
-/** The block without citations: within a document or a search result only texts of the model have them. */
-function uncited(block: Block, path: string, onUnsent: OnFieldNotSent): Block {
-  const { citations, ...others } = block;
-  if (!Array.isArray(citations) || citations.length === 0) return block;
-  onUnsent(`${path}.citations`, "only texts of the model have citations");
-  return others;
+/** Answers cite only web pages, not documents of the request. */
+function noteCitations({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
+  if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true)
+    onUnsent(`${path}.citations`, "answers cite only web pages");
 }
 
-/** Citations of a text, for Anthropic; it refuses those that it has not made itself, which have an empty index. */
-function citationsOf({ citations }: Block): { readonly anthropic_citations?: readonly JsonObject[] } {
-  if (!Array.isArray(citations)) return {};
-  const own = (citations as readonly JsonObject[]).filter((each) => each["encrypted_index"] !== "");
-  return own.length === 0 ? {} : { anthropic_citations: own };
+/** Citations belong to texts of the model; a text of the user has no field for them in other formats. */
+function noteCited({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
+  if (Array.isArray(citations) && citations.length > 0)
+    onUnsent(`${path}.citations`, "only texts of the model have citations");
 }
 
-const isWebCitation = ({ type, url }: JsonObject): boolean =>
+export const isWebCitation = ({ type, url }: JsonObject): boolean =>
   type === "web_search_result_location" && typeof url === "string";
 
 /** A text of an earlier answer. */
-export function toAnswerText(block: Block): InputPart {
-  const { text = "", citations, cache_control: mark } = block;
+export function toAnswerText({ text = "", citations, cache_control: mark }: Block): InputPart {
   const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
   const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({
     type: "url_citation",
@@ -169,5 +150,5 @@ export function toAnswerText(block: Block): InputPart {
     start_index: 0,
     end_index: codePointLength(text),
   }));
-  return { type: "output_text", text, annotations, ...citationsOf(block), ...(mark && { cache_control: mark }) };
+  return { type: "output_text", text, annotations, ...(mark && { cache_control: mark }) };
 }

@@ -15,25 +15,6 @@ function toItemId(callId: string, prefix: string): string {
   return id.startsWith(prefix) ? id : `${prefix}${id}`;
 }
 
-/** Ids of calls that Sluice has written begin with the prefix of an item; those on clouds have the prefix of the cloud. */
-const writtenHere = /^srvtoolu_(?!(?:bdrk|vrtx)_)[a-z]+_/;
-
-/** Tools whose blocks no provider gets back as they came: names may differ, and MCP servers are called by Sluice. */
-const rewritten = /^(?:tool_search_tool_result|mcp_tool_result|mcp_tool_use)$/;
-
-/** Whether a call or result goes back to Anthropic as it came. */
-export const isAnthropicCall = ({ type, id, tool_use_id: callId, name }: Block): boolean =>
-  !rewritten.test(type) && !writtenHere.test(id ?? callId ?? "") && !isAnthropicSearch(name);
-
-/**
- * A block for Anthropic, as it came.
- * @param input its input as the client wrote it
- */
-export function toAnthropicBlock(block: Block, input?: string): JsonObject {
-  const { cache_control: _, input: __, ...fields } = block;
-  return { ...fields, ...(input !== undefined && { arguments: input }) };
-}
-
 /** Whether a block is the result of a call that the client did not run. */
 export const isServerResult = ({ type }: Block): boolean => type.endsWith("_tool_result");
 

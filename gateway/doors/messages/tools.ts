@@ -86,47 +86,16 @@ function typedJson(body: Buffer, tool: ByteSpan): string {
   });
 }
 
-const common = ["type", "name", "cache_control", "defer_loading"];
-const functionFields: ReadonlySet<string> = new Set([...common, "description", "input_schema", "strict"]);
-/** Fields that have a place in the contract's tools. */
-const hostedFields: ReadonlySet<string> = new Set([
-  ...common,
-  "max_uses",
-  "max_content_tokens",
-  "citations",
-  "allowed_domains",
-  "blocked_domains",
-  "user_location",
-  "display_width_px",
-  "display_height_px",
-  "mcp_server_name",
-]);
-
-/** Whether fields of the tool beside those of the contract travel with it. */
-export const carriesFields = (tool: MessagesTool): boolean => {
-  const family = familyOf(tool);
-  return family === undefined || types[family] !== undefined;
-};
-
-/** Fields that only Anthropic knows, for Anthropic; undefined without any. */
-function fieldsForAnthropic(tool: MessagesTool, known: ReadonlySet<string>): JsonObject | undefined {
-  let fields: Record<string, unknown> | undefined;
-  for (const [name, value] of Object.entries(tool)) if (!known.has(name)) (fields ??= {})[name] = value;
-  return fields;
-}
-
 const markMember = ({ cache_control: mark }: MessagesTool): string =>
   mark ? `,"cache_control":${JSON.stringify(mark)}` : "";
 
 function toFunction(tool: MessagesTool, schema: string, deferred: boolean): string {
   const { name, description, strict } = tool;
-  const own = fieldsForAnthropic(tool, functionFields);
   return (
     `{"type":"function","name":${JSON.stringify(name)}` +
     (description ? `,"description":${JSON.stringify(description)}` : "") +
     `,"parameters":${schema}` +
     (strict === true ? ',"strict":true' : "") +
-    (own ? `,"anthropic_fields":${JSON.stringify(own)}` : "") +
     markMember(tool) +
     (deferred ? ',"defer_loading":true}' : "}")
   );
@@ -180,11 +149,8 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
   }
 }
 
-/** The version named by the client and its fields, for Anthropic itself: later versions can do more. */
-function versionOf(tool: MessagesTool): JsonObject {
-  const own = fieldsForAnthropic(tool, hostedFields);
-  return { anthropic_type: tool.type, ...(own && { anthropic_fields: own }) };
-}
+/** The version named by the client, for Anthropic itself: later versions can do more. */
+const versionOf = ({ type }: MessagesTool): JsonObject => ({ anthropic_type: type });
 
 const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>
   domains && domains.length > 0 ? domains : undefined;

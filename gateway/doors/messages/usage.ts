@@ -12,18 +12,8 @@ const tierNames: Readonly<Record<string, string>> = { "": "standard", default: "
 /**
  * The format counts cached tokens separately from the input.
  * @param tier the serving tier, once known
- * @param own figures of the provider that only this format has, and counts of the message apart from those of the turn
  */
-export function messageUsageJson(
-  usage: Usage | undefined,
-  tier?: string,
-  own?: Readonly<Record<string, unknown>>,
-): string {
-  const json = countsJson(usage, tier);
-  return own === undefined ? json : JSON.stringify({ ...(JSON.parse(json) as object), ...own });
-}
-
-function countsJson(usage: Usage | undefined, tier: string | undefined): string {
+export function messageUsageJson(usage: Usage | undefined, tier?: string): string {
   if (!usage) return startUsageJson(0);
   const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, serverToolUse, cost } = usage;
   const { cacheWriteHourTokens: hour = 0, reasoningTokens } = usage;

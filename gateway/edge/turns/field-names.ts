@@ -9,10 +9,7 @@ export interface FieldNames {
   /** Path of the block that a part of an item was made from. */
   part(item: number, part: number): string | undefined;
   tool(index: number): string | undefined;
-  /**
-   * Client names of item fields, by their names in the turn; missing fields have no counterpart. An empty name is that of a field whose members are
-   * the client's own.
-   */
+  /** Client names of item fields, by their names in the turn; missing fields have no counterpart. */
   readonly itemFields: Readonly<Record<string, string>>;
   readonly toolFields: Readonly<Record<string, string>>;
   /** Other fields with different names, by their paths in the turn. */
@@ -22,7 +19,7 @@ export interface FieldNames {
 }
 
 const placed = /^(input|tools)\.(\d+)(?:\.(.*))?$/;
-const inPart = /^(?:content|output)\.(\d+)(?:\.(cache_control.*|citations))?/;
+const inPart = /^(?:content|output)\.(\d+)(?:\.(cache_control.*))?/;
 
 /** The path in the client's body, as exactly as it is known. */
 export function nameField(path: string, names: FieldNames): string {
@@ -44,10 +41,8 @@ function joinField(
   rest: string,
   known: Readonly<Record<string, string>>,
 ): string | undefined {
-  const [field = ""] = rest.split(".", 1);
-  const name = known[field];
-  if (base === undefined || name === undefined) return base;
-  return name === "" ? base + rest.slice(field.length) : `${base}.${name}`;
+  const name = known[rest.split(".", 1)[0] ?? ""];
+  return base === undefined || name === undefined ? base : `${base}.${name}`;
 }
 
 /** The longest path prefix among `fields` decides. */

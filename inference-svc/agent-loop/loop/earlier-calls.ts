@@ -65,9 +65,6 @@ export function restoreEarlierCalls(
       return [];
     }
     if (!isServerItem(item) && !ofOffers.has(item.type)) return [item];
-    // A page that Anthropic read goes back to it as it came, unless Sluice reads pages now.
-    const isPage = item.type === "service:web_fetch" && item["anthropic_block"] !== undefined;
-    if (isPage && !ofOffers.has(item.type)) return [item];
     const instance: unknown = item["instance_name"];
     const key = `${item.type} ${String(instance)}`;
     if (!known.has(key)) known.set(key, opened(item.type, instance) ?? ofOffers.get(item.type));

@@ -19,7 +19,6 @@ import { providerFailed, providerFault } from "./failure.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "./provider.ts";
 import { redactBody } from "./redacted-body.ts";
 import { RequestHeads, jsonContent } from "./request-heads.ts";
-import { withoutAnthropicFields } from "./translate/anthropic-fields.ts";
 import { findReasoningFormat } from "./translate/reasoning-format.ts";
 import type { Connections } from "./transport/connections.ts";
 import type { Call } from "./transport/call.ts";
@@ -195,9 +194,7 @@ export class HttpProvider implements Provider {
 
   /** @returns the body with the fields added to every turn by configuration, and with the client fields it passes on */
   #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): WrittenBody {
-    const isAnthropic = dialect.vendor === "anthropic";
-    const sent = isAnthropic ? request : withoutAnthropicFields(request, onDropped);
-    const body = dialect.body(sent, target, onDropped);
+    const body = dialect.body(request, target, onDropped);
     if (request.embedding || (!this.#extraBody && !(this.#passes && request.extraFields)))
       return { body, passedFields: noNames };
     const passed = this.#findPassed(body, request);

@@ -22,7 +22,6 @@ import { localShellAction } from "./client-items.ts";
 import { codeOutput, shellOutput, webSearchActions } from "./hosted-items.ts";
 import { itemName, modelItems, outputItems, phase } from "./output.ts";
 import { openObject } from "./parts.ts";
-import { cacheControl } from "../request/caching.ts";
 import { effort } from "../request/settings.ts";
 import { toolsShape } from "../tools/tools.ts";
 
@@ -177,16 +176,6 @@ const outputs: Readonly<Record<string, Shape>> = {
 };
 
 const others: Readonly<Record<string, Shape>> = {
-  anthropic_block: itemOf(
-    "anthropic_block",
-    "A block that only Anthropic's format has, such as the result of a tool that Anthropic ran.",
-    {
-      anthropic_block: openObject,
-      text: described(nullable(inputText), "What other providers get in its place; nothing when absent."),
-      cache_control: nullable(cacheControl),
-    },
-    ["anthropic_block"],
-  ),
   context_compaction: itemOf(
     "context_compaction",
     "Where the conversation was compacted.",

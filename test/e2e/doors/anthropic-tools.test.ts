@@ -124,15 +124,6 @@ test("elsewhere the tool is a function, and Sluice fetches", async () => {
   expect(lastSent()["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
 });
 
-test("elsewhere a page of an earlier answer is the result of that function", async () => {
-  upstream.script([claudeMessage([said])]);
-  const earlier = { role: "assistant", content: [call, page, said] };
-  await sendRequest({ model: "t/other", messages: [...messages, earlier, { role: "user", content: "Sure?" }] });
-  const sent = JSON.stringify(lastSent()["messages"]);
-  expect(sent).not.toMatch(/server_tool_use|web_fetch_tool_result/);
-  expect(sent).toContain("B won.");
-});
-
 const schema = { type: "object", properties: {} };
 const searching = (kind: "regex" | "bm25") => ({
   type: `tool_search_tool_${kind}_20251119`,

@@ -124,16 +124,13 @@ function readMessage(message: JsonRecord): AnswerFacts {
   answer.end = ends[answer.reason] ?? (answer.reason === "" ? "" : "done");
   const usage = jsonRecord(message["usage"]);
   if (Object.keys(usage).length === 0) return answer;
-  // The calls for a summary are billed, and not among the counts of the message.
-  const summaries = jsonRecords(usage["iterations"]).filter(({ type }) => type === "compaction");
-  const sumOf = (name: string) => [usage, ...summaries].reduce((sum, each) => sum + numberOrZero(each[name]), 0);
-  const cacheRead = sumOf("cache_read_input_tokens");
-  const cacheWritten = sumOf("cache_creation_input_tokens");
+  const cacheRead = numberOrZero(usage["cache_read_input_tokens"]);
+  const cacheWritten = numberOrZero(usage["cache_creation_input_tokens"]);
   answer.tokens = {
-    prompt: sumOf("input_tokens") + cacheRead + cacheWritten,
+    prompt: numberOrZero(usage["input_tokens"]) + cacheRead + cacheWritten,
     cacheRead,
     cacheWritten,
-    completion: sumOf("output_tokens"),
+    completion: numberOrZero(usage["output_tokens"]),
     thoughts: numberOrZero(jsonRecord(usage["output_tokens_details"])["thinking_tokens"]),
   };
   return answer;

@@ -11,7 +11,7 @@ import type { TextScanner } from "./rules/text-scanner.ts";
 /** Fields with ids, exempt from scans while they are plain. */
 const idFields: ReadonlySet<string> = new Set(["id", "item_id", "call_id", "file_id", "container_id"]);
 /** Fields with sealed content, exempt from scans while it keeps its alphabet. Every field outside this list is scanned. */
-const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "encrypted_index", "signature"]);
+const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
 
 const isUnread = (field: string, value: unknown): boolean =>
   idFields.has(field)

@@ -9,8 +9,7 @@ import { ForwardedAnswer } from "../../../turn/answer-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import type { Bill, Stage } from "../../../turn/trace.ts";
-import type { Answer, Batch, Outcome, OutputItem, Turn, TurnEvent } from "../../../turn/turn.ts";
-import { isObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Answer, Batch, Outcome, Turn, TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
 import { UsageCheck } from "./usage-check.ts";
@@ -110,7 +109,7 @@ class AttemptBill implements Bill {
       case "item.end":
         // Vectors have no output tokens for a provider to leave out.
         if (event.item.type === "embeddings") return;
-        if (isSearch(event.item)) this.#searches++;
+        if (event.item.type === "web_search_call") this.#searches++;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
         break;
       default:
@@ -129,8 +128,8 @@ class AttemptBill implements Bill {
       (reported.pages !== undefined || (reported.inputTokens > 0 && (reported.outputTokens > 0 || !this.#produced)));
     this.#settled = this.#priced(isCounted ? reported : this.#completed(reported), outcome.serviceTier);
     this.#answered(this.#endpoint, this.#scope, this.#settled);
-    const { status, reason, detail, serviceTier, stopSequence, anthropicJson, alignment } = outcome;
-    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, anthropicJson, alignment };
+    const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
+    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
   }
 
   /** The figures without the implausible, which the receipt names. */
@@ -229,8 +228,3 @@ const doubtStage = ({ providerName }: Endpoint, figures: ReadonlySet<string>): S
 });
 
 const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };
-
-/** Whether the item is a web search of the provider. */
-function isSearch({ type, anthropic_block: block }: OutputItem): boolean {
-  return type === "web_search_call" || (isObject(block) && block["name"] === "web_search");
-}

@@ -9,7 +9,6 @@ export function answerEnd(
   serviceTier: string,
   stopSequence?: string,
   detail?: Outcome["detail"],
-  anthropicJson?: string,
 ): TurnEvent {
   const outcome: { [Field in keyof Required<Omit<Outcome, "alignment">>]: Outcome[Field] } = {
     status,
@@ -18,7 +17,6 @@ export function answerEnd(
     usage,
     serviceTier,
     stopSequence,
-    anthropicJson,
   };
   return { type: "end", outcome };
 }

@@ -47,18 +47,14 @@ export class Output {
     return this.#count;
   }
 
-  /**
-   * @param namespace of the tool, if it has one
-   * @param extra fields of the provider's call to pass through
-   */
-  call(name: string, callId?: string, namespace?: string, extra?: JsonObject): CallWriter {
+  /** @param namespace of the tool, if it has one */
+  call(name: string, callId?: string, namespace?: string): CallWriter {
     return this.textCall({
       type: "function_call",
       id: newId("fc_"),
       call_id: this.#callId(callId),
       name,
       ...(namespace !== undefined && { namespace }),
-      ...extra,
     });
   }
 

@@ -1,7 +1,6 @@
 /** Beta features of Anthropic's API, requested by name in a header. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
-import { type JsonObject, objects, text } from "../json.ts";
 import { thinkingUpdates } from "../translate/blocks/reasoning.ts";
 import { supportsParameter } from "../translate/context.ts";
 import { requestsCodeExecution } from "./native-tools.ts";
@@ -13,24 +12,11 @@ export const takesBetas = (target: Target, parameter: "anthropic_betas" | "conte
 /** The vendor takes `context_management` only with this name or a later one of its kind. */
 const contextManagement = { kind: "context-management-", name: "context-management-2025-06-27" };
 
-/** The vendor summarizes a conversation only with this name or a later one of its kind. */
-const compaction = { kind: "compact-", name: "compact-2026-01-12" };
-
 /** The vendor runs code only with this name or a later one of its kind. */
 const codeExecution = { kind: "code-execution-", name: "code-execution-2025-08-25" };
 
 /** The vendor takes `display: "updates"` only with this name or a later one of its kind. */
 const displayUpdates = { kind: "thinking-display-updates-", name: "thinking-display-updates-2026-08-18" };
-
-/** Summaries have a name of their own. */
-function betasOf(json: string, door: string | undefined): readonly (typeof contextManagement)[] {
-  const edits = objects((JSON.parse(json) as JsonObject).edits);
-  const summaries = edits.filter(({ type }) => text(type).startsWith("compact_"));
-  return [
-    ...(summaries.length < edits.length || edits.length === 0 ? [contextManagement] : []),
-    ...(summaries.length > 0 && door === "messages" ? [compaction] : []),
-  ];
-}
 
 /** The header of a request; undefined when it needs none. */
 export function betaHeader(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined {
@@ -38,7 +24,7 @@ export function betaHeader(request: TurnRequest, target: Target): Readonly<Recor
   const names = anthropicBetas && takesBetas(target, "anthropic_betas") ? [...anthropicBetas] : [];
   const isEdited = edits?.startsWith("{") === true && takesBetas(target, "context_management");
   const needed = [
-    ...(isEdited ? betasOf(edits, request.door) : []),
+    ...(isEdited ? [contextManagement] : []),
     ...(requestsCodeExecution(request) ? [codeExecution] : []),
     ...(request.reasoning?.summary === "updates" && supportsParameter(target, thinkingUpdates) ? [displayUpdates] : []),
   ];

@@ -2,7 +2,7 @@
 import { type JsonObject, text } from "../json.ts";
 
 /**
- * Undefined for citations of documents, which have no address.
+ * Undefined for citations of documents, which Sluice never requests.
  * @param start offset of the block's first character in the part
  * @param end offset after its last character
  */

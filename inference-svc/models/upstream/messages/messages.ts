@@ -6,16 +6,13 @@ import { type BlockFormat, type Conversation, translateConversation } from "../t
 import { toThinkingBlock } from "../translate/blocks/reasoning.ts";
 import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { toServerBlocks } from "./server-calls.ts";
-import { takeGroup } from "./groups.ts";
 import { messagesPart } from "./parts.ts";
 import { toToolReference } from "./tools.ts";
 
 const format: BlockFormat = {
   part: messagesPart,
-  group: takeGroup,
   reference: toToolReference,
   callId: toCallId,
-  isAnthropic: true,
   beginsWithUser: false,
   takesFailures: true,
   takesPromptsAmid: (target) => supportsParameter(target, "message.system"),

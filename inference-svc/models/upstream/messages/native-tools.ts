@@ -4,7 +4,6 @@
  */
 import type { HostedTool, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { dropOwnToolFields, ownToolFields } from "../translate/anthropic-fields.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { type OfferedTool, isToolSearch, isWebSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
@@ -69,7 +68,7 @@ export function findToolSearch(request: TurnRequest, { nativeTools, original }: 
 
 export function toolSearchBlock({ tool }: OfferedTool): Block {
   const type = text((JSON.parse((tool as HostedTool).json) as JsonObject).anthropic_type);
-  return { type, name: type.replace(/_\d{8}$/, ""), ...ownToolFields((tool as HostedTool).json) };
+  return { type, name: type.replace(/_\d{8}$/, "") };
 }
 
 /**
@@ -81,9 +80,7 @@ export function toNativeTools(request: TurnRequest, takesVersions: boolean, onDr
   for (const { tool, path, allowed } of offeredTools(request)) {
     if (tool.type !== "hosted" || !allowed || !isHosted(tool.kind)) continue;
     const known = toNativeTool(tool, path, onDropped);
-    const type = versionOf(tool, known.type, takesVersions, path, onDropped);
-    const block: Block = { ...known, type, ...(takesVersions && ownToolFields(tool.json)) };
-    if (!takesVersions) dropOwnToolFields(tool.json, path, onDropped);
+    const block: Block = { ...known, type: versionOf(tool, known.type, takesVersions, path, onDropped) };
     if (!blocks.some(({ name }) => name === block.name)) blocks = [...blocks, block];
   }
   return blocks;

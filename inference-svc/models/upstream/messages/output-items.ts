@@ -10,7 +10,6 @@ import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
-import { isPassedOn, ownBlock } from "./own-blocks.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
@@ -46,8 +45,6 @@ export class MessagesOutputItems {
   readonly #toolSearches: ToolSearches;
   /** Sealed reasoning is returned only on request. */
   readonly #sealed: boolean;
-  /** Whether the client speaks this format, and gets what only this format has. */
-  readonly #own: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
   /** Indexes of the blocks already begun; the last is open. */
@@ -57,9 +54,11 @@ export class MessagesOutputItems {
   constructor(request: TurnRequest, target: Target, emit: Emit) {
     this.#output = new Output(emit);
     this.#tools = SentTools.of(request, target.original ? anthropicForm : plainForm);
-    this.#own = request.door === "messages";
-    const requestsSources = request.include.includes("web_search_call.action.sources");
-    this.#searches = new Searches(this.#output, requestsSources, this.#own);
+    this.#searches = new Searches(
+      this.#output,
+      request.include.includes("web_search_call.action.sources"),
+      request.door === "messages",
+    );
     const requestsOutputs = request.include.includes("code_interpreter_call.outputs");
     this.#codeRuns = new CodeRuns(this.#output, requestsOutputs, namedContainer(request));
     this.#fetches = new Fetches(this.#output, fetchedPageType(request));
@@ -134,7 +133,6 @@ export class MessagesOutputItems {
   }
 
   #readerOf(block: JsonObject, inputJson: string | undefined): Reader {
-    if (this.#own && isPassedOn(text(block.type))) return ownBlock(this.#output, this.#tools, block);
     switch (block.type) {
       case "thinking":
         return this.#thinking(block);
@@ -173,7 +171,6 @@ export class MessagesOutputItems {
   }
 
   #text(block: JsonObject): Reader {
-    if (this.#own) return this.#ownText(block);
     const citations = [...objects(block.citations)];
     const start = this.#written;
     this.#addText(text(block.text));
@@ -189,32 +186,6 @@ export class MessagesOutputItems {
           const annotation = toAnnotation(citation, start, this.#written);
           if (annotation) message.annotation(message.part("output_text"), annotation);
         }
-      },
-    };
-  }
-
-  /** For clients of this format every block is a part, with its citations as they came. */
-  #ownText(block: JsonObject): Reader {
-    const citations = [...objects(block.citations)];
-    let part: number | undefined;
-    const add = (words: string): void => {
-      if (words === "") return;
-      const message = (this.#message ??= this.#output.message());
-      if (part === undefined) {
-        if (message.parts.length > 0) message.close(message.parts.length - 1);
-        part = message.newPart("output_text");
-      }
-      message.text(part, words);
-    };
-    add(text(block.text));
-    return {
-      delta: (delta) => {
-        if (delta.type === "citations_delta" && isObject(delta.citation)) citations.push(delta.citation);
-        else add(text(delta.text));
-      },
-      stop: () => {
-        if (part === undefined) return;
-        for (const citation of citations) this.#message?.annotation(part, { type: "anthropic_citation", citation });
       },
     };
   }
@@ -259,14 +230,9 @@ export class MessagesOutputItems {
     const name = called?.tool.name ?? text(block.name);
     const id = text(block.id) || undefined;
     const namespace = called?.namespace?.name;
-    const caller = this.#own && isObject(block.caller) ? { anthropic_caller: block.caller } : undefined;
     return called?.wrapped === true
       ? wrappedReader(this.#output.customCall(name, id, namespace), inputJson)
-      : callReader(
-          this.#output.call(name, id, namespace, caller),
-          inputJson,
-          RenamedArguments.of(called, messagesSchemas),
-        );
+      : callReader(this.#output.call(name, id, namespace), inputJson, RenamedArguments.of(called, messagesSchemas));
   }
 }
 

@@ -32,11 +32,8 @@ export function messagesPart(part: JsonObject, path: string, { onDropped }: Tran
         source: documentSource(part),
         ...(text(part.filename) !== "" && { title: part.filename }),
       };
-    default: {
-      const { anthropic_citations: citations } = part;
-      const block = textBlock(text(part.text ?? part.refusal));
-      return Array.isArray(citations) ? { ...block, citations } : block;
-    }
+    default:
+      return textBlock(text(part.text ?? part.refusal));
   }
 }
 

@@ -92,20 +92,19 @@ const parameters = new FormatParameters({
 });
 
 function contextManagement(
-  { contextManagementJson: json, anthropicBetas, door }: TurnRequest,
+  { contextManagementJson: json, anthropicBetas }: TurnRequest,
   target: Target,
   onDropped: OnDropped,
 ): Verbatim | undefined {
   if (anthropicBetas && !takesBetas(target, "anthropic_betas"))
     onDropped("anthropic_betas", "the endpoint is not known to take them");
   if (json === undefined) return undefined;
-  if (json.startsWith("{") && takesBetas(target, "context_management"))
-    return door === "messages" ? new Verbatim(json) : editsOf(json, onDropped);
+  if (json.startsWith("{") && takesBetas(target, "context_management")) return editsOf(json, onDropped);
   onDropped("context_management", "the endpoint is not known to take it in this form");
   return undefined;
 }
 
-/** A summary by the provider replaces earlier parts of the conversation, and only clients of this format have a block for it. */
+/** A summary by the provider replaces the answer or earlier parts of the conversation, and no format here has a block for it. */
 function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
   const settings = JSON.parse(json) as JsonObject;
   const edits = [...objects(settings.edits)];

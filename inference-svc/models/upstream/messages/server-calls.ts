@@ -2,35 +2,25 @@
 import { isAnthropicSearch, searchInput } from "@sluice/proto/contract/tools/tool-search.js";
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { InputItem } from "../../../turn/request.ts";
-import { isObject, text } from "../json.ts";
-import { parseArguments } from "../translate/conversation.ts";
+import { text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { webFetchName } from "../translate/blocks/tools.ts";
 
 /** Undefined for an item of another kind. */
 export function toServerBlocks(item: InputItem, path: string, names: TranslationContext): readonly Block[] | undefined {
-  const { anthropic_block: own } = item;
-  if (item.type === "service:tool_search")
-    return isAnthropicSearch(item.tool) ? searched(item, item.tool, path, names) : undefined;
-  if (isObject(own) && typeof own.type === "string") return [sentBlock({ ...own, type: own.type })];
-  return item.type === "service:web_fetch" ? fetched(item) : undefined;
+  if (item.type === "service:web_fetch") return fetched(item);
+  return item.type === "service:tool_search" && isAnthropicSearch(item.tool)
+    ? searched(item, item.tool, path, names)
+    : undefined;
 }
 
-/** A block as the client wrote it. */
-function sentBlock({ arguments: input, ...block }: Block): Block {
-  return typeof input === "string" ? { ...block, input: parseArguments(input) } : block;
-}
-
-/** A call that the provider made keeps its id. */
-const useId = ({ id, anthropic_block: own }: InputItem): string =>
-  isObject(own) && typeof own.id === "string" ? own.id : `srvtoolu_${wordId(text(id))}`;
+const useId = ({ id }: InputItem): string => `srvtoolu_${wordId(text(id))}`;
 
 function pair(item: InputItem, name: string, input: object, kind: string, content: object): readonly Block[] {
   const id = useId(item);
-  const caller = isObject(item.anthropic_block) ? item.anthropic_block.caller : undefined;
   return [
-    { type: "server_tool_use", id, name, input, ...(isObject(caller) && { caller }) },
+    { type: "server_tool_use", id, name, input },
     { type: `${kind}_tool_result`, tool_use_id: id, content },
   ];
 }

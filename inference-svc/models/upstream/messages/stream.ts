@@ -9,7 +9,6 @@ import { answerEnd } from "../events/answer-end.ts";
 import { servedTier } from "../events/service-tier.ts";
 import { MessagesOutputItems } from "./output-items.ts";
 import { messagesError } from "./error.ts";
-import { OwnFields } from "./own-fields.ts";
 import { MessagesUsage } from "./usage.ts";
 import { matchingStop } from "../translate/extensions.ts";
 import { findArguments } from "../translate/written-arguments.ts";
@@ -25,7 +24,6 @@ const incomplete: ReadonlyMap<string, Pick<Outcome, "reason" | "detail">> = new 
   ["max_tokens", { reason: "max_output_tokens" }],
   ["model_context_window_exceeded", { reason: "max_output_tokens", detail: "model_context_window_exceeded" }],
   ["pause_turn", { reason: "max_output_tokens", detail: "pause_turn" }],
-  ["compaction", { reason: "max_output_tokens", detail: "compaction" }],
   ["refusal", { reason: "content_filter" }],
 ]);
 const complete: Pick<Outcome, "reason" | "detail"> = {};
@@ -35,8 +33,6 @@ export class MessagesTranslator implements Translator {
   readonly #target: Target;
   readonly #blocks: MessagesOutputItems;
   readonly #usage = new MessagesUsage();
-  /** Absent for clients of other formats. */
-  readonly #own: OwnFields | undefined;
   readonly #stopTexts: TurnRequest["stop"];
   #stopReason: string | undefined;
   #stopSequence: string | undefined;
@@ -47,7 +43,6 @@ export class MessagesTranslator implements Translator {
     this.#emit = emit;
     this.#stopTexts = request.stop;
     this.#target = target;
-    if (request.door === "messages") this.#own = new OwnFields();
     this.#blocks = new MessagesOutputItems(request, target, emit);
   }
 
@@ -74,10 +69,9 @@ export class MessagesTranslator implements Translator {
       case "message_start":
         // A proxy repeated the request amid an answer: the new text would follow a broken half.
         if (this.#blocks.hasBegun) throw providerFailed("a second beginning amid an answer");
-        return this.#begin(isObject(event.message) ? event.message : {});
+        return this.#usage.read(isObject(event.message) ? event.message.usage : undefined);
       case "message_delta":
         this.#usage.read(event.usage);
-        this.#own?.read(event);
         return this.#stop(isObject(event.delta) ? event.delta : {});
       case "message_stop":
         return this.close();
@@ -89,11 +83,6 @@ export class MessagesTranslator implements Translator {
         // Pings, and events of later versions, which may come at any time.
         return this.#unknown(event, type);
     }
-  }
-
-  #begin(message: JsonObject): void {
-    this.#usage.read(message.usage);
-    this.#own?.read(message);
   }
 
   /** Gateways in between send errors in other shapes. */
@@ -111,7 +100,7 @@ export class MessagesTranslator implements Translator {
       this.#blocks.begin(block, index, inputs?.get(index)?.toString("utf8"));
       this.#blocks.stop();
     }
-    this.#begin(message);
+    this.#usage.read(message.usage);
     // Some servers give no reason. A message in one JSON text was not cut.
     const reason = message.stop_reason ?? (blocks.length > 0 ? "end_turn" : undefined);
     this.#stop({ ...message, stop_reason: reason });
@@ -139,8 +128,7 @@ export class MessagesTranslator implements Translator {
     const status: ItemStatus = reason ? "incomplete" : "completed";
     this.#blocks.end(status, detail === "pause_turn");
     this.done = true;
-    const { usage, tier, figures, summaries } = this.#usage;
-    const own = this.#own?.json(figures, summaries.length > 0);
-    this.#emit(answerEnd(status, reason, usage, servedTier(tier, this.#target), this.#stopSequence, detail, own));
+    const { usage, tier } = this.#usage;
+    this.#emit(answerEnd(status, reason, usage, servedTier(tier, this.#target), this.#stopSequence, detail));
   }
 }

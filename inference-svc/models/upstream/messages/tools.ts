@@ -10,7 +10,6 @@ import type { SentTool, SentTools } from "../translate/names/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
-import { ownToolFields } from "../translate/anthropic-fields.ts";
 import { takesBetas } from "./betas.ts";
 import { findToolSearch, toNativeTools, toolSearchBlock } from "./native-tools.ts";
 
@@ -101,7 +100,6 @@ function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: b
     description: describeTool(offered),
     input_schema: schema,
     ...(strict && { strict }),
-    ...(takesAnthropic && ownToolFields(tool.json)),
   };
   return fields as Block;
 }

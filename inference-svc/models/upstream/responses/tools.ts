@@ -14,7 +14,6 @@ import { type ObjectWriter, Verbatim } from "../json.ts";
 import { compatibleSchemas } from "../translate/schemas/compatible-rules.ts";
 import { type VendorSchemas, openaiSchemas } from "../translate/schemas/rules.ts";
 import { sendTool } from "../translate/schemas/sent-schema.ts";
-import { dropOwnToolFields } from "../translate/anthropic-fields.ts";
 import { isToolSearch } from "../translate/offered-tools.ts";
 import { WeakCache, cacheByObject } from "../translate/weak-cache.ts";
 import { describeRename, openAiForm } from "../translate/names/name-rules.ts";
@@ -153,11 +152,8 @@ const foreign = ["async", "cache_control", "anthropic_tool"];
 
 function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped): string {
   const isTyped = tool.type === "function" && tool.anthropicJson !== undefined;
-  const hasOwn = tool.json.includes('"anthropic_fields"');
-  if (hasOwn) dropOwnToolFields(tool.json, path, onDropped);
   const isForeign = tool.async !== undefined || tool.cacheControl !== undefined || isTyped;
-  const json = hasOwn ? without(tool.json, ["anthropic_fields"], path, () => undefined) : tool.json;
-  return isForeign ? without(json, foreign, path, onDropped) : json;
+  return isForeign ? without(tool.json, foreign, path, onDropped) : tool.json;
 }
 
 function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing): string {
@@ -177,9 +173,7 @@ const contractOnlySettings = [
 ];
 
 function hostedJson({ kind, json }: HostedTool, path: string, onDropped: OnDropped | undefined): string {
-  if (onDropped) dropOwnToolFields(json, path, onDropped);
-  const isTyped = json.includes('"anthropic_type"');
-  const sent = isTyped ? without(json, ["anthropic_type", "anthropic_fields"], path, () => undefined) : json;
+  const sent = json.includes('"anthropic_type"') ? without(json, ["anthropic_type"], path, () => undefined) : json;
   return onDropped && kind.startsWith("web_search") ? without(sent, contractOnlySettings, path, onDropped) : sent;
 }
 

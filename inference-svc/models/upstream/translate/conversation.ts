@@ -52,8 +52,6 @@ export interface WrittenCall {
   readonly argumentsJson: string;
   /** Input of a custom tool. */
   readonly input?: unknown;
-  /** What made the call at Anthropic. */
-  readonly caller?: JsonObject;
   /** Prompt cache mark, for a writer that supports marks on calls. */
   readonly mark?: { readonly control: JsonObject; readonly path: string };
 }
@@ -133,8 +131,7 @@ class InputTranslator {
     if (item.phase !== undefined && item.phase !== null) onDropped(`${path}.phase`, noField);
     const parts = objects(item.content);
     for (let index = 0; index < parts.length; index++) {
-      // Anthropic gets its own citations back.
-      if (objects(parts[index]?.annotations).length === 0 || parts[index]?.anthropic_citations !== undefined) continue;
+      if (objects(parts[index]?.annotations).length === 0) continue;
       onDropped(`${path}.content.${index}.annotations`, "the format takes no annotations back");
     }
     this.#writer.addAnswer(item, path);
@@ -150,9 +147,7 @@ class InputTranslator {
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined, `${path}.name`, onDropped);
     if (item.type === "function_call") {
       const mark = this.#markOf(item, path);
-      const { anthropic_caller: caller } = item;
-      const made = isObject(caller) ? { caller } : {};
-      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...made, ...mark });
+      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });
     }
     const { input } = item;
     this.#writer.addCall({ callId, name, argumentsJson: JSON.stringify({ input }), input });

@@ -2,7 +2,6 @@
 import type { CustomTool } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import { dropOwnToolFields } from "./anthropic-fields.ts";
 import type { SentTool } from "./names/tool-names.ts";
 
 /** Rare fields of tools, with the reason for dropping each. */
@@ -30,7 +29,6 @@ export function dropToolFields(
   if (!takesMarks && tool.cacheControl) onDropped(`${path}.cache_control`, "the format has no cache marks on tools");
   if (!takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
     onDropped(`${path}.anthropic_tool`, "sent as a function: the endpoint is not known to take it");
-  if (!takesAnthropic) dropOwnToolFields(tool.json, path, onDropped);
   for (const [field, reason] of unread) {
     // A text search avoids parsing nearly every tool.
     if (!tool.json.includes(`"${field}"`)) continue;

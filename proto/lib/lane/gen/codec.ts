@@ -1005,13 +1005,11 @@ export function emptyTurnEnd(): TurnEnd {
     alignmentJson: emptyBytes,
     stopSequence: undefined,
     incompleteDetail: undefined,
-    anthropicJson: undefined,
   } as unknown as TurnEnd;
 }
 
 export function writeTurnEnd(writer: BackwardWriter, value: TurnEnd): void {
   if (value.$unknown !== undefined) unknownFields(writer, value.$unknown);
-  if (value.anthropicJson !== undefined) textField(writer, value.anthropicJson, 74);
   if (value.incompleteDetail !== undefined) textField(writer, value.incompleteDetail, 66);
   if (value.stopSequence !== undefined) textField(writer, value.stopSequence, 58);
   if (value.alignmentJson.length > 0) bytesField(writer, value.alignmentJson, 50);
@@ -1035,7 +1033,6 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
   let _alignmentJson: TurnEnd["alignmentJson"] = emptyBytes;
   let _stopSequence: TurnEnd["stopSequence"] | undefined = undefined;
   let _incompleteDetail: TurnEnd["incompleteDetail"] | undefined = undefined;
-  let _anthropicJson: TurnEnd["anthropicJson"] | undefined = undefined;
   while (reader.at < end) {
     switch (reader.varint()) {
       case 8:
@@ -1063,9 +1060,6 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
       case 66:
         _incompleteDetail = reader.string();
         break;
-      case 74:
-        _anthropicJson = reader.string();
-        break;
       default:
         throw unsupportedMessage;
     }
@@ -1081,7 +1075,6 @@ export function readTurnEnd(reader: WireReader, end: number): TurnEnd {
     alignmentJson: _alignmentJson,
     stopSequence: _stopSequence,
     incompleteDetail: _incompleteDetail,
-    anthropicJson: _anthropicJson,
   } as unknown as TurnEnd;
 }
 

@@ -16,12 +16,7 @@ export const toolFieldRows: readonly FieldRow[] = [
     namedAsNotSent("tools.1"),
   ],
   ...["allowed_callers", "eager_input_streaming", "input_examples"].map(
-    (name): FieldRow => [
-      name,
-      { tools: [declaredTool({ [name]: name === "eager_input_streaming" || [] })] },
-      sentAs(`"${name}":`),
-      namedAsNotSent(`tools.0.${name}`),
-    ],
+    (name): FieldRow => [name, { tools: [declaredTool({ [name]: [] })] }, namedAsNotSent(`tools.0.${name}`)],
   ),
   ["bash", typedTool("bash_20250124"), sentAs('"type":"bash_20250124"'), namedAsNotSent("tools.0.type")],
   [
@@ -46,7 +41,6 @@ export const toolFieldRows: readonly FieldRow[] = [
   [
     "web_search, other",
     typedTool("web_search_20260209", { allowed_callers: ["direct"] }),
-    sentAs('"allowed_callers":["direct"]'),
     namedAsNotSent("tools.0.allowed_callers"),
   ],
   ["web_fetch", typedTool("web_fetch_20260309", { use_cache: false }), namedAsNotSent("tools.0.use_cache")],

@@ -20,9 +20,6 @@ export function findMessagesViolations(body: BodyPart): readonly string[] {
     for (const [index, message] of messages.entries())
       checkTexts(bodyPartsOf(message.content), `messages.${index}`, report);
     checkCalls(messages, report);
-    checkServerCalls(messages, report);
-    for (const [index, { content }] of messages.entries())
-      checkOwnBlocks(bodyPartsOf(content), `messages.${index}`, report);
     checkPrompts(messages, report);
     checkEnd(messages, report);
     for (const [index, tool] of bodyPartsOf(body.tools).entries()) checkTool(tool, `tools.${index}`, report);
@@ -99,39 +96,6 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
     }
   }
   if (open.length > 0) report("messages", "end with a call");
-}
-
-/** The result of a tool that Anthropic ran follows its call, and both have the sealed content that they came with. */
-function checkServerCalls(messages: readonly BodyPart[], report: Report): void {
-  const ids = new Set<unknown>();
-  for (const [index, { role, content }] of messages.entries()) {
-    for (const { type, id, tool_use_id: callId, content: result } of bodyPartsOf(content)) {
-      if (type === "server_tool_use" || type === "mcp_tool_use") ids.add(id);
-      if (type === "tool_result" || !String(type).endsWith("_tool_result")) continue;
-      if (role !== "assistant" || !ids.has(callId))
-        report(`messages.${index}`, `has a ${String(type)} without its call`);
-      for (const { encrypted_content: sealed } of bodyPartsOf(result))
-        if (type === "web_search_tool_result" && !sealed)
-          report(`messages.${index}`, "has a result that is not sealed");
-    }
-  }
-}
-
-/** Documents and search results have their content, and a summary has no other text than its own. */
-function checkOwnBlocks(blocks: readonly BodyPart[], path: string, report: Report): void {
-  for (const [index, { type, source, content, title, text, citations }] of blocks.entries()) {
-    const at = `${path}.${index}`;
-    if (type === "document" && !isBodyPart(source)) report(at, "is a document without a source");
-    if (
-      type === "search_result" &&
-      (typeof source !== "string" || typeof title !== "string" || !Array.isArray(content))
-    )
-      report(at, "is a search result without a source, a title or content");
-    if (type === "compaction" && text !== undefined) report(at, "is a summary with another text");
-    if (type !== "text") continue;
-    for (const { type: kind, encrypted_index: sealed } of bodyPartsOf(citations))
-      if (kind === "web_search_result_location" && !sealed) report(at, "has a citation that is not sealed");
-  }
 }
 
 /** A message of the system amid the conversation follows one of the user, and one of the assistant or nothing comes next. */

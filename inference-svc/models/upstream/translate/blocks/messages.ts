@@ -14,33 +14,17 @@ export interface Conversation {
   readonly messages: readonly BlockMessage[];
 }
 
-/** A block made of several parts. */
-export interface BlockGroup {
-  readonly block: Block;
-  /** Place of the part after its last. */
-  readonly end: number;
-}
-
 /** The differences between the block formats. */
 export interface BlockFormat {
   /** @param part accepted by the format */
   part(part: JsonObject, path: string, translation: TranslationContext): Block;
   /** The block for a text in a call's output that names a tool found by the client; undefined to send the text itself. */
   reference?(part: JsonObject, translation: TranslationContext): Block | undefined;
-  /** The block that begins with the part at this place and includes later ones; undefined for a single part. */
-  group?(
-    parts: readonly JsonObject[],
-    at: number,
-    path: string,
-    translation: TranslationContext,
-  ): BlockGroup | undefined;
   callId(callId: unknown): string;
   /** Whether the provider answers 400 to a conversation that starts with the assistant. */
   readonly beginsWithUser: boolean;
   /** Whether the result of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
-  /** Whether the format is Anthropic's own, with the fields and blocks that no other has. */
-  readonly isAnthropic?: boolean;
   /** Whether the endpoint takes messages of the system amid the conversation; absent where none does. */
   takesPromptsAmid?(target: Target): boolean;
   /** Undefined for reasoning to which the provider would answer 400. */
@@ -118,7 +102,6 @@ class BlockWriter implements ConversationWriter {
     const { callId, name, argumentsJson } = call;
     const id = this.#format.callId(callId);
     const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
-    if (this.#format.isAnthropic === true && call.caller) block.caller = call.caller;
     this.#marks.copyCall(call, block);
     this.thread.addAssistantMessage([block]);
   }
@@ -126,20 +109,8 @@ class BlockWriter implements ConversationWriter {
   addServerCall(item: InputItem, path: string): boolean {
     const blocks = this.#format.serverCall?.(item, path, this.#translation);
     if (blocks === undefined) return false;
-    // The call of such a result was sent as a function's, with its output.
-    if (blocks.length === 1 && blocks[0]?.tool_use_id !== undefined && !this.#hasCalled(blocks[0].tool_use_id))
-      return true;
-    const last = blocks.at(-1);
-    if (last && isObject(item.cache_control)) this.#marks.copy(item, last, path);
-    if (item.role === "user") this.thread.addUserMessage(blocks);
-    else this.thread.addAssistantMessage(blocks, path);
+    this.thread.addAssistantMessage(blocks, path);
     return true;
-  }
-
-  #hasCalled(id: unknown): boolean {
-    return this.thread.messages.some(
-      ({ role, content }) => role === "assistant" && content.some((each) => each.id === id),
-    );
   }
 
   refersTo(part: JsonObject): boolean {
@@ -171,12 +142,9 @@ class BlockWriter implements ConversationWriter {
   #content(content: unknown, path: string, holder?: Block): Block[] {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];
     const blocks: Block[] = [];
-    const parts = objects(content);
-    for (let index = 0; index < parts.length; index++) {
-      const group = this.#format.group?.(parts, index, path, this.#translation);
-      if (group) index = Math.max(index, group.end - 1);
-      const part = parts[index] as JsonObject;
-      const block = group?.block ?? this.#blockOf(part, `${path}.${index}`, holder);
+    for (const [index, part] of objects(content).entries()) {
+      const reference = holder && this.#format.reference?.(part, this.#translation);
+      const block = reference ?? this.#format.part(part, `${path}.${index}`, this.#translation);
       if (block.type === "text" && text(block.text).trim() === "") continue;
       blocks.push(block);
       if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) {
@@ -184,10 +152,5 @@ class BlockWriter implements ConversationWriter {
       }
     }
     return blocks;
-  }
-
-  #blockOf(part: JsonObject, path: string, holder: Block | undefined): Block {
-    const reference = holder && this.#format.reference?.(part, this.#translation);
-    return reference ?? this.#format.part(part, path, this.#translation);
   }
 }

@@ -11,7 +11,7 @@ import { type Command, CommandError, UsageError, readArguments } from "@sluice/p
 import type { Kysely } from "kysely";
 import { parseUsageRecords } from "../rules/usage-records.ts";
 import type { Database } from "../store/database.ts";
-import { endHolds } from "../store/ledger/holds.ts";
+import { endHolds, renewsHolds } from "../store/ledger/holds.ts";
 import { type ReplayedCounts, lastStoredAt, replayBatch } from "../store/ledger/replay.ts";
 import { toTurnRow } from "../store/ledger/turn-messages.ts";
 import { toRow } from "../store/ledger/usage-messages.ts";
@@ -41,7 +41,10 @@ export const replay: Command<AdminTerminal> = {
     const before = await lastStoredAt(connected);
     const total = new Total();
     for (const batch of files.batches()) await replayRecords(connected, batch, total, isTrial);
-    if (!isTrial) for (const bootId of files.wholeStarts) await endHolds(connected, bootId);
+    // A process whose current file is elsewhere has calls under way.
+    if (!isTrial)
+      for (const bootId of files.wholeStarts)
+        if (!(await renewsHolds(connected, bootId))) await endHolds(connected, bootId);
     const summary = {
       ...total.counts,
       refused: total.refused,

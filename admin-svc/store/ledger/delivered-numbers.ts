@@ -6,7 +6,7 @@ type NumberRange = readonly [from: bigint, to: bigint];
 export interface DeliveredNumbers {
   /** The highest stored number. */
   readonly last: bigint;
-  /** Numbers below it that are not stored, ascending. */
+  /** Numbers below it that are not stored, ascending: the longest ranges. Shorter ones count as stored. */
   readonly missing: readonly NumberRange[];
 }
 
@@ -45,5 +45,19 @@ export function withNumbers(known: DeliveredNumbers = none, numbers: Iterable<bi
       if (at >= 0) missing.splice(at, 1, ...rest.filter((range) => range[0] < range[1]));
     }
   }
-  return { last, missing };
+  return { last, missing: longest(missing) };
+}
+
+/**
+ * Each refused turn leaves a range of one number, and each batch writes all ranges of its process: with 10,000 of them it took 98 ms and 84 KB of log. Records
+ * that a restored database lacks are one long range.
+ */
+const maxRanges = 64;
+
+function longest(ranges: readonly NumberRange[]): readonly NumberRange[] {
+  if (ranges.length <= maxRanges) return ranges;
+  const sizes = ranges.map(([from, to]) => to - from).sort((one, other) => (one > other ? -1 : 1));
+  const least = sizes[maxRanges - 1] ?? 0n;
+  let left = maxRanges - sizes.filter((size) => size > least).length;
+  return ranges.filter(([from, to]) => to - from > least || (to - from === least && left-- > 0));
 }

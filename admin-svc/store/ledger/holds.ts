@@ -70,6 +70,15 @@ export async function renewHolds(database: Kysely<Database>, bootId: string, ins
     on conflict (boot_id) do update set renewed_at = excluded.renewed_at`.execute(database);
 }
 
+/** Whether a start of a process still renews its reservations. */
+export async function renewsHolds(database: Kysely<Database>, bootId: string): Promise<boolean> {
+  const { rows } = await sql<{ renews: boolean }>`
+    select exists (
+      select from budget_processes where boot_id = ${bootId}::uuid and renewed_at > now() - make_interval(mins => ${holdMinutes})
+    ) as renews`.execute(database);
+  return rows[0]?.renews ?? false;
+}
+
 /** Releases the reservations of a start of a process whose records are all stored, except those with a known cost. */
 export async function endHolds(database: Kysely<Database>, bootId: string): Promise<void> {
   await sql`

@@ -75,9 +75,11 @@ export class DeliveredFiles {
     await this.#removeOld();
   }
 
-  /** Removes the oldest file, because the disk is full. Never rejects. */
-  async giveWay(): Promise<void> {
+  /** Removes the oldest file, because the disk is full. Never rejects. @returns whether there was one */
+  async giveWay(): Promise<boolean> {
+    const isKept = this.#files.length > 0;
     await this.#removeOldest();
+    return isKept;
   }
 
   close(): void {

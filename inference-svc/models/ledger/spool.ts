@@ -5,10 +5,10 @@
  * Files are numbered and taken away only from the oldest on, once the end of every call started in them is delivered: an end is of no use
  * without its start. They are removed, or kept for a time.
  */
-import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, statSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
+import { deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 import { DeliveredFiles, type KeepDelivered } from "./delivered-files.ts";
@@ -60,7 +60,7 @@ export class Spool {
   readonly segments: Segment[];
   /** First part of file names, which sorts them after the files of earlier starts. */
   readonly #stamp: string;
-  readonly #delivered: DeliveredFiles | undefined;
+  readonly #delivered: DeliveredFiles | undefined = undefined;
   #file = -1;
   /** performance.now() of the first moment of the current file. */
   #rolledAt = 0;
@@ -77,7 +77,9 @@ export class Spool {
       makePrivateFolder(options.directory);
       this.segments = findSegments(options.directory);
       const { directory, keep, onKeepFailure = () => {} } = options;
-      this.#delivered = keep && new DeliveredFiles({ directory, keep, onFailure: onKeepFailure });
+      if (keep) this.#delivered = new DeliveredFiles({ directory, keep, onFailure: onKeepFailure });
+      // Files of a start that kept them have no other end.
+      else rmSync(join(directory, deliveredFolder), { recursive: true, force: true });
       this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
       this.#roll();
     } catch (error) {
@@ -110,7 +112,7 @@ export class Spool {
     } catch (error) {
       this.#options.onWriteFailure?.(error as Error);
       // New records come before old ones.
-      if (this.#delivered && isFull(error)) this.#after(() => this.#delivered?.giveWay());
+      if (this.#delivered && isFull(error)) this.#after(async () => void (await this.#delivered?.giveWay()));
       throw error;
     }
     this.#syncSoon();
@@ -136,7 +138,7 @@ export class Spool {
   async try(): Promise<Error | undefined> {
     const path = join(this.#options.directory, "trial");
     try {
-      await writeFile(path, trial, { mode: 0o600 });
+      await this.#writeTrial(path);
       const isThere = await stat(this.#current.path).then(
         () => true,
         (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
@@ -147,6 +149,17 @@ export class Spool {
       return error as Error;
     } finally {
       await unlink(path).catch(() => {});
+    }
+  }
+
+  /** Delivered files give way to the trial: without turns nothing else would free the disk before their time is over. */
+  async #writeTrial(path: string): Promise<void> {
+    for (;;) {
+      try {
+        return await writeFile(path, trial, { mode: 0o600 });
+      } catch (error) {
+        if (!isFull(error) || !(await this.#delivered?.giveWay())) throw error;
+      }
     }
   }
 

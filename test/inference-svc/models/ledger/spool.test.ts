@@ -267,6 +267,13 @@ describe("delivered files", () => {
     expect(delivered()).toEqual(names.slice(1));
   });
 
+  test("are removed by a start that keeps none", async () => {
+    await fill({ ms: dayMs, bytes: 100e6 }, 1);
+    const next = spoolIn(directory, 2);
+    await next.close(true);
+    expect(files()).toEqual([]);
+  });
+
   test("are removed from the oldest on when they have too many bytes", async () => {
     const first = await fill({ ms: dayMs, bytes: 100e6 }, 1);
     const second = await fill({ ms: dayMs, bytes: 25e6 }, 2);

@@ -5,7 +5,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { reservedSums } from "./ledger/holds.ts";
 import { periodStart } from "./ledger/spending.ts";
-import { type KeyTag, tagAccounts, tagsOfKeys } from "./ledger/tag-accounts.ts";
+import { type KeyTag, type TagAccount, tagAccounts, tagsOfKeys } from "./ledger/tag-accounts.ts";
 
 export type BudgetScope = "key" | "workspace" | "guardrail" | "tag";
 
@@ -42,7 +42,7 @@ interface AccountRow {
 
 /** An account of a tag that pays for a tag, or the workspace of a key. */
 interface LinkRow {
-  readonly scope: "payer" | "member";
+  readonly scope: "payer" | "fresh" | "member";
   /** Workspace, name and value of the tag as JSON; hash of the key. */
   readonly key_hash: string;
   readonly id: string;
@@ -67,11 +67,17 @@ export const keyBudgets: RawBuilder<unknown> = sql`
       join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
   )`;
 
-/** Budgets of a reservation. */
-export type BudgetAccounts = (reservation: {
+interface Payment {
   readonly keyHash: string;
   readonly tags: readonly { readonly name: string; readonly value: string }[];
-}) => readonly Account[];
+}
+
+export interface BudgetAccounts {
+  /** Budgets of a reservation. @param opens whether a value without an account of its own gets one; otherwise the shared account pays for it */
+  of(payment: Payment, opens: (account: TagAccount) => boolean): readonly Account[];
+  /** Ids of workspaces with values without an account of their own. */
+  readonly freshIn: readonly string[];
+}
 
 /**
  * Budgets of reservations. Keys of a workspace share its budget and those for tags; a guardrail's budget is separate for each key. One statement reads spent and
@@ -145,24 +151,34 @@ const tagBudgets = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
 const tagRows = sql`
   select 'tag', '', id, limit_usd, held, left_usd from tagged
   union all
-  select 'payer', json_build_array(workspace_id, name, value)::text, json_build_array(workspace_id, name, account, limit_reset)::text, null, null, null from found
+  select case when is_fresh then 'fresh' else 'payer' end, json_build_array(workspace_id, name, value)::text, json_build_array(workspace_id, name, account, limit_reset)::text, null, null, null from found
   union all
   select 'member', hash, workspace_id::text, null, null, null from listed`;
 
+const isAccount = (row: AccountRow | LinkRow): row is AccountRow =>
+  row.scope !== "payer" && row.scope !== "fresh" && row.scope !== "member";
+
 function accountsIn(rows: readonly (AccountRow | LinkRow)[]): BudgetAccounts {
-  const accounts = rows.filter((row): row is AccountRow => row.scope !== "payer" && row.scope !== "member");
+  const accounts = rows.filter(isAccount);
   const ofKeys = grouped(accounts.filter(({ scope }) => scope !== "tag"));
   const ofTags = new Map(accounts.flatMap((row) => (row.scope === "tag" ? [[row.id, accountOf(row)]] : [])));
-  const payers = new Map<string, readonly Account[]>();
-  const workspaces = new Map<string, string>();
-  for (const { scope, key_hash: of, id } of rows) {
-    if (scope === "member") workspaces.set(of, id);
-    if (scope === "payer") add(payers, JSON.stringify(JSON.parse(of)), ofTags.get(id) as Account);
-  }
-  return ({ keyHash, tags }) => [
-    ...(ofKeys.get(keyHash) ?? []),
-    ...tags.flatMap(({ name, value }) => payers.get(JSON.stringify([workspaces.get(keyHash), name, value])) ?? []),
-  ];
+  const workspaces = new Map(rows.flatMap((row) => (row.scope === "member" ? [[row.key_hash, row.id]] : [])));
+  const payers = { payer: new Map<string, readonly Account[]>(), fresh: new Map<string, readonly Account[]>() };
+  for (const { scope, key_hash: of, id } of rows)
+    if (scope === "payer" || scope === "fresh")
+      add(payers[scope], JSON.stringify(JSON.parse(of)), ofTags.get(id) as Account);
+  return {
+    freshIn: [...new Set([...payers.fresh.keys()].map((tag) => (JSON.parse(tag) as [string])[0]))],
+    of: ({ keyHash, tags }, opens) => {
+      const workspaceId = workspaces.get(keyHash) ?? "";
+      const ofTag = ({ name, value }: Payment["tags"][number]): readonly Account[] => {
+        const tag = JSON.stringify([workspaceId, name, value]);
+        const fresh = payers.fresh.get(tag);
+        return (fresh && opens({ workspaceId, name, value }) ? fresh : payers.payer.get(tag)) ?? [];
+      };
+      return [...(ofKeys.get(keyHash) ?? []), ...tags.flatMap(ofTag)];
+    },
+  };
 }
 
 function grouped(rows: readonly AccountRow[]): ReadonlyMap<string, readonly Account[]> {

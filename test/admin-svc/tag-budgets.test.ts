@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { maxTagAccounts, type TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
+import { tagsQuery } from "@sluice/proto/contract/records/tags.js";
+import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Reservation, reserveBudget } from "@sluice/admin-svc/store/ledger/budgets.js";
@@ -189,9 +191,12 @@ test("accounts without spending for two months are given up, unless a budget nev
   const monthly = await workspaceWith([entry("project", "*", 1, "monthly")]);
   const prepaid = await workspaceWith([entry("project", "*", 1)]);
   for (const { keyHash, workspaceId } of [monthly, prepaid]) {
-    for (const project of ["old", "used"]) await reserve(keyHash, { project }, "0.1");
-    for (const project of ["old", "used"])
-      await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, `project=${project}`))]);
+    for (const project of ["old", "used"]) {
+      const held = call(keyHash, { project }, "0.1");
+      await reserveBudget(database, [held]);
+      const { turnId } = held;
+      await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, `project=${project}`, { turnId }))]);
+    }
     await sql`update tag_days set day = day - 70 where workspace_id = ${workspaceId} and value = 'old'`.execute(
       database,
     );
@@ -207,8 +212,110 @@ test("accounts without spending for two months are given up, unless a budget nev
   };
   expect(await accounts(monthly)).toEqual(["used"]);
   expect(await accounts(prepaid)).toEqual(["old", "used"]);
-  expect(await spentOn(monthly.workspaceId)).toEqual(["project used 0.25"]);
-  expect(await spentOn(prepaid.workspaceId)).toEqual(["project old 0.25", "project used 0.25"]);
+  // The sums stay for budgets that are set later.
+  for (const { workspaceId } of [monthly, prepaid])
+    expect(await spentOn(workspaceId)).toEqual(["project old 0.25", "project used 0.25"]);
+});
+
+const age = async (workspaceId: string, days: number): Promise<void> => {
+  const { database } = installation;
+  await sql`update tag_days set day = day - ${days}::int where workspace_id = ${workspaceId}`.execute(database);
+  await sql`update tag_accounts set created_at = created_at - make_interval(days => ${days}::int) where workspace_id = ${workspaceId}`.execute(
+    database,
+  );
+};
+
+const accountsOf = async (workspaceId: string): Promise<readonly string[]> => {
+  const { rows } = await sql<{ value: string }>`
+    select value from tag_accounts where workspace_id = ${workspaceId} order by 1`.execute(installation.database);
+  return rows.map(({ value }) => value);
+};
+
+test("a budget without a reset that is taken away and set again still counts what was spent before", async () => {
+  const { database } = installation;
+  const budgets = [entry("customer", "acme", 1)];
+  const { keyHash, workspaceId } = await workspaceWith(budgets);
+  const spent = recordOf(workspaceId, keyHash, "customer=acme", { costUsd: "0.9" });
+  await insertUsage(database, [toRow(spent)]);
+  await age(workspaceId, 70);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets: null });
+  await dropOldTagSums(database);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets: budgets });
+  expect(await reserve(keyHash, { customer: "acme" }, "0.5")).toMatchObject({ admitted: false, remainingUsd: "0.1" });
+  // Sums of more than 400 days go once no budget counts them.
+  await age(workspaceId, 400);
+  await dropOldTagSums(database);
+  expect(await spentOn(workspaceId)).toEqual(["customer acme 0.9"]);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets: null });
+  await dropOldTagSums(database);
+  expect(await spentOn(workspaceId)).toEqual([]);
+});
+
+test("a cost whose value has no account yet opens one while there is room, also after its entry was replaced", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("project", "apollo", 1, "monthly")]);
+  const held = call(keyHash, { project: "apollo" }, "0.9");
+  await reserveBudget(database, [held]);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets: [entry("project", "*", 1, "monthly")] });
+  const cost = { turnId: held.turnId, costUsd: "0.9" };
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=apollo", cost))]);
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=gemini"))]);
+  expect(await spentOn(workspaceId)).toEqual(["project apollo 0.9", "project gemini 0.25"]);
+  expect(await accountsOf(workspaceId)).toEqual(["apollo", "gemini"]);
+  expect(await reserve(keyHash, { project: "apollo" }, "0.5")).toMatchObject({
+    admitted: false,
+    tag: "project=apollo",
+    remainingUsd: "0.1",
+  });
+});
+
+test("refused calls, and the value that names the shared account, take no account of their own", async () => {
+  const { database } = installation;
+  const { workspaceId, hashes } = await workspaceWith([entry("project", "*", 1, "monthly")], 2);
+  const [poor, rich] = hashes as [string, string];
+  await sql`update api_keys set limit_usd = 0 where hash = ${poor}`.execute(database);
+  expect(await reserve(poor, { project: "junk" }, "0.1")).toMatchObject({ admitted: false, budget: "key" });
+  expect(await reserve(rich, { project: "large" }, "2")).toMatchObject({ admitted: false, tag: "project=large" });
+  expect(await reserve(rich, { project: "*" }, "0.5")).toMatchObject({ admitted: true, tag: "project=*" });
+  expect(await accountsOf(workspaceId)).toEqual([]);
+  // The refused call is decided first, and its value would have taken the last place.
+  await sql`insert into tag_accounts (workspace_id, name, value)
+    select ${workspaceId}, 'project', 'known-' || n from generate_series(1, ${maxTagAccounts - 1}) as n`.execute(
+    database,
+  );
+  const together = [call(poor, { project: "a" }, "0.1"), call(rich, { project: "b" }, "0.6")];
+  expect(await reserveBudget(database, together)).toMatchObject([
+    { admitted: false },
+    { admitted: true, tag: "project=b" },
+  ]);
+  expect(await reserve(rich, { project: "c" }, "0.6")).toMatchObject({ admitted: false, tag: "project=*" });
+});
+
+test("accounts of a tag whose entry for every value is gone take no place from other tags, and are given up", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("request", "*", 1, "monthly")]);
+  await sql`insert into tag_accounts (workspace_id, name, value)
+    select ${workspaceId}, 'request', 'r-' || n from generate_series(1, ${maxTagAccounts}) as n`.execute(database);
+  await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets: [entry("project", "*", 1, "monthly")] });
+  expect(await reserve(keyHash, { project: "a" }, "0.9")).toMatchObject({ admitted: true, tag: "project=a" });
+  await dropOldTagSums(database);
+  expect(await accountsOf(workspaceId)).toEqual(["a"]);
+});
+
+test("the account of a value with an open call stays", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 1, "monthly")]);
+  const held = call(keyHash, { project: "old" }, "0.9");
+  await reserveBudget(database, [held]);
+  await age(workspaceId, 70);
+  await dropOldTagSums(database);
+  expect(await accountsOf(workspaceId)).toEqual(["old"]);
+});
+
+test("a filter of tags that is a blank list is refused", () => {
+  const problems = new Problems();
+  tagsQuery.check(" ", "tags", problems);
+  expect(problems.count).toBe(1);
 });
 
 test("reservations and records of many keys, tags and workspaces at once never exceed a budget nor wait for each other in a circle", async () => {

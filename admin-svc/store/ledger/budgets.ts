@@ -9,7 +9,7 @@ import { type Account, type BudgetScope, readBudgetAccounts } from "../accounts.
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { holdMinutes } from "./holds.ts";
-import { openTagAccounts } from "./tag-accounts.ts";
+import { type TagAccount, freePlacesOf, openTagAccounts } from "./tag-accounts.ts";
 
 export interface ReservedCall {
   readonly turnId: string;
@@ -63,17 +63,56 @@ export function reserveBudget(
   const tags = wanted.flatMap((each) => each.tags.map(({ name, value }) => ({ keyHash: each.keyHash, name, value })));
   return runInTransaction(database, async (transaction) => {
     await lockWorkspaces(transaction, keyHashes);
-    if (tags.length > 0) await openTagAccounts(transaction, tags);
-    const accountsOf = await readBudgetAccounts(transaction, keyHashes, tags);
-    const decided = wanted.map((reservation) => decide(reservation, accountsOf(reservation)));
-    const held = wanted.filter((_, index) => decided[index]?.admitted && decided[index].budget !== undefined);
-    await hold(
-      transaction,
-      held.map((reservation) => ({ ...reservation, accounts: tagAccountsIn(accountsOf(reservation)) })),
-    );
+    const budgets = await readBudgetAccounts(transaction, keyHashes, tags);
+    const isFresh = budgets.freshIn.length > 0;
+    const places = new Places(isFresh ? await freePlacesOf(transaction, budgets.freshIn) : new Map());
+    const held: AdmittedReservation[] = [];
+    const decided = wanted.map((reservation) => {
+      const accounts = budgets.of(reservation, (account) => places.take(account));
+      const result = decide(reservation, accounts);
+      places.settle(result.admitted);
+      if (result.admitted && result.budget !== undefined)
+        held.push({ ...reservation, accounts: tagAccountsIn(accounts) });
+      return result;
+    });
+    await hold(transaction, held);
+    if (places.opened.size > 0) await openTagAccounts(transaction, [...places.opened.values()]);
     return decided;
   });
 }
+
+/** Accounts that values get in a transaction. A refused call opens none, so a caller cannot take all of them for nothing. */
+class Places {
+  readonly opened = new Map<string, TagAccount>();
+  readonly #free: Map<string, number>;
+  #taken: TagAccount[] = [];
+
+  /** @param free numbers of accounts that workspaces may still open */
+  constructor(free: Map<string, number>) {
+    this.#free = free;
+  }
+
+  /** @returns whether the account of the value pays for the call under decision */
+  take(account: TagAccount): boolean {
+    if (this.opened.has(placeName(account))) return true;
+    const free = this.#free.get(account.workspaceId) ?? 0;
+    if (free <= this.#taken.length) return false;
+    this.#taken.push(account);
+    return true;
+  }
+
+  /** Ends the decision about a call. */
+  settle(isAdmitted: boolean): void {
+    if (this.#taken.length === 0) return;
+    for (const account of isAdmitted ? this.#taken : []) {
+      this.opened.set(placeName(account), account);
+      this.#free.set(account.workspaceId, (this.#free.get(account.workspaceId) ?? 0) - 1);
+    }
+    this.#taken = [];
+  }
+}
+
+const placeName = ({ workspaceId, name, value }: TagAccount): string => JSON.stringify([workspaceId, name, value]);
 
 /** Reservations of a workspace run one after the other. A separate statement, so the next transaction sees the commit of the last lock holder. */
 async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: readonly string[]): Promise<void> {

@@ -15,15 +15,12 @@ export interface KeyTag {
 }
 
 /**
- * Rows of `workspace_id`, `name`, `value`, `account`, `limit_usd` and `limit_reset`, one for each entry that holds for a tag: the entries of its value, or else those for
- * every value.
+ * Rows of `workspace_id`, `name`, `value`, `account`, `is_fresh`, `limit_usd` and `limit_reset`, one for each entry that holds for a tag: the entries of its value, or
+ * else those for every value. A value without an account has two rows for each of these: one with the account that it may get, which is fresh, and one with the shared.
  * @param tags a table with the first three columns
  */
 export const tagAccounts = (tags: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select tag.workspace_id, tag.name, tag.value, entry.limit_usd, entry.limit_reset,
-    case when entry.value <> ${eachValue} or exists (
-      select from tag_accounts as known where (known.workspace_id, known.name, known.value) = (tag.workspace_id, tag.name, tag.value)
-    ) then tag.value else ${eachValue} end as account
+  select tag.workspace_id, tag.name, tag.value, entry.limit_usd, entry.limit_reset, payer.account, payer.is_fresh
   from ${tags} as tag
     join workspaces on workspaces.id = tag.workspace_id
     cross join lateral (
@@ -31,6 +28,16 @@ export const tagAccounts = (tags: RawBuilder<unknown>): RawBuilder<unknown> => s
       from jsonb_to_recordset(tag_budgets) as entry (tag text, value text, "limit" numeric(24, 12), limit_reset text)
       where entry.tag = tag.name and entry.value in (${eachValue}, tag.value)
     ) as entry
+    cross join lateral (
+      select exists (
+        select from tag_accounts as known where (known.workspace_id, known.name, known.value) = (tag.workspace_id, tag.name, tag.value)
+      ) or entry.value <> ${eachValue} or tag.value = ${eachValue} as has_account
+    ) as known
+    cross join lateral (
+      select tag.value as account, not has_account as is_fresh
+      union all
+      select ${eachValue}, false where not has_account
+    ) as payer
   where entry.value <> ${eachValue} or not is_named`;
 
 /** Tags of keys as a table, with their places in the list from 1. */
@@ -42,16 +49,50 @@ export const keyTags = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
 export const tagsOfKeys = (tags: readonly KeyTag[]): RawBuilder<unknown> =>
   sql`(select distinct workspace_id, given.name, given.value from ${keyTags(tags)} join api_keys on hash = key_hash)`;
 
-/** Gives new values accounts of their own where an entry for every value holds, while there is room. The caller has the lock of the workspaces. */
-export async function openTagAccounts(transaction: Transaction<Database>, tags: readonly KeyTag[]): Promise<void> {
+/** An account by an entry for every value. */
+export interface TagAccount {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Tags with an entry for every value, of the workspace of the column `workspace_id` of a table. Only their accounts count. */
+const openTags = (table: string): RawBuilder<unknown> => sql`array(
+  select entry.tag from workspaces cross join lateral jsonb_to_recordset(tag_budgets) as entry (tag text, value text)
+  where workspaces.id = ${sql.ref(`${table}.workspace_id`)} and entry.value = ${eachValue}
+)`;
+
+/** Accounts that this workspace may still open. */
+const freePlaces = (table: string): RawBuilder<number> => sql<number>`greatest(0, ${sql.lit(maxTagAccounts)} - (
+  select count(*) from tag_accounts as known
+  where known.workspace_id = ${sql.ref(`${table}.workspace_id`)} and known.name = any(${openTags(table)})
+))::int`;
+
+/** Numbers of accounts that workspaces may still open, by their ids. */
+export async function freePlacesOf(
+  transaction: Transaction<Database>,
+  workspaceIds: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await sql<{ workspace_id: string; free: number }>`
+    select workspace_id, ${freePlaces("named")} as free from unnest(${workspaceIds}::uuid[]) as named (workspace_id)`.execute(
+    transaction,
+  );
+  return new Map(rows.map(({ workspace_id: id, free }) => [id, free]));
+}
+
+/** Gives values accounts of their own. */
+export async function openTagAccounts(
+  transaction: Transaction<Database>,
+  accounts: readonly TagAccount[],
+): Promise<void> {
+  const parts = [
+    accounts.map((each) => each.workspaceId),
+    accounts.map(({ name }) => name),
+    accounts.map(({ value }) => value),
+  ];
   await sql`
     insert into tag_accounts (workspace_id, name, value)
-    select workspace_id, name, value
-    from (
-      select workspace_id, name, value, row_number() over (partition by workspace_id order by name, value) as place
-      from (select distinct workspace_id, name, value from (${tagAccounts(tagsOfKeys(tags))}) as found where account = ${eachValue}) as unknown
-    ) as fresh
-    where place <= ${maxTagAccounts} - (select count(*) from tag_accounts as known where known.workspace_id = fresh.workspace_id)
+    select * from unnest(${parts[0]}::uuid[], ${parts[1]}::text[], ${parts[2]}::text[]) as opened order by 1, 2, 3
     on conflict do nothing`.execute(transaction);
 }
 
@@ -81,9 +122,27 @@ export async function addToTagDays(
         cross join lateral jsonb_each_text(tags) as tag (name, value)
       group by 1, 2, 3, 4
     ),
-    accounts as (
-      select distinct workspace_id, name, value, account
+    payers as materialized (
+      select distinct workspace_id, name, value, account, is_fresh
       from (${tagAccounts(sql`(select distinct workspace_id, name, value from paid)`)}) as found
+    ),
+    places as materialized (
+      select workspace_id, ${freePlaces("named")} as free from (select distinct workspace_id from payers where is_fresh) as named
+    ),
+    opened as materialized (
+      select workspace_id, name, value
+      from (
+        select *, row_number() over (partition by workspace_id order by name, value) as place from payers where is_fresh
+      ) as fresh
+        join places using (workspace_id)
+      where place <= free
+    ),
+    added as (
+      insert into tag_accounts (workspace_id, name, value) select * from opened order by 1, 2, 3 on conflict do nothing
+    ),
+    accounts as (
+      select workspace_id, name, value, account from payers
+      where is_fresh = ((workspace_id, name, value) in (select * from opened))
     )
     insert into tag_days (workspace_id, name, value, day, cost_usd)
     select workspace_id, name, account, day, sum(cost_usd)
@@ -94,26 +153,33 @@ export async function addToTagDays(
   );
 }
 
-/** Days that sums of accounts are kept: longer than any period of a budget. */
-const keptDays = 62;
+/** Days without spending after which a value loses its account: longer than any period of a budget. */
+const usedDays = 62;
+/** Days that sums of accounts are kept, also for budgets that are set again. */
+const keptDays = 400;
 
 /**
- * Removes sums of past periods, and accounts without spending since then, whose places other values may take. In a workspace with a budget that never begins anew
- * everything stays.
+ * Removes old sums, except those that a budget without a reset counts, and accounts that nobody uses: those without spending or a reservation for some time and without a
+ * budget without a reset, and those of tags without an entry for every value. Sums stay, so a value with a new account has what it spent.
  */
 export async function dropOldTagSums(database: Kysely<Database>): Promise<void> {
-  const isKept = (table: string) => sql`exists (
-    select from workspaces cross join lateral jsonb_to_recordset(tag_budgets) as entry (limit_reset text)
-    where workspaces.id = ${sql.ref(`${table}.workspace_id`)} and entry.limit_reset is null
+  const isPrepaid = (table: string) => sql`exists (
+    select from workspaces cross join lateral jsonb_to_recordset(tag_budgets) as entry (tag text, value text, limit_reset text)
+    where workspaces.id = ${sql.ref(`${table}.workspace_id`)} and entry.tag = ${sql.ref(`${table}.name`)}
+      and entry.value in (${eachValue}, ${sql.ref(`${table}.value`)}) and entry.limit_reset is null
   )`;
-  await sql`
-    delete from tag_days where day < (now() at time zone 'UTC')::date - ${sql.lit(keptDays)} and not ${isKept("tag_days")}`.execute(
+  const today = sql`(now() at time zone 'UTC')::date`;
+  await sql`delete from tag_days where day < ${today} - ${sql.lit(keptDays)} and not ${isPrepaid("tag_days")}`.execute(
     database,
   );
   await sql`
     delete from tag_accounts
-    where created_at < now() - make_interval(days => ${sql.lit(keptDays)}) and not ${isKept("tag_accounts")} and not exists (
+    where (tag_accounts.name <> all(${openTags("tag_accounts")}) or created_at < now() - make_interval(days => ${sql.lit(usedDays)}) and not ${isPrepaid("tag_accounts")} and not exists (
       select from tag_days as spent
       where (spent.workspace_id, spent.name, spent.value) = (tag_accounts.workspace_id, tag_accounts.name, tag_accounts.value)
+        and day >= ${today} - ${sql.lit(usedDays)}
+    )) and not exists (
+      select from budget_reservations as held
+      where held.workspace_id = tag_accounts.workspace_id and tags @> jsonb_build_object(tag_accounts.name, tag_accounts.value)
     )`.execute(database);
 }

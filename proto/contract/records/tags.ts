@@ -25,10 +25,14 @@ export const tagList: Shape<string> = {
     const before = problems.count;
     text.check(value, path, problems);
     if (problems.count > before) return;
-    const problem = problemOf(() => parseTags(value as string, path));
+    const problem = problemOf(() => parseTags(value as string, path)) ?? blankProblem(value as string);
     if (problem !== undefined) problems.add(path, problem);
   },
 };
+
+/** A filter without tags would find none of the requests without tags. */
+const blankProblem = (list: string): string | undefined =>
+  list.trim() === "" ? "must have at least one tag, such as team=search" : undefined;
 
 /** The filter of lists and sums. */
 export const tagsQuery = described(

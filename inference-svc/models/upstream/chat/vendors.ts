@@ -21,6 +21,7 @@ export interface ChatVendor {
 const rows: Readonly<Record<string, ChatVendor>> = {
   // "deepseek-reasoner" and its successors in the middle of a task (https://api-docs.deepseek.com/guides/thinking_mode).
   deepseek: { thought: "reasoning_content" },
+  // https://docs.fireworks.ai/guides/reasoning
   fireworks: { thought: "reasoning_content" },
   // https://console.groq.com/docs/reasoning
   groq: { thought: "message.reasoning" },

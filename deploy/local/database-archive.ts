@@ -2,25 +2,36 @@
  * Backup and restore of the Postgres that Sluice runs itself. An archive has the files of its cluster and its password, and is of use to the same version on the same
  * kind of machine. Postgres may run during a backup, and not during a restore.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import {
+  closeSync,
   copyFileSync,
   existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
   mkdirSync,
+  mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import type { Client } from "pg";
 import { findRunning } from "./installation-record.ts";
 import { clusterFolder, connected, findDatabaseUrl } from "./postgres.ts";
 import { passwordFile, readPostmaster } from "./postgres-cluster.ts";
-import { isAlive } from "./processes.ts";
+import { isAlive, readCommandLine } from "./processes.ts";
 
 const run = promisify(execFile);
 
@@ -28,33 +39,90 @@ const run = promisify(execFile);
 const leftOut = ["postmaster.pid", "postmaster.opts", "pg_internal.init", "backup_label", "tablespace_map"];
 const emptied = ["pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans"];
 
+/** Parts of every cluster. Postgres does not start without them. */
+const clusterParts = ["PG_VERSION", "global/pg_control", "base", "pg_wal", "pg_xact", "postgresql.conf", "pg_hba.conf"];
+
 /**
- * Writes the archive; the file appears once it is complete.
+ * Writes the archive; the file appears once it is complete, readable by its owner only.
  * @returns its size in bytes
- * @throws when there is no database, or a file of this name
+ * @throws when there is no database, or a file of this name, or a Postgres that runs without Sluice
  */
 export async function backUpDatabase(dataDir: string, target: string): Promise<number> {
   const file = resolve(target);
-  if (existsSync(file)) throw new Error(`${file} exists already`);
+  if (lstatSync(file, { throwIfNoEntry: false })) throw existing(file);
   const postgres = join(dataDir, "postgres");
   const cluster = clusterFolder(postgres);
   if (!existsSync(cluster)) throw new Error(`there is no database in ${dataDir}`);
-  const staging = emptyFolder(join(postgres, "backup.new"));
+  const staging = createStaging(postgres, "backup");
   try {
     const copy = join(staging, basename(cluster));
     const port = findRunning(dataDir)?.ports.postgres;
     const url = port === undefined ? undefined : findDatabaseUrl({ dataDir: postgres, port });
-    if (url === undefined) copyFiles(cluster, copy, () => true);
+    if (url === undefined) copyStopped(dataDir, cluster, copy);
     else await connected(url, (client) => copyRunning(client, cluster, copy), backupLimitMs);
     copyFileSync(passwordFile(postgres), join(staging, "password"));
-    const draft = `${file}.new`;
-    writeFileSync(draft, "", { mode: 0o600 });
-    await run("tar", ["-czf", draft, "-C", staging, basename(cluster), "password"]);
-    renameSync(draft, file);
-    return statSync(file).size;
+    const missing = findMissing(staging, basename(cluster));
+    if (missing !== undefined) throw new Error(`the copy of the database has no ${missing}: make the backup again`);
+    return await pack(staging, [basename(cluster), "password"], file);
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
+}
+
+const existing = (file: string, cause?: unknown) => new Error(`${file} exists already`, { cause });
+
+/** Writes a new file of a random name in the folder of the target, and then names it. @returns the size in bytes */
+async function pack(folder: string, parts: readonly string[], file: string): Promise<number> {
+  const draft = `${file}.${randomBytes(8).toString("hex")}.new`;
+  const output = openSync(draft, "wx", 0o600);
+  try {
+    const child = spawn("tar", ["-czf", "-", "-C", folder, ...parts], { stdio: ["ignore", output, "pipe"] });
+    const [[code, signal], messages] = await Promise.all([once(child, "close"), text(child.stderr as Readable)]);
+    if (code !== 0) throw new Error(`tar ended with ${code ?? signal}: ${messages.trim()}`);
+    fsyncSync(output);
+    giveName(draft, file);
+    return statSync(file).size;
+  } finally {
+    closeSync(output);
+    rmSync(draft, { force: true });
+  }
+}
+
+/** A link overwrites no file, unlike a rename; some file systems have no links. */
+function giveName(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (lstatSync(file, { throwIfNoEntry: false })) throw existing(file, error);
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      throw error;
+    renameSync(draft, file);
+  }
+}
+
+/** Copies the files of a cluster that no server uses. @throws when a server runs, or has run meanwhile */
+function copyStopped(dataDir: string, cluster: string, copy: string): void {
+  const state = () => readFileSync(join(cluster, "global/pg_control"));
+  refuseLoneServer(cluster);
+  const before = state();
+  copyFiles(cluster, copy, () => true);
+  // A start changes the state, also when the server has ended since.
+  if (findRunning(dataDir) || findServer(cluster) !== undefined || !before.equals(state()))
+    throw new Error("the database was started during the backup: make the backup again");
+}
+
+/** The process id of the server of a cluster. After a crash, the noted id may be of another program. */
+function findServer(cluster: string): number | undefined {
+  const pid = readPostmaster(cluster)?.pid;
+  return pid !== undefined && readCommandLine(pid)?.includes(realpathSync(cluster)) ? pid : undefined;
+}
+
+function refuseLoneServer(cluster: string): void {
+  const pid = findServer(cluster);
+  if (pid === undefined) return;
+  throw new Error(
+    `Postgres, process ${pid}, runs in ${cluster} without Sluice: stop it first (kill -INT ${pid}), or start Sluice, which stops it`,
+  );
 }
 
 /** A backup begins with a checkpoint, which may take minutes on a slow disk. */
@@ -89,28 +157,29 @@ function copyUnlessGone(from: string, to: string): void {
   try {
     copyFileSync(from, to);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || existsSync(from)) throw error;
   }
 }
 
 /**
  * Puts the database of an archive in the place of the present one, which stays beside it.
  * @returns the folder of the present one; undefined when there was none
- * @throws while Sluice runs, and for an archive of another version
+ * @throws while Sluice or its Postgres runs, and for an archive that is of another version or not complete
  */
 export async function restoreDatabase(dataDir: string, source: string): Promise<string | undefined> {
   const file = resolve(source);
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);
   const postgres = join(dataDir, "postgres");
   const cluster = clusterFolder(postgres);
-  const server = readPostmaster(cluster)?.pid;
-  if (findRunning(dataDir) || (server !== undefined && isAlive(server)))
-    throw new Error(`Sluice runs in ${dataDir}: stop it first`);
-  const staging = emptyFolder(join(postgres, "restore.new"));
+  refuseRunning(dataDir, cluster);
+  const staging = createStaging(postgres, "restore");
   try {
     await run("tar", ["-xzf", file, "-C", staging, "--no-same-owner"]);
     const restored = join(staging, basename(cluster));
     checkVersion(restored, cluster);
+    const missing = findMissing(staging, basename(cluster));
+    if (missing !== undefined) throw new Error(`the backup is not complete: it has no ${missing}`);
+    refuseRunning(dataDir, cluster);
     const before = existsSync(cluster)
       ? `${cluster}.before-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`
       : undefined;
@@ -123,6 +192,15 @@ export async function restoreDatabase(dataDir: string, source: string): Promise<
   }
 }
 
+function refuseRunning(dataDir: string, cluster: string): void {
+  if (findRunning(dataDir)) throw new Error(`Sluice runs in ${dataDir}: stop it first`);
+  refuseLoneServer(cluster);
+}
+
+/** The first part that a folder of an archive's content lacks. */
+const findMissing = (folder: string, cluster: string): string | undefined =>
+  ["password", ...clusterParts.map((part) => join(cluster, part))].find((part) => !existsSync(join(folder, part)));
+
 function checkVersion(restored: string, present: string): void {
   const versionOf = (folder: string): string | undefined => {
     const path = join(folder, "PG_VERSION");
@@ -134,9 +212,12 @@ function checkVersion(restored: string, present: string): void {
   if (version !== own) throw new Error(`the backup is of PostgreSQL ${version}, and this is PostgreSQL ${own}`);
 }
 
-function emptyFolder(path: string): string {
-  rmSync(path, { recursive: true, force: true });
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  mkdirSync(path, { mode: 0o700 });
-  return path;
+/** Creates a folder for this process only, and removes those of processes that were killed. */
+function createStaging(postgres: string, purpose: "backup" | "restore"): string {
+  mkdirSync(postgres, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(postgres)) {
+    const [, owner] = /^(?:backup|restore)\.new-(\d+)-/.exec(name) ?? [];
+    if (owner !== undefined && !isAlive(Number(owner))) rmSync(join(postgres, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(postgres, `${purpose}.new-${process.pid}-`));
 }

@@ -227,3 +227,17 @@ test("a backup overwrites no file, and a restore waits for the end of Sluice", a
   expect(await run("backup", archive)).toMatchObject({ code: 1, stderr: expect.stringContaining("exists already") });
   expect(await run("restore", archive)).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
 });
+
+test("backups made at the same time while Sluice serves are complete", async () => {
+  const names = ["one", "two", "three"];
+  const archives = names.map((name) => join(dataDir, `${name}.backup`));
+  await Promise.all(archives.map((archive) => admin("backup", archive)));
+  const [{ count } = {}] = await rows("select count(*)::int as count from all_turns");
+  await installation?.stop();
+  for (const archive of archives) {
+    await admin("restore", archive);
+    await start();
+    expect(await rows("select count(*)::int as count from all_turns")).toEqual([{ count }]);
+    await installation?.stop();
+  }
+});

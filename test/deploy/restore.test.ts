@@ -219,7 +219,7 @@ test("a restore of an earlier backup and a replay give the sums of the provider'
   expect(await admin("ledger", "replay")).toMatch(/: 0 calls and 0 turns stored, /);
   expect(await rows("select count(*)::int as count from all_calls")).toEqual(stored);
   expect(await sumsOf("workspace_days")).toEqual(journalOf());
-});
+}, 400_000);
 
 test("a backup overwrites no file, and a restore waits for the end of Sluice", async () => {
   const run = (...args: string[]) => runProgram(process.execPath, [program, ...args], { environment: environment() });
@@ -240,4 +240,4 @@ test("backups made at the same time while Sluice serves are complete", async () 
     expect(await rows("select count(*)::int as count from all_turns")).toEqual([{ count }]);
     await installation?.stop();
   }
-});
+}, 300_000);

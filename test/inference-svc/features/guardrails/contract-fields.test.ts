@@ -28,7 +28,8 @@ import { blockFilter, guardrailOf } from "./gating.js";
 const word = "plutonium";
 
 /** Not read: ids, plain words of at most 128 characters, sealed content, and bytes in base64; the bytes of files are decoded and read. */
-const unread = /(?:^|\.)(?:id|call_id|tool_call_id|tool_use_id|encrypted_content|signature|data|file_data)$/;
+const unread =
+  /(?:^|\.)(?:id|call_id|tool_call_id|tool_use_id|encrypted_content|signature|data|file_data|input_audio)$/;
 
 type Json = Readonly<Record<string, unknown>>;
 interface Variant {

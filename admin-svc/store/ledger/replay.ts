@@ -48,13 +48,21 @@ async function storeMissing(
 ): Promise<ReplayedCounts> {
   const from = await keptFrom(transaction);
   const isKept = ({ opened_at: at }: { readonly opened_at: Date | string }): boolean => new Date(at).getTime() >= from;
-  const kept = { records: records.filter(isKept), turns: turns.filter(isKept) };
+  // A call may have begun after the midnight that its turn began before; it went with the row of the turn.
+  const expiredTurns = new Set(turns.filter((turn) => !isKept(turn)).map(nameTurn));
+  const kept = {
+    records: records.filter((record) => isKept(record) && !expiredTurns.has(nameTurn(record))),
+    turns: turns.filter(isKept),
+  };
   const count = kept.records.length + kept.turns.length;
   const expired = records.length + turns.length - count;
   if (count === 0) return { calls: 0, turns: 0, known: 0, expired };
   const stored = await storeBatch(transaction, kept);
   return { ...stored, known: count - stored.calls - stored.turns, expired };
 }
+
+const nameTurn = ({ generation_id: id, key_hash: key }: { generation_id: string; key_hash: string }): string =>
+  `${key} ${id}`;
 
 /** The time from which records are complete, in milliseconds. Retention waits for the transaction before it removes more. */
 async function keptFrom(transaction: Transaction<Database>): Promise<number> {

@@ -75,14 +75,14 @@ const keyHashes = ["a", "b", "c"].map((letter) => letter.repeat(64));
 let spent = 0;
 
 /** A turn of a key with so many calls, each of a cost of its own. @returns the calls */
-function runTurn(ledger: Ledger, keyHash: string, calls: number) {
+function runTurn(ledger: Ledger, keyHash: string, calls: number, openedAtMs = Date.now()) {
   const generationId = `gen-${newUuid()}`;
   const opened = Array.from({ length: calls }, (_, at) => openedCall({ keyHash, generationId, attempt: at + 1 }));
   for (const call of opened) {
     const cost = `0.${String(++spent).padStart(12, "0")}`;
     beginCall(ledger, call).close({ ...completedEnd, tokens: { ...tokens, output: spent }, costUsd: cost });
   }
-  ledger.recordTurn(create(TurnRecordSchema, turnRecord({ generationId, keyHash, openedAtMs: BigInt(Date.now()) })));
+  ledger.recordTurn(create(TurnRecordSchema, turnRecord({ generationId, keyHash, openedAtMs: BigInt(openedAtMs) })));
   return opened;
 }
 
@@ -185,6 +185,17 @@ test("records of days that retention has removed are left out", async () => {
   backup = await createMigratedDatabase();
   await on(backup, (connected) => sql`update ledger_retention set kept_from = current_date + 2`.execute(connected));
   expect(await replay(backup)).toMatchObject({ calls: 0, turns: 0, known: 0, expired: 9 });
+});
+
+test("calls of a turn from a removed day are left out, also those that began after its midnight", async () => {
+  const admin = await serve(live);
+  const { ledger, close } = openLedger(admin.port);
+  runTurn(ledger, keyHashes[0] as string, 2, Date.now() - 2 * 86_400_000);
+  await close();
+  await admin.stop();
+  backup = await createMigratedDatabase();
+  await on(backup, (connected) => sql`update ledger_retention set kept_from = current_date - 1`.execute(connected));
+  expect(await replay(backup)).toMatchObject({ calls: 0, turns: 0, known: 0, expired: 3 });
 });
 
 test("what follows damage in a file is left out, and so is a call whose beginning is gone", async () => {

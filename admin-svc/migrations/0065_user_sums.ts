@@ -14,7 +14,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       -- When an earlier build last added to the sums.
       add column earlier_at timestamptz`.execute(database);
   await noteEarlierBuilds(database);
-  // Without the setting, the trigger of the cube would take this update for a step of a build without the cube.
+  // The trigger of the cube takes an update without this setting for a step of a build that does not know the cube.
   await sql`
     with later as materialized (select set_config('sluice.fills_cube', 'on', true))
     update ledger_progress set users_from_day = from_day, earlier_at = case when folded > 0 then now() end from later`.execute(

@@ -181,7 +181,7 @@ test("a restore of an earlier backup and a replay give the sums of the provider'
   const text = await admin("restore", archive);
   expect(text).toMatch(/the one of before is in .*cluster\.before-/);
   await start();
-  // What the backup knows: the later key does not exist, and the revocation is void.
+  // The backup lacks both changes: the later key does not exist, and the revocation is void.
   expect(await ask(later)).toBe(401);
   expect((await sumsOf("key_days")).calls).toBeLessThan(journal.length);
   const said = await installation?.logged("inference-svc", "the database was restored from a backup");

@@ -64,7 +64,7 @@ export interface BudgetHold {
 export class Budgets {
   readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
-  /** By key, or key with accounts of tags, kept while other calls wait. */
+  /** Refusals by key, or by key and accounts of tags, kept while other calls wait. */
   readonly #refusals = new Refusals<ReserveBudgetResponse>();
   readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
   readonly #settlements: Settlements;
@@ -247,7 +247,7 @@ const picosPerDollar = 1e12;
 /** The owner of a budget in the words of an error. */
 interface BudgetOwner {
   readonly word: "key" | "workspace" | "guardrail" | "tag";
-  /** As in `the tag project=apollo`. */
+  /** The budget in words, such as "the tag project=apollo". */
   readonly name: string;
   /** Names the tag; empty for any other owner. */
   readonly tag: string;

@@ -49,7 +49,7 @@ beforeAll(async () => {
   for (const [id, answer] of Object.entries(endings)) {
     const host = answer ? await serve(answer) : `127.0.0.1:${await freePort()}`;
     const url = `${id === "plain" ? "https" : "http"}://${host}/v1`;
-    // Only where the limit is the ending: a busy machine may answer later.
+    // Other cases have no time limit, since a busy machine may answer late.
     const timeouts = { silent: ", timeouts: {headers_ms: 300}", pausing: ", timeouts: {idle_ms: 300}" }[id] ?? "";
     providers.push(`  - {id: ${id}, dialect: chat, base_url: "${url}", api_keys: [k]${timeouts}}`);
   }

@@ -20,7 +20,7 @@ const leaseMs = 1_500_000;
 
 /** Use of a limit, as it has to be. */
 class Counted {
-  /** Of each process: its turns and the time until which they are valid. */
+  /** The turns of each process, and the time until which they are valid. */
   readonly turns = new Map<string, { count: number; till: number }>();
   /** Ends of the paid time of requests and tokens by the minute, and of requests by the day. */
   requests = 0;

@@ -1,5 +1,5 @@
 /**
- * What servers of known vendors take in chat beyond what most servers do. Each row has its source: a page of the vendor, or requests of 2026 that its
+ * Roles, parts and thoughts that servers of known vendors take in chat, and most others do not. Each row has its source: a page of the vendor, or requests of 2026 that its
  * server answered with 200.
  */
 import type { Target } from "../dialect.ts";

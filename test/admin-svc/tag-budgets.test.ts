@@ -251,7 +251,7 @@ test("a budget without a reset that is taken away and set again still counts wha
   expect(await spentOn(workspaceId)).toEqual([]);
 });
 
-test("a cost whose value has no account yet opens one while there is room, also after its entry was replaced", async () => {
+test("a cost without a reservation opens an account for its value while there is room, and a replaced entry keeps the cost of its calls", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "apollo", 1, "monthly")]);
   const held = call(keyHash, { project: "apollo" }, "0.9");
@@ -261,12 +261,48 @@ test("a cost whose value has no account yet opens one while there is room, also 
   await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=apollo", cost))]);
   await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=gemini"))]);
   expect(await spentOn(workspaceId)).toEqual(["project apollo 0.9", "project gemini 0.25"]);
-  expect(await accountsOf(workspaceId)).toEqual(["apollo", "gemini"]);
+  expect(await accountsOf(workspaceId)).toEqual(["gemini"]);
   expect(await reserve(keyHash, { project: "apollo" }, "0.5")).toMatchObject({
     admitted: false,
     tag: "project=apollo",
     remainingUsd: "0.1",
   });
+  expect(await reserve(keyHash, { project: "apollo" }, "0.1")).toMatchObject({ admitted: true });
+  expect(await accountsOf(workspaceId)).toEqual(["apollo", "gemini"]);
+});
+
+test("a record settles the account of its hold, whatever entries and accounts have become since", async () => {
+  const { database } = installation;
+  const monthly = entry("project", "*", 1, "monthly");
+  const { keyHash, workspaceId } = await workspaceWith([monthly, entry("team", "x", 5)]);
+  await sql`insert into tag_accounts (workspace_id, name, value)
+    select ${workspaceId}, 'project', 'known-' || n from generate_series(1, ${maxTagAccounts}) as n`.execute(database);
+  // All places are taken, so the shared account pays, and a place becomes free meanwhile.
+  const held = ["whole", "part"].map((project) => call(keyHash, { project, team: "x" }, "0.4"));
+  expect(await reserveBudget(database, held)).toMatchObject([{ tag: "project=*" }, { tag: "project=*" }]);
+  await sql`delete from tag_accounts where workspace_id = ${workspaceId}`.execute(database);
+  const [whole, part] = held.map(({ turnId }) => turnId) as [string, string];
+  const process = new Process();
+  const common = { generationId: `gen-${randomUUID()}`, workspaceId, keyHash, openedAtMs: BigInt(Date.now()) };
+  const tags = "project=whole,team=x";
+  await deliver(installation, {
+    calls: [process.call({ ...common, turnId: whole, costUsd: "0.25", tags })],
+    turns: [process.turn({ ...common, tags })],
+  });
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=part,team=x", { turnId: part }))]);
+  expect(await spentOn(workspaceId)).toEqual(["project * 0.5", "team x 0.5"]);
+  // A value gets an entry of its own, or loses it, while its calls are under way.
+  const begun = [call(keyHash, { project: "own" }, "0.1"), call(keyHash, { project: "other" }, "0.1")];
+  await reserveBudget(database, begun);
+  const changed = async (tagBudgets: readonly TagBudgetJson[] | null, value: string, of: Reservation | undefined) => {
+    await updateWorkspace(database, testAuthor(workspaceId), { tagBudgets });
+    const { turnId = randomUUID() } = of ?? {};
+    await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, `project=${value}`, { turnId }))]);
+  };
+  await changed([entry("team", "x", 5)], "own", begun[0]);
+  await changed(null, "other", begun[1]);
+  await changed(null, "third", undefined);
+  expect(await spentOn(workspaceId)).toEqual(["project * 0.5", "project other 0.25", "project own 0.25", "team x 0.5"]);
 });
 
 test("refused calls, and the value that names the shared account, take no account of their own", async () => {

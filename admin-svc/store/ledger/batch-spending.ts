@@ -4,6 +4,7 @@ import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { RecordedTags } from "../tables/usage.ts";
 import { preparedAs } from "../postgres/prepared.ts";
+import { type HeldAccounts, nameOfCall } from "./ledger-rows.ts";
 import type { TurnCall, WholeTurn } from "./whole-turns.ts";
 
 /** New calls of a key on a day in UTC. */
@@ -18,21 +19,32 @@ export interface SpentOnDay {
   readonly cost_usd: string;
   /** Tags of the calls; null also where no budget for tags needs them. */
   readonly tags: RecordedTags | null;
+  /** Accounts of tags that the reservations of the calls named; null without any. */
+  readonly accounts: RecordedTags | null;
 }
 
-/** Spending by the calls of whole turns. @param byTags sums calls with different tags separately */
-export function spentBy(whole: readonly WholeTurn[], byTags: boolean): readonly SpentOnDay[] {
-  const sums = new Map<string, { calls: number; attempts: number; pico: bigint; of: TurnCall }>();
+/**
+ * Spending by the calls of whole turns.
+ * @param byTags sums calls with different tags separately
+ * @param held accounts of the calls, which are summed separately as well
+ */
+export function spentBy(whole: readonly WholeTurn[], byTags: boolean, held: HeldAccounts): readonly SpentOnDay[] {
+  const sums = new Map<
+    string,
+    { calls: number; attempts: number; pico: bigint; of: TurnCall; accounts: RecordedTags | null }
+  >();
   for (const call of whole.flatMap(({ calls }) => calls)) {
     const tags = byTags ? JSON.stringify(call.record.tags) : "";
-    const name = `${call.record.key_hash} ${dayNumber(call.at)} ${call.record.workspace_id}${tags}`;
-    const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call };
+    const accounts = (held.size > 0 && held.get(nameOfCall(call.record))) || null;
+    const paidFrom = accounts ? JSON.stringify(accounts) : "";
+    const name = `${call.record.key_hash} ${dayNumber(call.at)} ${call.record.workspace_id}${tags}${paidFrom}`;
+    const sum = sums.get(name) ?? { calls: 0, attempts: 0, pico: 0n, of: call, accounts };
     sums.set(name, sum);
     sum.calls++;
     if (call.record.payer === "key") sum.attempts++;
     sum.pico += call.cost ?? 0n;
   }
-  return [...sums.values()].map(({ calls, attempts, pico, of }) => ({
+  return [...sums.values()].map(({ calls, attempts, pico, of, accounts }) => ({
     key_hash: of.record.key_hash,
     workspace_id: of.record.workspace_id,
     day: new Date(of.at).toISOString().slice(0, 10),
@@ -40,6 +52,7 @@ export function spentBy(whole: readonly WholeTurn[], byTags: boolean): readonly 
     attempts,
     cost_usd: toDecimal(pico),
     tags: byTags ? (of.record.tags ?? null) : null,
+    accounts,
   }));
 }
 

@@ -2,6 +2,7 @@
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { type DeliveredNumbers, parseDelivered } from "./delivered-numbers.ts";
+import type { RecordedTags } from "../tables/usage.ts";
 import { lockSums } from "./sums-progress.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
@@ -160,12 +161,18 @@ const columns = Object.keys(columnTypes) as LedgerColumn[];
 const columnList = sql.join(columns.map((column) => sql.ref(column)));
 const named: ReadonlySet<LedgerColumn> = new Set(nameColumns);
 
-/** Inserts the rows in their order, and releases the reservations of their calls. An array for each column takes Postgres half as long to read as JSON. */
+/** Accounts of tags that reservations named, by the names of their calls as `nameOfCall` gives them. */
+export type HeldAccounts = ReadonlyMap<string, RecordedTags>;
+
+/**
+ * Inserts the rows in their order, and releases the reservations of their calls. An array for each column takes Postgres half as long to read as JSON.
+ * @returns accounts of the released reservations for tags
+ */
 export async function insertRows(
   transaction: Transaction<Database>,
   whole: readonly WholeTurn[],
   ids: ReadonlyMap<string, number>,
-): Promise<void> {
+): Promise<HeldAccounts> {
   const arrays = columns.map((column) => {
     const values = whole.map(({ row }) => row[column]);
     const elements = named.has(column) ? values.map((name) => ids.get(name as string)) : values;
@@ -173,16 +180,19 @@ export async function insertRows(
   });
   const calls = whole.flatMap((each) => each.calls);
   const [turnIds, attempts] = [calls.map(({ record }) => record.turn_id), calls.map(({ record }) => record.attempt)];
-  await sql`${preparedAs("insert_ledger")}
+  const { rows } = await sql<{ turn_id: string; attempt: number; tags: RecordedTags }>`${preparedAs("insert_ledger")}
     with released as (
       delete from budget_reservations as held
       using unnest(${arrayLiteral(turnIds)}::uuid[], ${arrayLiteral(attempts)}::smallint[]) as ended (turn_id, attempt)
       where held.turn_id = ended.turn_id and held.attempt = ended.attempt
+      returning held.turn_id, held.attempt, held.tags
+    ),
+    inserted as (
+      insert into ledger (written, ${columnList})
+      select pg_current_xact_id()::text::bigint + (select shift from ledger_progress), rows.* from unnest(${sql.join(arrays)}) as rows
     )
-    insert into ledger (written, ${columnList})
-    select pg_current_xact_id()::text::bigint + (select shift from ledger_progress), rows.* from unnest(${sql.join(arrays)}) as rows`.execute(
-    transaction,
-  );
+    select turn_id, attempt, tags from released where tags is not null`.execute(transaction);
+  return new Map(rows.map((row) => [nameOfCall(row), row.tags]));
 }
 
 type Element = LedgerRow[LedgerColumn];

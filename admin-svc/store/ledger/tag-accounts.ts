@@ -96,31 +96,37 @@ export async function openTagAccounts(
     on conflict do nothing`.execute(transaction);
 }
 
-/** Spending by calls with the same tags. */
+/** Spending by calls with the same tags and the same accounts. */
 export interface TaggedSpending {
   readonly workspace_id: string;
   /** In UTC. */
   readonly day: string;
   readonly tags: RecordedTags | null;
+  /** Accounts that the reservations of the calls named; null without any. */
+  readonly accounts: RecordedTags | null;
   /** USD as a decimal. */
   readonly cost_usd: string;
 }
 
 /**
- * Adds to the sums by which budgets for tags are decided. Follows the sums of workspaces: batches that add to the same account already wait for each other there.
+ * Adds to the sums by which budgets for tags are decided. A call settles the accounts of its reservation, whatever the entries are now; the present entries choose
+ * accounts for its other tags. Follows the sums of workspaces: batches that add to the same account already wait for each other there.
  */
 export async function addToTagDays(
   transaction: Transaction<Database>,
   spent: readonly TaggedSpending[],
 ): Promise<void> {
-  const paid = spent.filter(({ tags, cost_usd: cost }) => tags !== null && Number(cost) !== 0);
+  const paid = spent.filter(({ tags, accounts, cost_usd: cost }) => (tags ?? accounts) !== null && Number(cost) !== 0);
   if (paid.length === 0) return;
   await sql`
-    with paid as (
+    with spent as materialized (
+      select workspace_id, day, coalesce(tags, '{}') as tags, coalesce(accounts, '{}') as accounts, cost_usd
+      from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb) as spent (workspace_id uuid, day date, tags jsonb, accounts jsonb, cost_usd numeric)
+    ),
+    paid as (
       select workspace_id, day, name, value, sum(cost_usd) as cost_usd
-      from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb) as paid (workspace_id uuid, day date, tags jsonb, cost_usd numeric)
-        cross join lateral jsonb_each_text(tags) as tag (name, value)
-      group by 1, 2, 3, 4
+      from spent cross join lateral jsonb_each_text(tags) as tag (name, value)
+      where not accounts ? name group by 1, 2, 3, 4
     ),
     payers as materialized (
       select distinct workspace_id, name, value, account, is_fresh
@@ -146,7 +152,11 @@ export async function addToTagDays(
     )
     insert into tag_days (workspace_id, name, value, day, cost_usd)
     select workspace_id, name, account, day, sum(cost_usd)
-    from paid join accounts using (workspace_id, name, value)
+    from (
+      select workspace_id, name, account, day, cost_usd from paid join accounts using (workspace_id, name, value)
+      union all
+      select workspace_id, name, account, day, cost_usd from spent cross join lateral jsonb_each_text(accounts) as held (name, account)
+    ) as settled
     group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (workspace_id, name, value, day) do update set cost_usd = tag_days.cost_usd + excluded.cost_usd`.execute(
     transaction,

@@ -8,7 +8,7 @@ import { runInTransaction } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { addToTagDays } from "./tag-accounts.ts";
 import { callChanges } from "./usage-rollup.ts";
-import { type Stored, insertRows, takeBack } from "./ledger-rows.ts";
+import { type HeldAccounts, type Stored, insertRows, takeBack } from "./ledger-rows.ts";
 import { type SpentOnDay, addToDays, addToTotals, spentBy } from "./batch-spending.ts";
 import { storingLock } from "./ledger-sums.ts";
 import { missingText, withNumbers } from "./delivered-numbers.ts";
@@ -70,12 +70,12 @@ async function storeDivided(
   const { whole, parts, left, known } = await sortBatch(transaction, batch, divided);
   if (left.length > 0) await storeApart(transaction, left);
   const spent = parts.records.length + parts.turns.length > 0 ? await insertAll(transaction, parts, byTags) : [];
-  if (whole.length > 0) await insertRows(transaction, whole, known.ids);
+  const held: HeldAccounts = whole.length > 0 ? await insertRows(transaction, whole, known.ids) : new Map();
   const turns = await noteDeliveries(transaction, batch.turns, known.delivered);
   await addToTotals(transaction, whole);
-  const allSpent = [...spent, ...spentBy(whole, byTags)];
+  const allSpent = [...spent, ...spentBy(whole, byTags, held)];
   await addToDays(transaction, allSpent);
-  if (byTags) await addToTagDays(transaction, allSpent);
+  await addToTagDays(transaction, allSpent);
   return { calls: allSpent.reduce((sum, { calls }) => sum + calls, 0), turns };
 }
 
@@ -185,13 +185,14 @@ async function insertAll(
     released as (
       delete from budget_reservations as held using stored
       where held.turn_id = stored.turn_id and held.attempt = stored.attempt
+      returning held.turn_id, held.attempt, held.tags as accounts
     ),
     ${turnExpressions(JSON.stringify(turns))},
     ${noteCalls}
     select key_hash, workspace_id, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as calls,
       (count(*) filter (where payer = 'key'))::int as attempts, coalesce(sum(cost_usd) filter (where payer = 'key'), 0) as cost_usd,
-      ${byTags ? sql`tags` : sql`null::jsonb`} as tags
-    from stored group by 1, 2, 3, 7`.execute(transaction);
+      ${byTags ? sql`tags` : sql`null::jsonb`} as tags, accounts
+    from stored left join released using (turn_id, attempt) group by 1, 2, 3, 7, 8`.execute(transaction);
   return rows;
 }
 

@@ -140,10 +140,11 @@ export function checkReservation(request: ReserveBudgetRequest): void {
       if (request[name] !== "" && !decimal.test(request[name])) problems.add(name, amountRule);
     }
     if (request.tags.length > maxTags) return problems.add("tags", `at most ${maxTags} tags`);
-    for (const { name, value, besidesUsd } of request.tags) {
+    for (const { name, value, besidesUsd, sharedBesidesUsd } of request.tags) {
       const problem = tagNameProblem(name) ?? tagValueProblem(value);
       if (problem !== undefined) problems.add("tags", problem);
-      if (besidesUsd !== "" && !decimal.test(besidesUsd)) problems.add("tags", amountRule);
+      for (const amount of [besidesUsd, sharedBesidesUsd])
+        if (amount !== "" && !decimal.test(amount)) problems.add("tags", amountRule);
     }
   });
 }

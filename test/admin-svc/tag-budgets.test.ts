@@ -49,7 +49,7 @@ const call = (keyHash: string, tags: Readonly<Record<string, string>>, amountUsd
   bootId: "",
   keyBesidesUsd: "",
   workspaceBesidesUsd: "",
-  tags: Object.entries(tags).map(([name, value]) => ({ name, value, besidesUsd: "" })),
+  tags: Object.entries(tags).map(([name, value]) => ({ name, value, besidesUsd: "", sharedBesidesUsd: "" })),
 });
 
 const reserve = async (keyHash: string, tags: Readonly<Record<string, string>>, amountUsd: string) => {

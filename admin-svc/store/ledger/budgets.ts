@@ -4,6 +4,7 @@
  */
 import { toDecimal, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
+import { eachValue } from "@sluice/proto/contract/records/tag-budgets.js";
 import { tagsText } from "@sluice/proto/lib/turns/tags.js";
 import { type Account, type BudgetScope, readBudgetAccounts } from "../accounts.ts";
 import type { Database } from "../database.ts";
@@ -31,6 +32,8 @@ export interface Reservation extends ReservedCall {
     readonly name: string;
     readonly value: string;
     readonly besidesUsd: string;
+    /** The same for the account that values without one of their own share; empty means the amount for the value's own account. */
+    readonly sharedBesidesUsd: string;
   }[];
 }
 
@@ -144,9 +147,14 @@ const free = ({ left, held }: Account): bigint => left - held;
 const atLeastZero = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
 function besides({ scope, tag }: Account, { keyBesidesUsd, workspaceBesidesUsd, tags }: Reservation): bigint {
-  if (tag) return parsePico(tags.find(({ name }) => name === tag.name)?.besidesUsd || "0");
+  if (tag) {
+    const { besidesUsd, sharedBesidesUsd } = tags.find(({ name }) => name === tag.name) ?? noBesides;
+    return parsePico((tag.account === eachValue && sharedBesidesUsd) || besidesUsd || "0");
+  }
   return parsePico((scope === "workspace" ? workspaceBesidesUsd : keyBesidesUsd) || "0");
 }
+
+const noBesides = { besidesUsd: "", sharedBesidesUsd: "" };
 
 /** Accounts of tags by the names of the tags; null without any. */
 function tagAccountsIn(accounts: readonly Account[]): string | null {

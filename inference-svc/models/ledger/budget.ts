@@ -46,7 +46,12 @@ interface Reservation extends HeldCall {
   readonly bootId: string;
   readonly keyBesidesUsd: string;
   readonly workspaceBesidesUsd: string;
-  readonly tags: { readonly name: string; readonly value: string; readonly besidesUsd: string }[];
+  readonly tags: {
+    readonly name: string;
+    readonly value: string;
+    readonly besidesUsd: string;
+    readonly sharedBesidesUsd: string;
+  }[];
 }
 
 /** Amount held by the budgets for one call until the record of the call is stored. */
@@ -193,10 +198,12 @@ export class Budgets {
       bootId: this.#parts.bootId,
       keyBesidesUsd: amountText(ofKey),
       workspaceBesidesUsd: amountText(ofWorkspace),
-      tags: (scope.tagBudgets ?? []).map((tag) => {
-        const besides = this.#longTurns.besides(this.#tagAccounts.accountOf(tag), pico, turn);
-        return { name: tag.name, value: tag.value, besidesUsd: amountText(besides) };
-      }),
+      tags: (scope.tagBudgets ?? []).map(({ name, value, owner, shared }) => ({
+        name,
+        value,
+        besidesUsd: amountText(this.#longTurns.besides(owner, pico, turn)),
+        sharedBesidesUsd: shared === undefined ? "" : amountText(this.#longTurns.besides(owner, pico, turn, shared)),
+      })),
     };
   }
 

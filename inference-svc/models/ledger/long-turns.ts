@@ -58,11 +58,22 @@ export class LongTurns {
   /**
    * Amount that must remain in a budget of this owner after a call: kept for started turns and for the turn's further calls. 0 for a call of a
    * started turn, and if no turn has an amount kept.
+   * @param shared account that pays instead of the owner's; turns of the owner may not know yet that their amounts are kept from it
    */
-  besides(owner: string, pico: bigint, turn: LongTurn | undefined): bigint {
+  besides(owner: string, pico: bigint, turn: LongTurn | undefined, shared?: string): bigint {
     if (turn?.isBegun === true) return 0n;
-    const others = (this.#ahead.get(owner) ?? 0n) - (turn?.ahead ?? 0n);
+    const isShared = shared !== undefined && shared !== owner;
+    const others = this.#keptFrom(owner, turn) + (isShared ? this.#keptFrom(shared, turn) : 0n);
     return others > 0n && turn ? others + callsAhead * pico : others;
+  }
+
+  /** Amount kept from an account for turns other than this one. */
+  #keptFrom(owner: string, turn: LongTurn | undefined): bigint {
+    const kept = this.#ahead.get(owner) ?? 0n;
+    if (turn === undefined || turn.ahead === 0n) return kept;
+    const { keyHash, workspaceId } = turn.owner;
+    const isKeptHere = owner === keyHash || owner === workspaceId || turn.tagAccounts?.includes(owner) === true;
+    return isKeptHere ? kept - turn.ahead : kept;
   }
 
   /** Requests a call of the turn. The amount for its further calls is kept from the request on, because other calls are requested concurrently. */

@@ -1,6 +1,7 @@
 /**
  * Accounts from which tags are paid, as the answers of admin-svc name them: most values of an entry for every value have accounts of their own, and those beyond the
- * bound share one.
+ * bound share one. A turn with an unknown value keeps the amounts for its further calls from the account of the value until its first answer; calls of the other
+ * values that are requested in this time, at most as many as this process requests at once, do not leave them. No budget is exceeded: a further call of the turn may wait.
  */
 import type { TagBudget } from "../../turn/tag-budgets.ts";
 

@@ -57,6 +57,10 @@ const spender = (caller: Caller, value: string) => ({
   tagBudgets: tagBudgetsOf(caller, `project=${value}`),
 });
 
+/** Reserves the amount for a call with this value. */
+const openedBy = (budgets: Budgets, caller: Caller, value: string, pico: bigint) =>
+  budgets.reserve(spender(caller, value), pico);
+
 const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e12));
 
 test("calls of 40 values without room in their shared account wait in one queue of 32, and the others are refused at once", async () => {
@@ -78,6 +82,26 @@ test("calls of 40 values without room in their shared account wait in one queue 
   const refused = { reason: FaultReason.BUDGET_HELD, metadata: { budget: "tag", tag: "project=*" } };
   for (const refusal of refusals) expect(refusal).toMatchObject(refused);
   expect([admitted, refusals.length]).toEqual([1, 39]);
+}, 120_000);
+
+test("the first call of a value leaves in the shared account what is kept for a started turn with another value", async () => {
+  const caller = await sharingKey();
+  const budgets = openBudgets();
+  const turn = spender(caller, "a");
+  const end = budgets.begin(turn);
+  await budgets.reserve(turn, usd(0.2));
+  // 0.8 USD are free, and 0.4 of them are kept for the turn. Two turns of an unknown value begin with the same call.
+  const refused = { reason: FaultReason.BUDGET_HELD, metadata: { tag: "project=*" } };
+  for (const value of ["b", "c"])
+    await expect(openedBy(budgets, caller, value, usd(0.5))).rejects.toMatchObject(refused);
+  const other = spender(caller, "d");
+  const endOther = budgets.begin(other);
+  // Its own further calls need 0.3 besides.
+  await expect(budgets.reserve(other, usd(0.15))).rejects.toMatchObject(refused);
+  endOther();
+  await openedBy(budgets, caller, "e", usd(0.4));
+  end();
+  await budgets.close();
 }, 120_000);
 
 test("a call leaves in the shared account what is kept for a started turn with another value", async () => {

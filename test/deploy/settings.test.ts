@@ -6,6 +6,7 @@ import { environment as inference } from "@sluice/inference-svc/assembly/config.
 import { findMisspelledVariables } from "@sluice/local/unknown-variables.js";
 import { readSettings, settingNames } from "@sluice/local/settings.js";
 import { readEnvironment } from "@sluice/proto/lib/process/environment.js";
+import { redisAddressRule } from "@sluice/proto/lib/redis/address.js";
 
 test.each([
   [{ SLUICE_PORT: "http" }, "SLUICE_PORT: must be a port, 1 to 65535"],
@@ -28,7 +29,13 @@ test.each([
   [{ SLUICE_SERVICE_TOKEN: "" }, "SLUICE_SERVICE_TOKEN: is not set"],
   [{ SLUICE_ADMIN_ADDRESS: "http://admin-svc" }, "SLUICE_ADMIN_ADDRESS.0: host:port, several separated by commas"],
   [{ SLUICE_ADMIN_ADDRESS: "admin-svc:80820" }, "SLUICE_ADMIN_ADDRESS.0: host:port, several separated by commas"],
-  [{ REDIS_URL: "127.0.0.1:6379" }, "REDIS_URL: must be redis://host:port, or rediss:// with TLS"],
+  [{ REDIS_URL: "127.0.0.1:6379" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+sentinel://127.0.0.1:26379" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+sentinel://127.0.0.1:26379/main/zero" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+sentinel://127.0.0.1:26379/main?sentinel_pasword=s" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+sentinel://user:%zz@127.0.0.1:26379/main" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+cluster://127.0.0.1:6379,/" }, `REDIS_URL: ${redisAddressRule}`],
+  [{ REDIS_URL: "redis+cluster://127.0.0.1:6379/1" }, `REDIS_URL: ${redisAddressRule}`],
 ])("a gateway refuses to start with %j", (variables, message) => {
   expect(() => readEnvironment(gateway, { ...complete, ...variables })).toThrow(`environment:\n  ${message}`);
 });

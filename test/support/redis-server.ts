@@ -1,4 +1,5 @@
 /** Redis servers of the machine's `redis-server`, without a file: a restarted one has forgotten everything. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endChild, spawnChild } from "@sluice/local/child.js";
 import { Redis } from "ioredis";
@@ -41,6 +42,21 @@ export class RedisServer {
     await this.#spawn(Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)]));
   }
 
+  /** Runs it as the only Sentinel of a primary. @param name of the primary */
+  async watch(name: string, primary: RedisServer): Promise<void> {
+    const file = join(this.#folder, `sentinel-${this.port}.conf`);
+    const settings = [
+      `port ${this.port}`,
+      `bind ${host}`,
+      `dir ${this.#folder}`,
+      `sentinel monitor ${name} ${host} ${primary.port} 1`,
+      `sentinel down-after-milliseconds ${name} 500`,
+      `sentinel failover-timeout ${name} 2000`,
+    ];
+    writeFileSync(file, `${settings.join("\n")}\n`);
+    await this.#spawn([file, "--sentinel"]);
+  }
+
   async #spawn(args: readonly string[]): Promise<void> {
     const log = join(this.#folder, `redis-${this.port}.log`);
     this.#running = await spawnChild(program, args, { log, environment: bareEnvironment(), whenOrphaned: "KILL" });
@@ -51,6 +67,11 @@ export class RedisServer {
     const running = this.#running;
     this.#running = undefined;
     if (running) await endChild(running.child, running.exited, "SIGKILL", 0);
+  }
+
+  /** Its connections stay open, and nothing is answered any more. */
+  hang(): void {
+    this.#running?.child.kill("SIGSTOP");
   }
 
   /** @returns the answer as text @throws when the server cannot be reached or refuses */

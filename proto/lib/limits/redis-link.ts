@@ -1,13 +1,15 @@
 /**
  * The connection to Redis and its health: a call waits only a moment for it, and not at all while it is known to be down.
  *
- * A read-only Redis counts as down. After a failover the address leads to another server, while a connection to the demoted replica may stay open, so such
- * a connection is replaced.
+ * A Redis that takes no writes counts as down: a replica, or a primary that has too few of them. After a failover the address leads to another server, while
+ * a connection to the former primary may stay open, so such a connection is replaced.
  */
 import { createHash } from "node:crypto";
-import { Redis } from "ioredis";
+import { Cluster, type Redis } from "ioredis";
 import type { Logger } from "../log/log.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
+import { inSlotOf } from "../redis/address.ts";
+import { type RedisClient, closeRedis, isReady, openRedis } from "../redis/client.ts";
 import { LateAnswerError } from "./late-answer.ts";
 
 /** A step takes a fraction of a millisecond, so a silence of this length means a dead Redis. */
@@ -15,15 +17,6 @@ const silenceMs = 100;
 /** Longest wait for one answer while others arrive. */
 const stepLimitMs = 250;
 const probeEveryMs = 250;
-const maxBackoffMs = 1_000;
-
-const options = {
-  // Commands are never queued: when Redis cannot check a limit now, this process decides it now.
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  connectTimeout: 1_000,
-  retryStrategy: (attempt: number) => Math.min(maxBackoffMs, 50 * attempt),
-};
 
 export interface ScriptCall {
   readonly script: string;
@@ -42,7 +35,7 @@ export interface RedisLinkOptions {
 }
 
 export class RedisLink {
-  readonly #client: Redis;
+  readonly #client: RedisClient;
   readonly #options: RedisLinkOptions;
   readonly #losses: Counter;
   readonly #probe: NodeJS.Timeout;
@@ -51,6 +44,8 @@ export class RedisLink {
   #lastAnswerAt = 0;
   #probing = false;
   #readOnly = false;
+  /** Key of the latest step that failed: in a Redis Cluster its server has to answer as well before the link is up. */
+  #failedKey: string | undefined;
   #isLossLogged = false;
 
   constructor(linkOptions: RedisLinkOptions) {
@@ -67,8 +62,13 @@ export class RedisLink {
       "1 while limits are counted in Redis, 0 while this process counts alone.",
       () => Number(this.#up),
     );
-    this.#client = new Redis(url, options);
+    this.#client = openRedis(url);
     this.#client.on("error", (error) => this.#lost(error));
+    // With a primary of a Redis Cluster the last writes may be lost that its replica lacks, so all use is told anew.
+    this.#client.on("-node", ({ options }: Redis) => {
+      if (options.readOnly !== true) this.#lost(new Error("a server has left the cluster"));
+    });
+    this.#client.on("node error", (error) => this.#lost(error));
     this.#client.on("close", () => this.#lost(new Error("connection closed")));
     this.#client.on("ready", () => void this.#probeServer());
     this.#probe = setInterval(() => this.#look(), probeEveryMs);
@@ -86,6 +86,7 @@ export class RedisLink {
       this.#lastAnswerAt = performance.now();
       return answer;
     } catch (error) {
+      [this.#failedKey] = step.keys;
       this.#lost(error);
       throw error;
     }
@@ -93,7 +94,9 @@ export class RedisLink {
 
   stop(): void {
     clearInterval(this.#probe);
-    this.#client.disconnect();
+    // The end of the connection is no loss.
+    this.#isLossLogged = true;
+    closeRedis(this.#client);
   }
 
   /** @param isLate whether nobody waits any longer */
@@ -115,10 +118,14 @@ export class RedisLink {
   }
 
   async #probeServer(): Promise<void> {
-    if (this.#up || this.#probing || this.#client.status !== "ready") return;
+    if (this.#up || this.#probing || !isReady(this.#client)) return;
     this.#probing = true;
     try {
-      await this.#inTime(this.#options.probe);
+      const { probe } = this.#options;
+      await this.#inTime(probe);
+      if (this.#failedKey !== undefined && this.#client instanceof Cluster)
+        await this.#inTime({ ...probe, keys: [inSlotOf(this.#failedKey, "probe")] });
+      this.#failedKey = undefined;
       this.#up = true;
       this.#isLossLogged = false;
       this.#options.log.info("limits are counted in Redis");
@@ -153,7 +160,7 @@ export class RedisLink {
     if (this.#up) this.#losses.inc();
     this.#up = false;
     // Older servers name the refusal within the message.
-    if (error instanceof Error && error.message.includes("READONLY")) this.#readOnly = true;
+    if (error instanceof Error && /READONLY|NOREPLICAS/.test(error.message)) this.#readOnly = true;
     if (this.#isLossLogged) return;
     this.#isLossLogged = true;
     this.#options.log.warn({ err: error }, "Redis does not answer: this process counts limits alone");

@@ -14,11 +14,12 @@
  * day counts. The scripts of keys take one and know no limits by the day, because every request of every key runs them.
  */
 
-/** The names of a limit in Redis. The braces of its id, or those of a name without any, keep all three in one slot. */
+import { inSlotOf } from "../redis/address.ts";
+
+/** The names of a limit in Redis, in one slot. */
 export function redisKeysOf(id: string): readonly [use: string, turns: string, leases: string] {
   const use = `sluice:limits:key:${id}`;
-  const tagged = id.includes("{") ? use : `{${use}}`;
-  return [use, `${tagged}:turns`, `${tagged}:leases`];
+  return [use, inSlotOf(use, "turns"), inSlotOf(use, "leases")];
 }
 
 /** For every script. ARGV[1]: process, ARGV[2]: how long its number of turns is valid, in milliseconds. */
@@ -297,6 +298,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return redis.call('ZCARD', KEYS[1])`;
 
 export const scripts = { enter, leave, enterAll, leaveAll, restore, present } as const;

@@ -1,6 +1,7 @@
 /** Settings of a process from its environment: a frozen object, or all problems at once. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { readRedisAddress, redisAddressRule } from "../redis/address.ts";
 
 /** Lists every problem, one per line, each with its variable or path. */
 export class ConfigError extends Error {
@@ -93,7 +94,8 @@ export const addresses = z
 
 /** Redis for limits shared between processes; without it, each process counts only its own requests. */
 export const redisUrl = z
-  .url({ protocol: /^rediss?$/, error: "must be redis://host:port, or rediss:// with TLS" })
+  .string()
+  .refine((url) => readRedisAddress(url) !== undefined, redisAddressRule)
   .optional();
 
 /** Variables of every service. */

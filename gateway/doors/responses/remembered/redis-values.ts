@@ -1,19 +1,12 @@
 /** Optional values in Redis, shared by all processes: a request waits for them only a moment. */
 import { Redis } from "ioredis";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
+import { type RedisClient, closeRedis, openRedis } from "@sluice/proto/lib/redis/client.js";
 
 const waitMs = 250;
 
-const options = {
-  // Commands are never queued: a request never waits for a connection.
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  connectTimeout: 1_000,
-  retryStrategy: (attempt: number) => Math.min(1_000, 50 * attempt),
-};
-
 export class RedisValues {
-  readonly #client: Redis;
+  readonly #client: RedisClient;
   readonly #log: Pick<Logger, "warn">;
   #isFailing = false;
 
@@ -23,7 +16,7 @@ export class RedisValues {
   constructor(url: string, log: Pick<Logger, "warn">, loss: string) {
     this.#log = log;
     this.#loss = loss;
-    this.#client = new Redis(url, options);
+    this.#client = openRedis(url);
     this.#client.on("error", (error) => this.#failed(error));
     this.#client.on("ready", () => (this.#isFailing = false));
   }
@@ -39,7 +32,7 @@ export class RedisValues {
       timer = setTimeout(() => reject(new Error(`no answer in ${waitMs} ms`)), waitMs);
     });
     try {
-      const found = await Promise.race([this.#client.mgetBuffer(...names), late]);
+      const found = await Promise.race([this.#read(names), late]);
       return found.map((value) => value ?? undefined);
     } catch (error) {
       this.#failed(error);
@@ -49,8 +42,15 @@ export class RedisValues {
     }
   }
 
+  /** Names lie in different slots of a Redis Cluster, so each has a command there. */
+  #read(names: readonly string[]): Promise<(Buffer | null)[]> {
+    const client = this.#client;
+    if (client instanceof Redis) return client.mgetBuffer(...names);
+    return Promise.all(names.map((name) => client.getBuffer(name)));
+  }
+
   stop(): void {
-    this.#client.disconnect();
+    closeRedis(this.#client);
   }
 
   /** Logs a loss once, even when several commands fail. */

@@ -1,0 +1,89 @@
+/** Addresses of Redis: one server, a Redis behind Sentinels, or a Redis Cluster. */
+
+export interface RedisNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface RedisLogin {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+/** Servers that name others, and the login of all of them. */
+interface GroupAddress {
+  readonly nodes: readonly RedisNode[];
+  /** For the servers with the data. */
+  readonly login: RedisLogin;
+  readonly hasTls: boolean;
+}
+
+export interface ServerAddress {
+  readonly kind: "server";
+  /** As the client library reads it. */
+  readonly url: string;
+}
+export interface SentinelAddress extends GroupAddress {
+  readonly kind: "sentinel";
+  /** Name of the primary among Sentinels. */
+  readonly primary: string;
+  readonly db: number;
+  /** For the Sentinels themselves. */
+  readonly sentinelLogin: RedisLogin;
+}
+export interface ClusterAddress extends GroupAddress {
+  readonly kind: "cluster";
+}
+export type RedisAddress = ServerAddress | SentinelAddress | ClusterAddress;
+
+export const redisAddressRule =
+  "must be redis://host:port, redis+sentinel://host:port,host:port/primary or redis+cluster://host:port,host:port, with rediss for TLS";
+
+const usualPorts = { sentinel: 26_379, cluster: 6379 } as const;
+const form = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
+const sentinelOptions = ["sentinel_username", "sentinel_password"];
+
+/** @returns undefined for a text of another form */
+export function readRedisAddress(url: string): RedisAddress | undefined {
+  if (/^rediss?:\/\//.test(url)) return URL.canParse(url) ? { kind: "server", url } : undefined;
+  try {
+    return readGroup(url);
+  } catch {
+    // A percent sign that encodes nothing.
+    return undefined;
+  }
+}
+
+function readGroup(url: string): RedisAddress | undefined {
+  const [, tls = "", kind, userinfo = "", hosts = "", path = "", query = ""] = form.exec(url) ?? [];
+  if (kind !== "sentinel" && kind !== "cluster") return undefined;
+  const nodes = hosts.split(",").map((host) => readNode(host, usualPorts[kind]));
+  if (!nodes.every((node) => node !== undefined)) return undefined;
+  const [username, ...password] = userinfo.split(":");
+  const group = { nodes, login: loginOf(username, password.join(":")), hasTls: tls !== "" };
+  if (kind === "cluster") return path === "" && query === "" ? { kind, ...group } : undefined;
+  const [primary = "", db = "0", ...rest] = path.split("/");
+  const options = new URLSearchParams(query);
+  const isKnown = [...options.keys()].every((name) => sentinelOptions.includes(name));
+  if (primary === "" || !/^\d{1,4}$/.test(db) || rest.length > 0 || !isKnown) return undefined;
+  const [sentinelName, sentinelPassword] = sentinelOptions.map((name) => encodeURIComponent(options.get(name) ?? ""));
+  const sentinelLogin = loginOf(sentinelName, sentinelPassword);
+  return { kind, ...group, primary: decodeURIComponent(primary), db: Number(db), sentinelLogin };
+}
+
+/** A name in the slot of a key of a Redis Cluster. Without braces the whole key decides about its slot. */
+export const inSlotOf = (key: string, name: string): string => `${key.includes("{") ? key : `{${key}}`}:${name}`;
+
+function readNode(text: string, usualPort: number): RedisNode | undefined {
+  const url = `redis://${text}`;
+  if (!URL.canParse(url)) return undefined;
+  const { hostname, port } = new URL(url);
+  if (hostname === "") return undefined;
+  // Brackets of an IPv6 address belong to the URL.
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? usualPort : Number(port) };
+}
+
+const loginOf = (username = "", password = ""): RedisLogin => ({
+  ...(username !== "" && { username: decodeURIComponent(username) }),
+  ...(password !== "" && { password: decodeURIComponent(password) }),
+});

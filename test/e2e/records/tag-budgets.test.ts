@@ -19,8 +19,14 @@ const dollars = { held: 0.005, spent: 0.001 };
 /** A budget with room for ten such requests one after the other. */
 const tenRequests = 9 * dollars.spent + dollars.held;
 
+/** Input of requests that the provider never answers. */
+const unanswered = "never answered";
+
 const provider = createServer((request, response) => {
-  request.resume().on("end", () => {
+  const texts: string[] = [];
+  request.setEncoding("utf8").on("data", (text: string) => texts.push(text));
+  request.on("end", () => {
+    if (texts.join("").includes(unanswered)) return;
     const choices = [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }];
     const usage = { prompt_tokens: 1, completion_tokens: tokens.spent, total_tokens: 1 + tokens.spent };
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ choices, usage }));
@@ -184,16 +190,38 @@ test("a request over the free part of a budget is 429 with the held amount, and 
 
 test("a killed inference process leaves no more to spend than the budget, and the record of its call replaces the charge", async () => {
   const value = randomUUID();
-  await limitTags({ tag: "project", value, limit: tenRequests });
+  await limitTags({ tag: "project", value, limit: tenRequests + 2 * dollars.held });
   const key = await newKey();
-  const crowd = Promise.all(Array.from({ length: 30 }, () => decided(key, `project=${value}`)));
+  const tags = `project=${value}`;
+  // Each process has one of the two, or one process has both.
+  const lost = [0, 1].map(() => sendRequest(key, tags, { input: unanswered }).catch(() => undefined));
+  const heldFor = async () =>
+    (await database.query("select from budget_reservations where tags ->> 'project' = $1 and not is_settled", [value]))
+      .rows.length;
+  await eventually(async () => (await heldFor()) === 2);
+  const crowd = Promise.all(Array.from({ length: 30 }, () => decided(key, tags)));
   await eventually(async () => (await spentBy("project", value)) > 0);
-  const [, pid] = Object.entries(installation.pids()).find(([name]) => name.startsWith("inference-svc")) ?? [];
-  process.kill(pid as number, "SIGKILL");
-  const answers = await crowd;
-  expect(countOf(answers, 200)).toBeLessThanOrEqual(10);
+  for (const [name, pid] of Object.entries(installation.pids()))
+    if (name.startsWith("inference-svc")) process.kill(pid, "SIGKILL");
+  await Promise.all(lost);
+  // With the amounts of the two lost calls there is room for twenty.
+  expect(countOf(await crowd, 200)).toBeLessThanOrEqual(20);
   await areSettled();
-  expect(await spentBy("project", value)).toBeLessThanOrEqual(tenRequests + 1e-9);
+  const recorded = await spentBy("project", value);
+  const counted = await database.query<{ cost: string }>(
+    "select sum(cost_usd) as cost from tag_days where name = 'project' and value = $1",
+    [value],
+  );
+  expect(Number(counted.rows[0]?.cost)).toBeCloseTo(recorded, 12);
+  // Of the charges nothing is left: a call as large as all that no record has spent is admitted, and a larger one is not.
+  await limitTags({ tag: "project", value, limit: recorded + dollars.held });
+  expect((await decided(key, tags)).status).toBe(200);
+  await areSettled();
+  const refused = await decided(key, tags);
+  expect([refused.status, refused.error?.metadata["remaining"]]).toEqual([
+    402,
+    expect.closeTo(dollars.held - dollars.spent, 9),
+  ]);
 }, 120_000);
 
 describe("entries", () => {

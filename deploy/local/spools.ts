@@ -1,7 +1,7 @@
 /** The folders for records of inference processes until they are delivered: one per process, by its number. */
 import { existsSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
+import { deliveredFolder, parseDeliveryMark, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 
 /** The folder with those of all processes. */
@@ -30,6 +30,9 @@ export function adoptSpools(dataDir: string, count: number): void {
 
 /** Records refused by admin-svc have another name, and stay for the operator to find. */
 function moveRecords(folder: string, heir: string): void {
-  for (const file of readdirSync(folder).filter((name) => parseSpoolFileName(name) !== undefined))
-    renameSync(join(folder, file), join(heir, file));
+  const names = readdirSync(folder);
+  const isMark = (name: string): boolean => parseDeliveryMark(name) !== undefined;
+  // A file without its mark would be delivered again.
+  const moved = [...names.filter(isMark), ...names.filter((name) => parseSpoolFileName(name) !== undefined)];
+  for (const file of moved) renameSync(join(folder, file), join(heir, file));
 }

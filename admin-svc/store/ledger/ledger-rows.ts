@@ -20,6 +20,8 @@ export interface Stored {
   readonly calls: ReadonlyMap<string, ReadonlySet<string>>;
   /** Days with a partition, counted from 1970. */
   readonly days: ReadonlySet<number>;
+  /** Time from which retention has removed nothing, in milliseconds. */
+  readonly keptFrom: number;
   /** Numbers of names. */
   readonly ids: ReadonlyMap<string, number>;
 }
@@ -36,6 +38,11 @@ export interface Sought {
   readonly to: Date;
 }
 
+/** The time from which retention has removed nothing; null before it has removed anything. */
+export const keptFromMs = sql<number | null>`
+  select (extract(epoch from nullif(kept_from, '-infinity')::timestamp at time zone 'UTC') * 1000)::float8 as from
+  from ledger_retention`;
+
 /**
  * The caller holds the locks of the processes, so it sees everything that was stored of their earlier batches. The ledger takes turns of today and yesterday:
  * their partitions are open.
@@ -51,6 +58,7 @@ export async function findStored(
     apart: readonly string[];
     whole: readonly { readonly id: string; readonly calls: readonly string[] }[] | null;
     days: readonly number[];
+    kept_from: number | null;
     ids: Readonly<Record<string, number>> | null;
   }>`${preparedAs("find_stored")}
     with recent as (
@@ -72,6 +80,7 @@ export async function findStored(
       ) as apart,
       (select json_agg(recent) from recent) as whole,
       array(select day - date '1970-01-01' from ledger_days where day >= (now() at time zone 'UTC')::date - 1) as days,
+      (${keptFromMs}) as kept_from,
       (select json_object_agg(name, id) from ledger_names where name = any(${names}::text[])) as ids`.execute(
     transaction,
   );
@@ -83,6 +92,7 @@ export async function findStored(
     apart: new Set(found?.apart),
     calls: new Map((found?.whole ?? []).map(({ id, calls }) => [id, new Set(calls)])),
     days: new Set(found?.days),
+    keptFrom: found?.kept_from ?? Number.NEGATIVE_INFINITY,
     ids: await withNewNames(transaction, names, new Map(Object.entries(found?.ids ?? {}))),
   };
 }

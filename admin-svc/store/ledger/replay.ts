@@ -2,6 +2,7 @@
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
+import { keptFromMs } from "./ledger-rows.ts";
 import { type StoredCounts, storeBatch } from "./usage.ts";
 import type { UsageBatch } from "./usage-batch.ts";
 
@@ -66,9 +67,7 @@ const nameTurn = ({ generation_id: id, key_hash: key }: { generation_id: string;
 
 /** The time from which records are complete, in milliseconds. Retention waits for the transaction before it removes more. */
 async function keptFrom(transaction: Transaction<Database>): Promise<number> {
-  const { rows } = await sql<{ from: number | null }>`
-    select (extract(epoch from nullif(kept_from, '-infinity')::timestamp at time zone 'UTC') * 1000)::float8 as from
-    from ledger_retention for share`.execute(transaction);
+  const { rows } = await sql<{ from: number | null }>`${keptFromMs} for share`.execute(transaction);
   return rows[0]?.from ?? Number.NEGATIVE_INFINITY;
 }
 

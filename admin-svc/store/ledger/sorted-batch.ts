@@ -43,8 +43,9 @@ export async function sortBatch(
     known.days.has(dayNumber(at));
   const whole = divided.whole.filter(isFree);
   const others = divided.whole.filter((each) => !isFree(each));
+  const removed = removedTurns(batch.turns, known);
   const isStored = (call: NewUsageRecord): boolean =>
-    known.calls.get(call.generation_id)?.has(nameOfCall(call)) === true;
+    removed.has(call.generation_id) || known.calls.get(call.generation_id)?.has(nameOfCall(call)) === true;
   const records = [
     ...divided.parts.records,
     ...others.flatMap(({ calls }) => calls.map(({ record }) => record)),
@@ -54,4 +55,10 @@ export async function sortBatch(
   );
   const touched = new Set([...records, ...turns].map(({ generation_id: id }) => id));
   return { whole, parts: { records, turns }, left: [...touched].filter((id) => known.calls.has(id)), known };
+}
+
+/** Turns that were stored before, and that retention may have removed with their calls: only their numbers are known. */
+function removedTurns(turns: readonly NewTurnRecord[], { delivered, keptFrom }: Stored): ReadonlySet<string> {
+  const isRemoved = (turn: NewTurnRecord): boolean => turn.opened_at.getTime() < keptFrom && !isNew(turn, delivered);
+  return new Set(turns.filter(isRemoved).map(({ generation_id: id }) => id));
 }

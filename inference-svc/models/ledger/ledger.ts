@@ -36,6 +36,8 @@ export interface LedgerOptions {
   readonly directory: string;
   /** How long delivered records are kept; absent means they are removed. */
   readonly keep?: KeepDelivered | undefined;
+  /** Longest time in which a file gets records, milliseconds; an hour by default. */
+  readonly segmentMs?: number;
   /** Name of the process. */
   readonly instance: string;
   /** Client of admin-svc. */
@@ -111,6 +113,8 @@ export class Ledger implements CallLedger {
       bootId: this.bootId,
       startedAtMs: Date.now(),
       keep: options.keep,
+      segmentMs: options.segmentMs,
+      onAged: () => this.#delivery.wake(false),
       onKeepFailure: (error) => log.warn({ err: error }, "delivered usage records cannot be kept"),
       onSyncFailure: (error) => log.error({ err: error }, "usage records are not on the disk yet"),
       onWriteFailure: (error) => options.hindrances?.found("spool", unwritable(error)),

@@ -82,12 +82,28 @@ export class SpoolReader {
    * @param maxRecords largest number of records
    */
   async read(maxRecords: number): Promise<SpoolPortion | undefined> {
-    for (let at: SpoolPosition | undefined = this.#position; at; at = this.#after(at.segment)) {
+    for (;;) {
+      const at = this.#position;
+      const { segment, offset } = at;
+      const wasSealed = segment.sealed;
       const bytes = await this.#bytes(at);
-      const portion = bytes ? this.#portion(at, bytes, maxRecords) : this.#skip(at.segment, at.offset);
-      if (portion.next.offset > at.offset) return portion;
+      const portion = bytes ? this.#portion(at, bytes, maxRecords) : this.#skip(segment, offset);
+      if (portion.next.offset > offset) return portion;
+      // A mark that is not at the end of a frame is none.
+      if (offset < segment.delivered) segment.delivered = offset;
+      // A file that was ended meanwhile may have got more before.
+      else if (!(wasSealed ? this.#leave(segment) : segment.sealed)) return undefined;
     }
-    return undefined;
+  }
+
+  /** Goes on to the file after one that is read to its end, also when nothing is in it yet. @returns whether there is one */
+  #leave(segment: Segment): boolean {
+    const { segments } = this.#spool;
+    const following = segments[segments.indexOf(segment) + 1];
+    if (following === undefined) return false;
+    this.#position = { segment: following, offset: 0 };
+    this.#trim();
+    return true;
   }
 
   /** Marks a portion and everything before it as delivered. */
@@ -101,8 +117,12 @@ export class SpoolReader {
       this.#starts.delete(call);
     }
     this.#position = next;
-    const at = this.#spool.segments.indexOf(segment);
-    const delivered = new Set(this.#spool.segments.slice(0, at));
+    if (next.offset > segment.delivered) this.#spool.mark(segment, next.offset);
+    this.#trim();
+  }
+
+  #trim(): void {
+    const delivered = new Set(this.#spool.segments.slice(0, this.#spool.segments.indexOf(this.#position.segment)));
     this.#spool.trim((oldest) => delivered.has(oldest));
   }
 
@@ -125,7 +145,8 @@ export class SpoolReader {
       throw error;
     });
     if (!handle) return undefined;
-    const wanted = Math.min(this.#buffer.length, Math.max(0, segment.size - offset));
+    const until = offset < segment.delivered ? segment.delivered : segment.size;
+    const wanted = Math.min(this.#buffer.length, Math.max(0, until - offset));
     if (wanted === 0) return this.#buffer.subarray(0, 0);
     const { bytesRead } = await handle.read(this.#buffer, 0, wanted, offset);
     return this.#buffer.subarray(0, bytesRead);
@@ -148,6 +169,8 @@ export class SpoolReader {
       at = frame.end;
     }
     portion.next = { segment, offset: offset + at };
+    // An earlier start has delivered these; only their calls that go on are of interest.
+    if (offset < segment.delivered) this.#records.clear();
     for (const [call, line] of opened) portion.opened.set(call, bytes.toString("latin1", line.at, line.end));
     return portion;
   }
@@ -190,12 +213,6 @@ export class SpoolReader {
     if (earlier === undefined) return;
     const start = Buffer.from(earlier.line, "latin1");
     records.addWithRecord(start, 0, start.length, bytes, line.at, line.end);
-  }
-
-  #after(segment: Segment): SpoolPosition | undefined {
-    const { segments } = this.#spool;
-    const following = segment.sealed ? segments[segments.indexOf(segment) + 1] : undefined;
-    return following && { segment: following, offset: 0 };
   }
 
   async #handleOf({ path }: Segment): Promise<FileHandle> {

@@ -8,14 +8,15 @@
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
+import { deliveredFolder, parseDeliveryMark, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 import { DeliveredFiles, type KeepDelivered } from "./delivered-files.ts";
+import { DeliveryMark, readDeliveryMark, removeDeliveryMark } from "./delivery-mark.ts";
 
 /** Size of one file, some sixteen thousand calls. */
 const segmentBytes = 16 * 1024 * 1024;
-/** Time after which a file gets no more records: a start after a kill delivers a whole file again, and no retention has removed records as young as these. */
+/** Time after which a file gets no more records, so that its time as a delivered file begins also when no other records come. */
 const segmentMs = 3_600_000;
 /** Interval of writes to the disk: records of this time are lost when the machine loses its power. */
 const syncIntervalMs = 100;
@@ -33,6 +34,8 @@ export interface Segment {
   readonly isOwn: boolean;
   /** Number of calls started in the part of this file already read, with their end not yet delivered. */
   open: number;
+  /** Bytes from the beginning that an earlier start has delivered. */
+  delivered: number;
 }
 
 export interface SpoolOptions {
@@ -49,6 +52,10 @@ export interface SpoolOptions {
   readonly keep?: KeepDelivered | undefined;
   /** Called when a delivered file cannot be kept. */
   readonly onKeepFailure?: (error: Error) => void;
+  /** Longest time in which a file gets records, milliseconds; an hour by default. */
+  readonly segmentMs?: number | undefined;
+  /** Called when the current file was ended because of its age. */
+  readonly onAged?: () => void;
 }
 
 /** Contents of a trial write: larger than the frames of a busy turn of the event loop. */
@@ -61,9 +68,9 @@ export class Spool {
   /** First part of file names, which sorts them after the files of earlier starts. */
   readonly #stamp: string;
   readonly #delivered: DeliveredFiles | undefined = undefined;
+  readonly #mark = new DeliveryMark();
+  readonly #ageing: NodeJS.Timeout;
   #file = -1;
-  /** performance.now() of the first moment of the current file. */
-  #rolledAt = 0;
   #number = 0;
   #syncing = false;
   #unsynced = false;
@@ -81,6 +88,7 @@ export class Spool {
       // Files of a start that kept them have no other end.
       else rmSync(join(directory, deliveredFolder), { recursive: true, force: true });
       this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
+      this.#ageing = setInterval(() => this.#age(), options.segmentMs ?? segmentMs).unref();
       this.#roll();
     } catch (error) {
       throw new ConfigError("environment", [`SLUICE_SPOOL_DIR: cannot be written to: ${(error as Error).message}`]);
@@ -106,8 +114,7 @@ export class Spool {
   append(frame: Buffer): void {
     try {
       const { size } = this.#current;
-      if (size > 0 && (size + frame.length > segmentBytes || performance.now() - this.#rolledAt > segmentMs))
-        this.#roll();
+      if (size > 0 && size + frame.length > segmentBytes) this.#roll();
       this.#write(frame);
     } catch (error) {
       this.#options.onWriteFailure?.(error as Error);
@@ -163,6 +170,11 @@ export class Spool {
     }
   }
 
+  /** Notes for the next start that so many bytes of a file are delivered. */
+  mark(segment: Segment, bytes: number): void {
+    this.#mark.note(segment.path, bytes);
+  }
+
   /** Removes files no longer needed. @param delivered whether all of a file is read and delivered */
   trim(delivered: (segment: Segment) => boolean): void {
     for (;;) {
@@ -178,14 +190,19 @@ export class Spool {
   /** @param delivered whether the next start has nothing to read */
   async close(delivered: boolean): Promise<void> {
     clearTimeout(this.#timer);
+    clearInterval(this.#ageing);
     closeSync(this.#file);
+    this.#mark.close();
     if (delivered) for (const segment of this.segments) this.#takeAway(segment);
     await this.#removing;
     this.#delivered?.close();
   }
 
   #takeAway({ path, size }: Segment): void {
-    this.#after(() => (this.#delivered ? this.#delivered.take(path, size) : unlink(path)));
+    this.#after(async () => {
+      await (this.#delivered ? this.#delivered.take(path, size) : unlink(path));
+      await removeDeliveryMark(path);
+    });
   }
 
   #after(work: () => Promise<void> | undefined): void {
@@ -196,6 +213,17 @@ export class Spool {
     return this.segments.at(-1) as Segment;
   }
 
+  /** Ends the current file, unless it is empty. */
+  #age(): void {
+    if (this.#current.size === 0) return;
+    try {
+      this.#roll();
+    } catch (error) {
+      return this.#options.onWriteFailure?.(error as Error);
+    }
+    this.#options.onAged?.();
+  }
+
   #roll(): void {
     const before = this.segments.at(-1);
     const old = this.#file;
@@ -203,9 +231,9 @@ export class Spool {
     const number = String(++this.#number).padStart(6, "0");
     const path = join(directory, `usage-${this.#stamp}-${bootId}-${number}.v2.log`);
     this.#file = openSync(path, "ax", 0o600);
-    this.#rolledAt = performance.now();
+    this.#ageing.refresh();
     if (before) before.sealed = true;
-    this.segments.push({ path, size: 0, sealed: false, bootId, isOwn: true, open: 0 });
+    this.segments.push({ path, size: 0, sealed: false, bootId, isOwn: true, open: 0, delivered: 0 });
     if (old === -1) return;
     this.#unsynced = false;
     fdatasync(old, (error) => {
@@ -240,7 +268,12 @@ const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes((error
 
 /** Files left by earlier starts. */
 function findSegments(directory: string): Segment[] {
-  return readdirSync(directory)
+  const names = readdirSync(directory);
+  for (const name of names) {
+    const about = parseDeliveryMark(name);
+    if (about !== undefined && !names.includes(about)) rmSync(join(directory, name), { force: true });
+  }
+  return names
     .filter((name) => parseSpoolFileName(name) !== undefined)
     .sort()
     .map((name) => join(directory, name))
@@ -251,6 +284,7 @@ function findSegments(directory: string): Segment[] {
       bootId: parseSpoolFileName(basename(path))?.bootId ?? "",
       isOwn: false,
       open: 0,
+      delivered: readDeliveryMark(path),
     }));
 }
 

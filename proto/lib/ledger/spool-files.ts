@@ -22,3 +22,14 @@ export function parseSpoolFileName(name: string): SpoolFileName | undefined {
   const [, startedAt, bootId = "", number] = fileName.exec(name) ?? [];
   return startedAt === undefined ? undefined : { startedAtMs: Number(startedAt), bootId, number: Number(number) };
 }
+
+const markSuffix = ".delivered";
+
+/** The file beside a file of records that says how far that one is delivered. */
+export const deliveryMarkOf = (path: string): string => `${path}${markSuffix}`;
+
+/** @returns the name of the file that the mark is about; undefined for any other file */
+export function parseDeliveryMark(name: string): string | undefined {
+  const about = name.endsWith(markSuffix) ? name.slice(0, -markSuffix.length) : "";
+  return parseSpoolFileName(about) && about;
+}

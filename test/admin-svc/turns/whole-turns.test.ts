@@ -333,3 +333,35 @@ test("retention removes whole days of the ledger, and the rest is intact", async
     await other.close();
   }
 });
+
+test("a batch repeated after retention has removed its day adds nothing, also the calls of after its midnight", async () => {
+  const other = await openInstallation();
+  try {
+    const process = new Process();
+    const turn = process.turn({});
+    const { generationId } = turn;
+    const late = BigInt(startMs + 3 * 3_600_000);
+    const calls = [
+      process.call({ generationId, attempt: 1 }),
+      process.call({ generationId, attempt: 2, openedAtMs: late }),
+    ];
+    await deliver(other, { calls, turns: [turn] });
+    const author = { keyHash: null, program: "cli", requestId: null } as const;
+    // All days before today.
+    for await (const _ of removeExpiredRecords(other.database, author, { ledgerDays: 0 }));
+    const sums = () => sql`select * from key_days order by 1, 2`.execute(other.database);
+    const before = (await sums()).rows;
+    expect(before).not.toEqual([]);
+    await deliver(other, { calls, turns: [turn] });
+    expect((await other.database.selectFrom("all_calls").select("turn_id").execute()).length).toBe(0);
+    expect((await sums()).rows).toEqual(before);
+    const next = process.turn({});
+    await deliver(other, {
+      calls: [process.call({ generationId: next.generationId })],
+      turns: [turn, next],
+    });
+    expect((await other.database.selectFrom("all_calls").select("turn_id").execute()).length).toBe(1);
+  } finally {
+    await other.close();
+  }
+});

@@ -86,6 +86,7 @@ export const leftoverSegment = (path: string, size = 0): Segment => ({
   bootId: "",
   isOwn: false,
   open: 0,
+  delivered: 0,
 });
 
 /** A port closing every connection at once. */

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Ledger } from "@sluice/inference-svc/models/ledger/ledger.js";
+import { Ledger, type LedgerOptions } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallStart } from "@sluice/inference-svc/models/ledger/record.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
@@ -28,10 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-const open = (folder = directory, port = installation.port) => {
+const open = (folder = directory, port = installation.port, others: Partial<LedgerOptions> = {}) => {
   const client = dial(`127.0.0.1:${port}`);
   const registry = new Registry();
-  const ledger = new Ledger({ directory: folder, instance: "test-1", client, token: serviceToken, log, registry });
+  const parts = { instance: "test-1", client, token: serviceToken, log, registry };
+  const ledger = new Ledger({ directory: folder, ...parts, ...others });
   return {
     ledger,
     registry,
@@ -119,6 +120,38 @@ test("a lost call is charged its last checkpoint", async () => {
   expect(stored.get(silent.turnId)).toMatchObject({ ...lost, output_tokens: "0", cost_usd: "0.000040000000" });
   expect(stored.get(heard.turnId)).toMatchObject({ ...lost, output_tokens: "7", cost_usd: "0.000050000000" });
   rmSync(left, { recursive: true });
+});
+
+test("a start after a kill delivers nothing again, as retention may have removed it meanwhile", async () => {
+  const first = open();
+  const [done, later] = [openedCall(), openedCall()];
+  const entry = beginCall(first.ledger, later);
+  beginCall(first.ledger, done).close(completedEnd);
+  await entry.started;
+  await eventually(async () => (await rows([done.turnId])).length === 1);
+  await eventually(async () => (await first.registry.metrics()).includes("\nsluice_ledger_undelivered_records 0\n"));
+  const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+  cpSync(directory, left, { recursive: true });
+  entry.close({ ...completedEnd, status: "cancelled" });
+  await first.end();
+  await installation.database.deleteFrom("usage_records").where("turn_id", "in", [done.turnId, later.turnId]).execute();
+  const second = open(left);
+  await second.end();
+  expect((await rows([done.turnId, later.turnId])).map((row) => [row.turn_id, row.status])).toEqual([
+    [later.turnId, "lost"],
+  ]);
+  expect(files(left)).toEqual([]);
+  rmSync(left, { recursive: true });
+});
+
+test("a process without traffic ends its delivered file", async () => {
+  const keep = { ms: 86_400_000, bytes: 1e9 };
+  const { ledger, end } = open(directory, installation.port, { keep, segmentMs: 300 });
+  beginCall(ledger, openedCall()).close(completedEnd);
+  await eventually(() => files(join(directory, "delivered")).length === 1);
+  const waiting = files().filter((name) => name !== "delivered");
+  expect(waiting.map((name) => statSync(join(directory, name)).size)).toEqual([0]);
+  await end();
 });
 
 test("a start killed before its delivery doubles nothing", async () => {

@@ -23,6 +23,8 @@ import { type SpoolPortion, SpoolReader } from "@sluice/inference-svc/models/led
 import { findUnfinishedCalls } from "@sluice/inference-svc/models/ledger/recovery.js";
 import { Spool } from "@sluice/inference-svc/models/ledger/spool.js";
 import { eventually, runProgram } from "../../../support/processes.ts";
+import { DeliveryMark } from "@sluice/inference-svc/models/ledger/delivery-mark.js";
+import type { CallStart } from "@sluice/inference-svc/models/ledger/record.js";
 import { append, endOf, leftoverSegment, lineOf, openedCall } from "./calls.ts";
 
 let directory: string;
@@ -191,16 +193,70 @@ test("a file is kept until the ends of all calls begun in it are delivered", asy
   const before = files();
   expect(before.length).toBe(2);
   await deliverAll(reader);
-  expect(files()).toEqual(before);
+  expect(files().filter((name) => name.endsWith(".log"))).toEqual(before);
   append(spool, endOf(call));
   expect(spool.segments.length).toBe(2);
   const portion = (await reader.read(500)) as SpoolPortion;
   expect(spool.segments.length).toBe(2);
   reader.advance(portion);
-  await eventually(() => files().length === 1);
-  expect(files()).toEqual(before.slice(-1));
+  const [, last = ""] = before;
+  await eventually(() => files().length === 2);
+  expect(files()).toEqual([last, `${last}.delivered`]);
   await reader.close();
   await spool.close(true);
+  expect(files()).toEqual([]);
+});
+
+test("a marked file is read on behind its mark, with the calls that began before it", async () => {
+  const spool = spoolIn(directory);
+  const reader = new SpoolReader(spool, () => {});
+  const [done, under, next] = [openedCall(), openedCall(), openedCall()];
+  append(spool, lineOf(done), lineOf(under), endOf(done));
+  expect((await deliverAll(reader)).length).toBe(1);
+  append(spool, endOf(under));
+  append(spool, lineOf(next), endOf(next));
+  await reader.close();
+  await spool.close(false);
+  const [file = "", mark = ""] = files();
+  expect(mark).toBe(`${file}.delivered`);
+  const idsOf = (records: readonly string[]) => records.map((text) => (JSON.parse(text) as CallStart).turnId);
+  const readFrom = async (bytes: number): Promise<readonly string[]> => {
+    const copy = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+    cpSync(join(directory, file), join(copy, file));
+    const marked = new DeliveryMark();
+    marked.note(join(copy, file), bytes);
+    marked.close();
+    const again = spoolIn(copy);
+    const other = new SpoolReader(again, () => {});
+    const records = await deliverAll(other);
+    await other.close();
+    await again.close(true);
+    expect(readdirSync(copy)).toEqual([]);
+    rmSync(copy, { recursive: true });
+    return idsOf(records);
+  };
+  const delivered = readFileSync(join(directory, mark)).readUInt32BE(0);
+  expect(await readFrom(delivered)).toEqual([under.turnId, next.turnId]);
+  expect(await readFrom(delivered + 1)).toEqual([under.turnId, next.turnId]);
+  expect(await readFrom(1e9)).toEqual([]);
+  writeFileSync(join(directory, mark), "no mark");
+  const again = spoolIn(directory);
+  expect(again.segments[0]?.delivered).toBe(0);
+  await again.close(true);
+  expect(files()).toEqual([]);
+});
+
+test("a mark is removed with its file, and one without a file by the next start", async () => {
+  const spool = spoolIn(directory);
+  const reader = new SpoolReader(spool, () => {});
+  append(spool, lineOf(openedCall()));
+  await deliverAll(reader);
+  expect(files().length).toBe(2);
+  await reader.close();
+  await spool.close(false);
+  rmSync(join(directory, files()[0] as string));
+  const next = spoolIn(directory);
+  await next.close(true);
   expect(files()).toEqual([]);
 });
 

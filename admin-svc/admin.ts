@@ -9,6 +9,7 @@ import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_
 import { ProviderService } from "@sluice/proto/gen/sluice/admin/v1/provider_service_pb.js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { ViewService } from "@sluice/proto/gen/sluice/admin/v1/view_service_pb.js";
 import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { type SinkSettings, noSinks } from "@sluice/proto/config/sinks/sinks.js";
@@ -42,6 +43,7 @@ import { providerService } from "./service/provider.ts";
 import { Reports } from "./service/reports/reports.ts";
 import { RetentionWorker } from "./service/retention-worker.ts";
 import { sessionService } from "./service/session.ts";
+import { viewService } from "./service/view.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
@@ -229,6 +231,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
       router.service(UsageService, usageService(deps));
       router.service(WorkspaceService, workspaceService(deps));
       router.service(AuditService, auditService(deps));
+      router.service(ViewService, viewService(deps));
     },
   });
 }

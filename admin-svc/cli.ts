@@ -34,6 +34,7 @@ import { type SecretInput, readSecretLine } from "./cli/secret-line.ts";
 import { type AdminTerminal, type Commands, type Program, findAuthor, takeOption } from "./cli/terminal.ts";
 import { sessions } from "./cli/sessions.ts";
 import { usage } from "./cli/usage.ts";
+import { views } from "./cli/views.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
 import { ConfigError } from "@sluice/proto/lib/process/environment.js";
@@ -52,6 +53,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   usage,
   sessions,
   workspaces,
+  views,
   providers,
   ledger,
   audit,

@@ -4,6 +4,7 @@ import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_servi
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { ViewService } from "@sluice/proto/gen/sluice/admin/v1/view_service_pb.js";
 import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 
 export const administrationServices = [
@@ -13,4 +14,5 @@ export const administrationServices = [
   UsageService,
   WorkspaceService,
   AuditService,
+  ViewService,
 ] as const;

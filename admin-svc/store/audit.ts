@@ -35,7 +35,8 @@ export interface AuditEntry {
   readonly after?: object;
 }
 
-const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
+/** Name of the author in the audit log. */
+export const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
 
 /** Fields with different values in two states of a row, with both values. Timestamps of the change do not count. */
 export function changedFields<Row extends object>(before: Row, after: Row): { before: object; after: object } {

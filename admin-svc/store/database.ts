@@ -39,7 +39,15 @@ import type {
   UsageCubeTable,
   LedgerTable,
 } from "./tables/ledger.ts";
-import type { AlertsTable, CapturedContentsTable, ConsoleSessionsTable, ExportCursorsTable } from "./tables/console.ts";
+import type {
+  AlertRuleEventsTable,
+  AlertRulesTable,
+  AlertsTable,
+  CapturedContentsTable,
+  ConsoleSessionsTable,
+  ExportCursorsTable,
+  ViewsTable,
+} from "./tables/console.ts";
 
 export interface Database {
   workspaces: WorkspacesTable;
@@ -78,6 +86,9 @@ export interface Database {
   budget_processes: BudgetProcessesTable;
   console_sessions: ConsoleSessionsTable;
   alerts: AlertsTable;
+  alert_rules: AlertRulesTable;
+  alert_rule_events: AlertRuleEventsTable;
+  views: ViewsTable;
   export_positions: ExportCursorsTable;
   captured_contents: CapturedContentsTable;
   stored_providers: StoredProvidersTable;

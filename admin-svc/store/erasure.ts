@@ -46,6 +46,11 @@ export async function eraseEndUser(
       .where("external_user", "=", user)
       .executeTakeFirst();
     await deleteContentsOfUser(transaction, workspaceId, user);
+    await transaction
+      .deleteFrom("views")
+      .where("workspace_id", "=", workspaceId)
+      .where(filtersUser(sql`query`, user))
+      .execute();
     const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,
@@ -58,6 +63,10 @@ export async function eraseEndUser(
     return erased;
   });
 }
+
+/** Whether the query of a view filters by the end user. */
+const filtersUser = (query: RawBuilder<unknown>, user: string): RawBuilder<boolean> => sql<boolean>`
+  position(${`&${new URLSearchParams({ user }).toString()}&`}::text in '&' || (${query}) || '&') > 0`;
 
 /** Days in UTC with records. */
 async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<readonly string[]> {
@@ -117,6 +126,7 @@ async function eraseInAudit(database: Kysely<Database>, workspaceId: string, use
     where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasureAction} and (
       (action like 'end-users.%' and target = ${user})
       or before ->> 'external_user' = ${user} or after ->> 'external_user' = ${user}
+      or (action like 'views.%' and (${filtersUser(sql`before ->> 'query'`, user)} or ${filtersUser(sql`after ->> 'query'`, user)}))
     )
     returning sequence, (extract(epoch from erased_at) * 1000000)::bigint as at`.execute(database);
   const sequences = rows.map(({ sequence }) => Number(sequence)).sort((one, other) => one - other);

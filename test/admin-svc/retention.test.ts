@@ -128,9 +128,11 @@ describe("an erased end user", () => {
     for (const name of [user, other]) await admin("end-users", "create", name);
     await admin("end-users", "deactivate", user);
     for (const name of [user, other]) await admin("keys", "create", "--name", "k", "--external-user", name);
+    for (const name of [user, other]) await admin("views", "put", `of ${name.length}`, `tab=errors&user=${name}`);
     const { code, stdout } = await admin("end-users", "erase", user, "--json");
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ records: 4, keys: 1, entries: 3, registered: true });
+    expect(JSON.parse(stdout)).toEqual({ records: 4, keys: 1, entries: 4, registered: true });
+    expect(JSON.parse((await admin("views", "list", "--json")).stdout)).toHaveLength(1);
     expect(await everything()).not.toContain(user);
     expect(await everything()).toContain(other);
     const rows = await installation.database

@@ -242,6 +242,18 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       await expectFailure(await send("GET", "/end-users"), 403);
     });
 
+    test("saves, lists and deletes a view of the explorer", async () => {
+      const path = "/views/What%20fails";
+      for (const status of [201, 200]) {
+        const put = await manage("PUT", path, { query: "tab=errors" });
+        expect([put.status, validate("PutViewAnswer", await put.json())]).toEqual([status, []]);
+      }
+      expect(validate("ViewList", await (await manage("GET", "/views")).json())).toEqual([]);
+      expect(validate("DeletedView", await (await manage("DELETE", path)).json())).toEqual([]);
+      await expectFailure(await manage("DELETE", path), 404);
+      await expectFailure(await manage("PUT", path, { query: "a b" }), 400);
+    });
+
     test("updates an end user", async () => {
       const updated: unknown = await (await manage("PATCH", "/end-users/employee_123", { is_active: false })).json();
       expect(validate("EndUserAnswer", updated)).toEqual([]);

@@ -120,6 +120,9 @@ describe("the published document", () => {
       "get /guardrails/by-external-id/{external_id}": administration,
       "put /workspaces/by-external-id/{external_id}": "200 201 400 401 403 409 500",
       "get /workspaces/by-external-id/{external_id}": administration,
+      "get /views": "200 400 401 403 422 429 500",
+      "put /views/{name}": "200 201 400 401 403 404 409 500",
+      "delete /views/{name}": administration,
       "get /audit": report,
       "get /audit/verify": report,
     });

@@ -14,6 +14,7 @@ import { remoteKeys } from "./keys.ts";
 import { remoteProviders } from "./providers.ts";
 import { type Column, recordTable } from "./print.ts";
 import { findRemoteWorkspace } from "./references.ts";
+import { remoteViews } from "./views.ts";
 
 const workspaceColumns: readonly Column[] = [
   ["NAME", "name"],
@@ -111,6 +112,7 @@ export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   guardrails: remoteGuardrails,
   "end-users": remoteEndUsers,
   workspaces,
+  views: remoteViews,
   providers: remoteProviders,
   audit,
   calls: remoteCalls,

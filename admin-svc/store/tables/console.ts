@@ -79,3 +79,54 @@ export interface CapturedContentsTable {
   /** Ciphertext and authentication tag. */
   sealed: Buffer;
 }
+
+/** A saved view of the explorer. */
+export interface ViewsTable {
+  workspace_id: string;
+  /** Unique in the workspace. */
+  name: string;
+  /** Query of the explorer's address, percent-encoded. */
+  query: string;
+  /** Actor of the audit log. */
+  created_by: string;
+  created_at: GeneratedTimestamp;
+  updated_at: ColumnType<Date, never, Date>;
+}
+
+/** An alert on a view, with the outcome of its last check. */
+export interface AlertRulesTable {
+  workspace_id: string;
+  /** Unique in the workspace. */
+  name: string;
+  /** Names the rule in alerts: another one with the same name is another rule. */
+  id: Generated<string>;
+  settings: JSONColumnType<JsonObject>;
+  /** Actor of the audit log. */
+  created_by: string;
+  created_at: GeneratedTimestamp;
+  updated_at: ColumnType<Date, never, Date>;
+  is_firing: Generated<boolean>;
+  firing_since: Date | null;
+  /** Beginning of the time without the condition while the rule fires. */
+  calm_since: Date | null;
+  /** Times that it fired. */
+  episode: Generated<number>;
+  /** Figure of the last check. */
+  value: number | null;
+  checked_at: Date | null;
+  /** Why the last check failed, or a channel is not reached. */
+  last_error: string | null;
+  /** The next check, or the time at which the running one counts as lost. */
+  due_at: Generated<Date>;
+}
+
+/** The history of an alert on a view. */
+export interface AlertRuleEventsTable {
+  id: Generated<string>;
+  rule_id: string;
+  workspace_id: string;
+  at: Date;
+  type: "fired" | "cleared" | "test";
+  value: number | null;
+  threshold: number;
+}

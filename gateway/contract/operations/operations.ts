@@ -12,6 +12,7 @@ import { messageOperations } from "./messages.ts";
 import { providerOperations } from "@sluice/proto/contract/operations/providers.js";
 import { responseOperations } from "./responses.ts";
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
+import { viewOperations } from "@sluice/proto/contract/operations/views.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
 
 /** Operations whose answer is a JSON object about records or the catalogue. */
@@ -24,6 +25,7 @@ export const recordOperations = {
   ...endUserOperations,
   ...workspaceOperations,
   ...auditOperations,
+  ...viewOperations,
 };
 
 export const operations = {

@@ -328,3 +328,11 @@ export const providerTestExample = {
       "provider answered 401; the key is not valid there: check `api_keys` and the variables that they name, or the identity",
   },
 } as const;
+
+export const viewExample = {
+  name: "Failures of acme/large",
+  query: "tab=errors&last=24h&model=acme%2Flarge",
+  created_by: "ada@example.com",
+  created_at: "2026-09-16T12:00:00.000Z",
+  updated_at: "2026-09-16T12:00:00.000Z",
+} as const;

@@ -165,7 +165,27 @@ models:
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await open();
     await page.getByRole("button", { name: "Remove What fails" }).click();
-    await page.getByText("None yet in this browser.").waitFor();
+    await page.getByText("No saved views in this workspace.").waitFor();
+  });
+
+  test("views that an earlier build kept in the browser are offered once, and moved to the workspace", async () => {
+    const page = await follow(link("Explorer"));
+    const { data: session } = (await (await page.request.get("/console/api/session")).json()) as {
+      readonly data: { readonly workspace: { readonly id: string } };
+    };
+    const kept = JSON.stringify([
+      { name: "By key", address: "/console/explorer?by=key" },
+      { name: "Elsewhere", address: "https://example.com" },
+    ]);
+    const storageName = JSON.stringify(`sluice-views ${session.workspace.id}`);
+    await page.evaluate(`localStorage.setItem(${storageName}, ${JSON.stringify(kept)})`);
+    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Move them to the workspace" }).click();
+    await page.getByRole("link", { name: "By key" }).waitFor();
+    await page.getByRole("button", { name: "Move them to the workspace" }).waitFor({ state: "detached" });
+    const listed = await send("/views", installation.managementKey);
+    expect(await listed.json()).toMatchObject({ data: [{ name: "By key", query: "by=key" }] });
+    expect(await page.evaluate(`localStorage.getItem(${storageName})`)).toBe(null);
   });
 
   test("a chart is read and narrowed with the keyboard, and a page is found with Ctrl-K", async () => {

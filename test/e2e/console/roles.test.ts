@@ -58,7 +58,17 @@ const as = (role: string, verb: string, path: string, body?: object) =>
 /** Operations reserved to administrators although they change nothing. */
 const confidential = ["getGenerationContent", "listConfiguredProviders", "findLocalServers"];
 /** The rights of an operator beyond a viewer's, repeated here so that a slip in the contract shows. */
-const operated = ["createKey", "putKey", "updateKey", "rotateKey", "deleteKey", "testProvider", "tryGuardrail"];
+const operated = [
+  "createKey",
+  "putKey",
+  "updateKey",
+  "rotateKey",
+  "deleteKey",
+  "testProvider",
+  "tryGuardrail",
+  "putView",
+  "deleteView",
+];
 
 const all = Object.entries<Operation>({ ...recordOperations, dryRunResponse });
 

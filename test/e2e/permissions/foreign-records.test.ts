@@ -104,6 +104,7 @@ console:
     providers: absentName,
     external_id: absentName,
     user: absentName,
+    views: absentName,
     session: absentName,
     generation: foreign["generation"]?.replace(/.{6}$/, "000000") ?? "",
     request: foreign["request"]?.replace(/.{6}$/, "000000") ?? "",
@@ -126,6 +127,7 @@ async function foreignRecords(): Promise<Names> {
   await administer(installation, "PUT", `/keys/by-external-id/${foreignName}`, { name: foreignName });
   await administer(installation, "PUT", `/workspaces/by-external-id/${foreignName}`, { name: foreignName });
   await administer(installation, "POST", "/end-users", { user: foreignName });
+  await administer(installation, "PUT", `/views/${foreignName}`, { query: `user=${foreignName}` });
   const turn = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${installation.apiKey}`, "content-type": "application/json" },
@@ -141,6 +143,7 @@ async function foreignRecords(): Promise<Names> {
     providers: foreignName,
     external_id: foreignName,
     user: foreignName,
+    views: foreignName,
     session: foreignName,
     generation: generation ?? "",
     request: request ?? "",
@@ -231,9 +234,14 @@ function comparable({ status, text }: Answer, isRead: boolean): string {
 /** Everything of the default workspace that an operation could change. */
 const snapshot = () =>
   Promise.all(
-    ["/keys?include_disabled=true", "/guardrails", "/guardrails/assignments/keys", "/end-users", "/workspaces"].map(
-      async (path) => (await owner({ method: "GET", path })).text,
-    ),
+    [
+      "/keys?include_disabled=true",
+      "/guardrails",
+      "/guardrails/assignments/keys",
+      "/end-users",
+      "/views",
+      "/workspaces",
+    ].map(async (path) => (await owner({ method: "GET", path })).text),
   );
 
 describe.each(Object.keys(callers))("as %s of another workspace", (name) => {

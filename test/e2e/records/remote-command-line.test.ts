@@ -139,6 +139,16 @@ describe.each([
     expect((await admin("audit", "verify")).code).toBe(0);
   });
 
+  test("saves a view of the explorer, lists and deletes it", async () => {
+    expect((await admin("views", "put", named("errors"), "tab=errors")).stdout).toBe(`${named("errors")} made\n`);
+    expect((await admin("views", "put", named("errors"), "tab=errors")).stdout).toBe(
+      `${named("errors")} was so already\n`,
+    );
+    expect((await admin("views", "list")).stdout).toMatch(new RegExp(`${named("errors")} .* tab=errors`));
+    expect((await admin("views", "delete", named("errors"))).stdout).toBe(`${named("errors")} deleted\n`);
+    expect(await admin("views", "delete", named("errors"))).toMatchObject({ code: 1 });
+  });
+
   test("lists calls, shows one, and sums usage over time", async () => {
     const { key, hash } = await make("calling");
     const answer = await fetch(`${installation.baseUrl}/responses`, {

@@ -1,0 +1,83 @@
+/** Saved views of the explorer: bodies and answers of their operations. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type View, ViewSchema } from "../../gen/sluice/admin/v1/view_service_pb.ts";
+import { instant } from "../../lib/time/instant.ts";
+import type { JsonObject } from "../../lib/validation/fields.ts";
+import { type Shape, described, named, object, string } from "../../lib/validation/shape.ts";
+import { checkName, hasSurroundingSpace } from "../../lib/validation/text.ts";
+import { jsonCodec } from "../codec/codec.ts";
+import { deleted, pageQuery, pageShape, putOutcome, time } from "./record-shapes.ts";
+
+/** Maximum number of saved views of a workspace. */
+export const maxViews = 200;
+/** Views of a page when no limit is given. */
+export const defaultViewPage = 100;
+
+const maxName = 64;
+
+/** The name of a record that is addressed by it. */
+export const addressedName: Shape<string> = {
+  check(value, path, problems) {
+    if (typeof value !== "string") return problems.add(path, "must be a string");
+    checkName(path, value, maxName, problems);
+    if (hasSurroundingSpace(value)) problems.add(path, "must not begin or end with white space");
+  },
+  schema: () => ({ type: "string", minLength: 1, maxLength: maxName, pattern: "^[^\\x00]*$" }),
+};
+
+/** The query of an address: what a browser leaves as it is. */
+export const viewQueryText = string({
+  max: 4_096,
+  pattern: {
+    form: /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*$/,
+    message: "must be the percent-encoded query of an address, without its question mark",
+  },
+});
+
+const viewName = described(addressedName, "Its name, unique in the workspace; case-sensitive.");
+const query = described(
+  viewQueryText,
+  "Query of the explorer's address, percent-encoded, such as `tab=errors&model=acme%2Flarge`; empty for the explorer as it opens.",
+);
+
+export const view = named(
+  "View",
+  object(
+    {
+      name: viewName,
+      query,
+      created_by: described(
+        string(),
+        "Who made it: e-mail address of a person, hash of a management key, or name of a program.",
+      ),
+      created_at: described(time, "When it was made."),
+      updated_at: described(time, "When its query was last changed."),
+    },
+    {
+      required: ["name", "query", "created_by", "created_at", "updated_at"],
+      description: "A saved view of the explorer.",
+    },
+  ),
+);
+
+export const viewSettings = named("ViewSettings", object({ query }, { required: ["query"], strict: true }));
+
+export const viewList = named("ViewList", pageShape(view));
+
+export const viewListQuery = object(pageQuery(defaultViewPage), { strict: true });
+
+export const putViewAnswer = named(
+  "PutViewAnswer",
+  object({ data: view, ...putOutcome }, { required: ["data", ...Object.keys(putOutcome)] }),
+);
+
+export const deletedView = named("DeletedView", deleted);
+
+/** A view as it is given, over gRPC and on the command line. */
+export const newView = object({ name: viewName, query }, { required: ["name", "query"] });
+
+const times = { toMessage: timestampFromDate, toJson: instant };
+const record = jsonCodec(ViewSchema, { conversions: { created_at: times, updated_at: times } });
+
+/** A view in the form of answers. */
+export const toViewJson = (message: View): JsonObject => ({ query: "", ...record.json(message) });

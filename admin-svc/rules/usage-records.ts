@@ -2,7 +2,7 @@
  * Checks usage records and budget reservations before they are stored. A batch with an invalid record is refused as a whole, and its sender
  * repeats the records one by one.
  */
-import { type DescMessage, type JsonValue, type MessageShape, fromJson } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/records/usage.js";
 import {
   type RaiseBudgetRequest,
@@ -17,6 +17,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { maxTags, tagNameProblem, tagValueProblem } from "@sluice/proto/lib/turns/tags.js";
 import { type Problems, throwProblems } from "@sluice/proto/lib/validation/problems.js";
+import { type Recorded, RecordReader } from "./record-reader.ts";
 
 const maxRecords = 500;
 const maxText = 1_024;
@@ -29,31 +30,47 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 const amountRule = "must be a decimal of at most 12 places";
 
-const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
+const callTexts = [
+  "instance",
+  "keyHash",
+  "generationId",
+  "requestId",
+  "model",
+  "provider",
+  "upstreamModel",
+  "serviceTier",
+  "door",
+  "user",
+  "sessionId",
+  "finishReason",
+] as const;
 
 export interface ParsedRecords {
-  readonly records: readonly UsageRecord[];
-  readonly turns: readonly TurnRecord[];
+  readonly records: readonly Recorded<UsageRecord>[];
+  readonly turns: readonly Recorded<TurnRecord>[];
 }
+
+const callReader = new RecordReader(UsageRecordSchema);
+const turnReader = new RecordReader(TurnRecordSchema);
 
 /** @throws Fault INVALID_REQUEST with every problem */
 export function parseUsageRecords({
   recordsJson,
   turnsJson,
 }: Pick<RecordUsageRequest, "recordsJson" | "turnsJson">): ParsedRecords {
-  const records: UsageRecord[] = [];
-  const turns: TurnRecord[] = [];
+  const records: Recorded<UsageRecord>[] = [];
+  const turns: Recorded<TurnRecord>[] = [];
   throwProblems((problems) => {
     const count = recordsJson.length + turnsJson.length;
     if (count === 0) problems.add("records_json", "at least 1 record");
     if (count > maxRecords) return problems.add("records_json", `at most ${maxRecords} records`);
     for (const [index, json] of recordsJson.entries()) {
-      const record = recordOf(UsageRecordSchema, json, `records_json.${index}`, problems);
+      const record = readRecord(callReader, json, `records_json.${index}`, problems);
       if (record) checkRecord(record, `records_json.${index}`, problems);
       if (record) records.push(record);
     }
     for (const [index, json] of turnsJson.entries()) {
-      const turn = recordOf(TurnRecordSchema, json, `turns_json.${index}`, problems);
+      const turn = readRecord(turnReader, json, `turns_json.${index}`, problems);
       if (turn) checkTurn(turn, `turns_json.${index}`, problems);
       if (turn) turns.push(turn);
     }
@@ -61,41 +78,47 @@ export function parseUsageRecords({
   return { records, turns };
 }
 
-/**
- * Ignores fields of a newer process. The last value of a repeated name counts: `fromJsonString`, which refuses repeated names, searches for them character
- * by character in each record, a tenth of the processor time of admin-svc (`node test/dist/campaigns/bench/records.js`, 2026-11-27).
- * @returns undefined for JSON without the form of the record; the caller reports it
- */
-function recordOf<Desc extends DescMessage>(
-  schema: Desc,
+/** @returns undefined for JSON without the form of the record; the caller reports it */
+function readRecord<Desc extends DescMessage>(
+  reader: RecordReader<Desc>,
   json: Uint8Array,
   path: string,
   problems: Problems,
-): MessageShape<Desc> | undefined {
+): Recorded<MessageShape<Desc>> | undefined {
   try {
-    const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
-    return fromJson(schema, JSON.parse(text) as JsonValue, { ignoreUnknownFields: true });
+    return reader.read(json);
   } catch {
-    problems.add(path, `must be a ${schema.name} in JSON`);
+    problems.add(path, `must be a ${reader.schema.name} in JSON`);
     return undefined;
   }
 }
 
-function checkRecord(record: UsageRecord, path: string, problems: Problems): void {
-  for (const name of ["turnId", "bootId", "workspaceId"] as const) {
-    if (!uuid.test(record[name])) problems.add(`${path}.${name}`, "must be a UUID");
-  }
-  for (const name of texts)
-    if (!isStorable(record[name])) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
-  for (const name of ["user", "sessionId", "finishReason"] as const) {
+function checkRecord(record: Recorded<UsageRecord>, path: string, problems: Problems): void {
+  const { attempt = 0 } = record;
+  for (const name of ["turnId", "bootId", "workspaceId"] as const) checkUuid(record[name], `${path}.${name}`, problems);
+  for (const name of callTexts) {
     if (!isStorable(record[name] ?? "")) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
   }
+  checkFigures(record, path, problems);
   if (!taskWord.test(record.task ?? "other")) problems.add(`${path}.task`, "must be a word");
-  if (record.attempt < 1 || record.attempt > 32_767) problems.add(`${path}.attempt`, "must be between 1 and 32767");
-  if (record.httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
-  if (record.costUsd !== undefined && !decimal.test(record.costUsd)) {
-    problems.add(`${path}.costUsd`, "must be a decimal of at most 12 places");
-  }
+  if (attempt < 1 || attempt > 32_767) problems.add(`${path}.attempt`, "must be between 1 and 32767");
+  if (record.costUsd !== undefined && !decimal.test(record.costUsd)) problems.add(`${path}.costUsd`, amountRule);
+}
+
+function checkUuid(id: string | undefined, path: string, problems: Problems): void {
+  if (!uuid.test(id ?? "")) problems.add(path, "must be a UUID");
+}
+
+/** Largest time of a Date, in milliseconds. */
+const maxTimeMs = 8_640_000_000_000_000;
+
+function checkFigures(
+  { httpStatus = 0, openedAtMs = 0 }: Pick<Recorded<UsageRecord>, "httpStatus" | "openedAtMs">,
+  path: string,
+  problems: Problems,
+): void {
+  if (httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
+  if (!(Math.abs(Number(openedAtMs)) <= maxTimeMs)) problems.add(`${path}.openedAtMs`, "must be a time");
 }
 
 /** Texts up to this length fit into an index, with four bytes for each character. */
@@ -117,18 +140,16 @@ const turnTexts = [
   "sessionId",
 ] as const;
 
-function checkTurn(turn: TurnRecord, path: string, problems: Problems): void {
-  for (const name of ["bootId", "workspaceId"] as const) {
-    if (!uuid.test(turn[name])) problems.add(`${path}.${name}`, "must be a UUID");
-  }
+function checkTurn(turn: Recorded<TurnRecord>, path: string, problems: Problems): void {
+  for (const name of ["bootId", "workspaceId"] as const) checkUuid(turn[name], `${path}.${name}`, problems);
   for (const name of turnTexts) {
     if (!isStorable(turn[name] ?? "", maxIndexed)) {
       problems.add(`${path}.${name}`, `at most ${maxIndexed} characters, no NUL`);
     }
   }
-  if (turn.sequence === 0n) problems.add(`${path}.sequence`, "must be at least 1");
-  if (turn.httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
-  if (turn.count > maxCount) problems.add(`${path}.count`, `must be at most ${maxCount}`);
+  checkFigures(turn, path, problems);
+  if (Number(turn.sequence ?? 0) === 0) problems.add(`${path}.sequence`, "must be at least 1");
+  if ((turn.count ?? 0) > maxCount) problems.add(`${path}.count`, `must be at most ${maxCount}`);
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */

@@ -5,7 +5,7 @@ import type { Database } from "../database.ts";
 import type { RecordedTags } from "../tables/usage.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { type HeldAccounts, nameOfCall } from "./ledger-rows.ts";
-import type { TurnCall, WholeTurn } from "./whole-turns.ts";
+import type { TurnCall, WholeTurn } from "./whole-turn.ts";
 
 /** New calls of a key on a day in UTC. */
 export interface SpentOnDay {

@@ -8,7 +8,8 @@ import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 import { preparedAs } from "../postgres/prepared.ts";
 import { withdrawRows } from "./ledger-sums.ts";
-import { type LedgerColumn, type LedgerRow, type WholeTurn, nameColumns } from "./whole-turns.ts";
+import { arrayOfColumn, ledgerColumns, typeOfColumn } from "./ledger-columns.ts";
+import type { WholeTurn } from "./whole-turn.ts";
 
 /** The stored rows that concern a batch. */
 export interface Stored {
@@ -114,62 +115,8 @@ async function withNewNames(
   return ids;
 }
 
-/** Types of the columns of `ledger`; `written` comes from the statement. */
-const columnTypes: Readonly<Record<LedgerColumn, string>> = {
-  opened_at: "timestamptz",
-  cost_pico: "bigint",
-  call_sequence: "bigint",
-  turn_id: "uuid",
-  workspace: "integer",
-  key: "integer",
-  boot: "integer",
-  instance: "integer",
-  door: "integer",
-  operation: "integer",
-  outcome: "integer",
-  model: "integer",
-  provider: "integer",
-  upstream_model: "integer",
-  service_tier: "integer",
-  task: "integer",
-  finish_reason: "integer",
-  call_status: "integer",
-  error_type: "integer",
-  provider_error: "integer",
-  guardrail: "integer",
-  rule: "integer",
-  duration_ms: "integer",
-  first_ms: "integer",
-  call_after_ms: "integer",
-  call_ms: "integer",
-  call_first_ms: "integer",
-  input_tokens: "integer",
-  cached_tokens: "integer",
-  cache_write_tokens: "integer",
-  output_tokens: "integer",
-  reasoning_tokens: "integer",
-  requests: "integer",
-  attempts: "smallint",
-  attempt: "smallint",
-  last_attempt: "smallint",
-  http_status: "smallint",
-  call_http_status: "smallint",
-  streamed: "boolean",
-  is_estimated: "boolean",
-  is_requested_model: "boolean",
-  generation_id: "text",
-  request_id: "text",
-  requested_model: "text",
-  provider_code: "text",
-  user: "text",
-  session_id: "text",
-  trace_id: "text",
-  calls: "jsonb",
-  tags: "jsonb",
-};
-const columns = Object.keys(columnTypes) as LedgerColumn[];
-const columnList = sql.join(columns.map((column) => sql.ref(column)));
-const named: ReadonlySet<LedgerColumn> = new Set(nameColumns);
+const columns = Object.values(ledgerColumns);
+const columnList = sql.join(Object.keys(ledgerColumns).map((column) => sql.ref(column)));
 
 /** Accounts of tags that reservations named, by the names of their calls as `nameOfCall` gives them. */
 export type HeldAccounts = ReadonlyMap<string, RecordedTags>;
@@ -183,17 +130,13 @@ export async function insertRows(
   whole: readonly WholeTurn[],
   ids: ReadonlyMap<string, number>,
 ): Promise<HeldAccounts> {
-  const arrays = columns.map((column) => {
-    const values = whole.map(({ row }) => row[column]);
-    const elements = named.has(column) ? values.map((name) => ids.get(name as string)) : values;
-    return sql`${arrayLiteral(elements)}::${sql.raw(columnTypes[column])}[]`;
-  });
+  const arrays = columns.map((column) => sql`${arrayOfColumn(column, whole, ids)}::${sql.raw(typeOfColumn(column))}[]`);
   const calls = whole.flatMap((each) => each.calls);
   const [turnIds, attempts] = [calls.map(({ record }) => record.turn_id), calls.map(({ record }) => record.attempt)];
   const { rows } = await sql<{ turn_id: string; attempt: number; tags: RecordedTags }>`${preparedAs("insert_ledger")}
     with released as (
       delete from budget_reservations as held
-      using unnest(${arrayLiteral(turnIds)}::uuid[], ${arrayLiteral(attempts)}::smallint[]) as ended (turn_id, attempt)
+      using unnest(${turnIds}::uuid[], ${attempts}::smallint[]) as ended (turn_id, attempt)
       where held.turn_id = ended.turn_id and held.attempt = ended.attempt
       returning held.turn_id, held.attempt, held.tags
     ),
@@ -203,18 +146,6 @@ export async function insertRows(
     )
     select turn_id, attempt, tags from released where tags is not null`.execute(transaction);
   return new Map(rows.map((row) => [nameOfCall(row), row.tags]));
-}
-
-type Element = LedgerRow[LedgerColumn];
-
-/** An array in the syntax of Postgres; null if no element has a value. */
-const arrayLiteral = (elements: readonly Element[]): string | null =>
-  elements.every((element) => element === undefined) ? null : `{${elements.map(elementLiteral).join(",")}}`;
-
-function elementLiteral(element: Element): string {
-  if (element === undefined) return "NULL";
-  if (typeof element !== "string") return String(element);
-  return `"${/["\\]/.test(element) ? element.replace(/["\\]/g, String.raw`\$&`) : element}"`;
 }
 
 /**

@@ -6,7 +6,9 @@ import { hasNumber } from "./delivered-numbers.ts";
 import { dayNumber } from "./batch-spending.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
-import { type DividedBatch, type WholeTurn, namesOfBatch } from "./whole-turns.ts";
+import { namesOfBatch } from "./ledger-columns.ts";
+import type { WholeTurn } from "./whole-turn.ts";
+import type { DividedBatch } from "./whole-turns.ts";
 
 export interface SortedBatch {
   /** New turns, which become rows of the ledger. */

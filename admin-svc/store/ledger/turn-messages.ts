@@ -2,42 +2,45 @@
 import { create } from "@bufbuild/protobuf";
 import { toTurnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/generations.js";
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
-import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { CallOperation, TurnOutcome, type TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { callOperations, toOperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { readRecordedTags, tagsText } from "@sluice/proto/lib/turns/tags.js";
+import type { Recorded } from "../../rules/record-reader.ts";
 import type { TurnRow } from "./generations.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 
-export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
-  generation_id: record.generationId,
-  key_hash: record.keyHash,
-  workspace_id: record.workspaceId,
-  boot_id: record.bootId,
-  sequence: record.sequence.toString(),
-  instance: record.instance,
-  request_id: record.requestId,
-  opened_at: new Date(Number(record.openedAtMs)),
-  duration_ms: record.durationMs,
+/** Fields with their default may be absent. */
+export const toTurnRow = (record: Recorded<TurnRecord>): NewTurnRecord => ({
+  generation_id: record.generationId ?? "",
+  key_hash: record.keyHash ?? "",
+  workspace_id: record.workspaceId ?? "",
+  boot_id: record.bootId ?? "",
+  sequence: String(record.sequence ?? 0),
+  instance: record.instance ?? "",
+  request_id: record.requestId ?? "",
+  opened_at: new Date(Number(record.openedAtMs ?? 0)),
+  duration_ms: record.durationMs ?? 0,
   first_ms: record.firstMs ?? null,
   door: record.door || "responses",
-  operation: toOperationWord(record.operation) ?? "turn",
+  operation: toOperationWord(record.operation ?? CallOperation.UNSPECIFIED) ?? "turn",
   requested_model: record.model || null,
   // An unknown outcome of a newer process counts as failed.
-  outcome: toTurnOutcomeWord(record.outcome) ?? "failed",
-  http_status: record.httpStatus,
+  outcome: toTurnOutcomeWord(record.outcome ?? TurnOutcome.UNSPECIFIED) ?? "failed",
+  http_status: record.httpStatus ?? 0,
   error_type: record.errorType || null,
   provider_error: record.providerError || null,
   provider_code: record.providerCode || null,
   guardrail_id: record.guardrailId || null,
   rule: record.rule || null,
-  streamed: record.streamed,
+  streamed: record.streamed ?? false,
   user: record.user ?? null,
   session_id: record.sessionId ?? null,
   trace_id: record.traceId || null,
-  requests: Math.max(1, record.count),
-  tags: readRecordedTags(record.tags),
-  guardrail_action: filterActions.ofValue(record.guardrailAction)?.word ?? null,
+  requests: Math.max(1, record.count ?? 0),
+  tags: readRecordedTags(record.tags ?? ""),
+  guardrail_action: filterActions.ofValue(record.guardrailAction ?? FilterAction.UNSPECIFIED)?.word ?? null,
 });
 
 export function toGeneration(row: TurnRow): Generation {

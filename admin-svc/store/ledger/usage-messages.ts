@@ -8,6 +8,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { readRecordedTags } from "@sluice/proto/lib/turns/tags.js";
+import type { Recorded } from "../../rules/record-reader.ts";
 import type { UsageRow } from "./usage.ts";
 import type { NewUsageRecord } from "./usage-batch.ts";
 
@@ -23,38 +24,39 @@ const words: ReadonlyMap<AttemptStatus, keyof typeof statuses> = new Map(
   Object.entries(statuses).map(([word, status]) => [status, word as keyof typeof statuses]),
 );
 
-export function toRow(record: UsageRecord): NewUsageRecord {
+/** Fields with their default may be absent. */
+export function toRow(record: Recorded<UsageRecord>): NewUsageRecord {
   const { tokens } = record;
   return {
-    turn_id: record.turnId,
-    attempt: record.attempt,
-    boot_id: record.bootId,
-    sequence: record.sequence.toString(),
-    instance: record.instance,
-    workspace_id: record.workspaceId,
-    key_hash: record.keyHash,
-    generation_id: record.generationId,
-    request_id: record.requestId,
-    opened_at: new Date(Number(record.openedAtMs)),
-    duration_ms: record.durationMs,
-    model: record.model,
-    provider: record.provider,
-    upstream_model: record.upstreamModel,
-    service_tier: record.serviceTier,
+    turn_id: record.turnId ?? "",
+    attempt: record.attempt ?? 0,
+    boot_id: record.bootId ?? "",
+    sequence: String(record.sequence ?? 0),
+    instance: record.instance ?? "",
+    workspace_id: record.workspaceId ?? "",
+    key_hash: record.keyHash ?? "",
+    generation_id: record.generationId ?? "",
+    request_id: record.requestId ?? "",
+    opened_at: new Date(Number(record.openedAtMs ?? 0)),
+    duration_ms: record.durationMs ?? 0,
+    model: record.model ?? "",
+    provider: record.provider ?? "",
+    upstream_model: record.upstreamModel ?? "",
+    service_tier: record.serviceTier ?? "",
     // An unknown status of a newer process counts as lost.
-    status: words.get(record.status) ?? "lost",
-    http_status: record.httpStatus,
-    input_tokens: tokens?.input ?? null,
-    cached_tokens: tokens?.cached ?? null,
-    cache_write_tokens: tokens?.cacheWrite ?? null,
-    output_tokens: tokens?.output ?? null,
-    reasoning_tokens: tokens?.reasoning ?? null,
-    is_estimated: record.isEstimated,
+    status: words.get(record.status ?? AttemptStatus.UNSPECIFIED) ?? "lost",
+    http_status: record.httpStatus ?? 0,
+    input_tokens: tokens ? (tokens.input ?? 0) : null,
+    cached_tokens: tokens ? (tokens.cached ?? 0) : null,
+    cache_write_tokens: tokens ? (tokens.cacheWrite ?? 0) : null,
+    output_tokens: tokens ? (tokens.output ?? 0) : null,
+    reasoning_tokens: tokens ? (tokens.reasoning ?? 0) : null,
+    is_estimated: record.isEstimated ?? false,
     cost_usd: record.costUsd ?? null,
-    streamed: record.streamed,
+    streamed: record.streamed ?? false,
     user: record.user ?? null,
     session_id: record.sessionId ?? null,
-    tags: readRecordedTags(record.tags),
+    tags: readRecordedTags(record.tags ?? ""),
     door: record.door ?? "responses",
     task: record.task ?? null,
     ...purposeOfRecord(record),

@@ -77,15 +77,15 @@ export const callKind = ({ operation, payer }: CallPurpose): CallKind =>
 
 /** The purpose of a call in a record. For an operation or payer added by a newer build, the closest kind decides. */
 export function purposeOfRecord(record: {
-  readonly operation: CallOperation;
-  readonly payer: CallPayer;
-  readonly kind: CallKind;
+  readonly operation?: CallOperation;
+  readonly payer?: CallPayer;
+  readonly kind?: CallKind;
 }): CallPurpose {
-  const fallback = record.kind === CallKind.UNSPECIFIED ? usualPurpose : unknownPurpose;
-  const { operation, payer } = purposeByKind.get(record.kind) ?? fallback;
+  const { operation = CallOperation.UNSPECIFIED, payer = CallPayer.UNSPECIFIED, kind = CallKind.UNSPECIFIED } = record;
+  const closest = purposeByKind.get(kind) ?? (kind === CallKind.UNSPECIFIED ? usualPurpose : unknownPurpose);
   return {
-    operation: toOperationWord(record.operation) ?? operation,
-    payer: payerByNumber.get(record.payer) ?? payer,
+    operation: toOperationWord(operation) ?? closest.operation,
+    payer: payerByNumber.get(payer) ?? closest.payer,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and sees nothing of another's. */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, changedFields, isSame, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -104,6 +105,13 @@ const columnsOf = ({
   ...(requiredTags !== undefined && { required_tags: requiredTags }),
 });
 
+/** Whether budgets for tags count other calls after a change. */
+const countsOthers = ({ tag_budgets: before }: WorkspaceRow, { tagBudgets: after }: WorkspaceSettings): boolean =>
+  after !== undefined && countedTags(before) !== countedTags(after);
+
+const countedTags = (entries: readonly Pick<TagBudgetJson, "tag" | "value">[] | null): string =>
+  JSON.stringify([...new Set(entries?.map(({ tag, value }) => JSON.stringify([tag, value])))].toSorted());
+
 /** Undefined when the name is taken. The creation is the first entry of the workspace's own audit log. */
 export function createWorkspace(
   database: Kysely<Database>,
@@ -146,7 +154,7 @@ export function updateWorkspace(
     if (await isTaken(transaction, name, before.id)) return undefined;
     const row = await transaction
       .updateTable("workspaces")
-      .set({ name, ...columnsOf(change) })
+      .set({ name, ...columnsOf(change), ...(countsOthers(before, change) && { tags_counted_from: sql<Date>`now()` }) })
       .where("id", "=", before.id)
       .returning(columns)
       .executeTakeFirstOrThrow();

@@ -8,6 +8,7 @@ import { CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/l
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Reservation, reserveBudget } from "@sluice/admin-svc/store/ledger/budgets.js";
 import { settleHolds } from "@sluice/admin-svc/store/ledger/holds.js";
+import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { dropOldTagSums } from "@sluice/admin-svc/store/ledger/tag-accounts.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
@@ -15,7 +16,7 @@ import { updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { type Kysely, type KyselyPlugin, sql } from "kysely";
 import { type AdminInstallation, addKey, addWorkspace, openInstallation, testAuthor } from "./installation.ts";
-import { Process, deliver } from "./turns/deliveries.ts";
+import { Process, deliver, startMs } from "./turns/deliveries.ts";
 import { usageRecord } from "./usage.ts";
 
 let installation: AdminInstallation;
@@ -346,6 +347,64 @@ test("the account of a value with an open call stays", async () => {
   await age(workspaceId, 70);
   await dropOldTagSums(database);
   expect(await accountsOf(workspaceId)).toEqual(["old"]);
+});
+
+const dayOf = (at: bigint): string => new Date(Number(at)).toISOString().slice(0, 10);
+
+/** Differences of sums of tags that the check of the ledger names in a workspace. */
+const wrongTagsOf = async (workspaceId: string) => {
+  const { wrongSums } = await ledgerState(installation.database);
+  const ofTags = wrongSums.filter(({ column, owner }) => column === "tag" && owner.startsWith(workspaceId));
+  return ofTags.map(({ owner, day, summedUsd, recordedUsd }) => [
+    owner.slice(workspaceId.length + 1),
+    day,
+    Number(summedUsd),
+    Number(recordedUsd),
+  ]);
+};
+
+/** Delivers a turn of one call with its record. */
+async function deliverTagged(workspaceId: string, keyHash: string, tags: string, fields: Partial<UsageRecord> = {}) {
+  const process = new Process();
+  const common = { generationId: `gen-${randomUUID()}`, workspaceId, keyHash, openedAtMs: BigInt(startMs), tags };
+  await deliver(installation, {
+    calls: [process.call({ ...common, costUsd: "0.25", ...fields })],
+    turns: [process.turn(common)],
+  });
+}
+
+test("the check of the ledger names sums of tags above and below their records", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 9), entry("team", "x", 9)]);
+  const at = { openedAtMs: BigInt(startMs) };
+  const day = dayOf(at.openedAtMs);
+  await deliverTagged(workspaceId, keyHash, "project=a,team=x");
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=b,team=y", at))]);
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "", at))]);
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+  const ofDay = sql`workspace_id = ${workspaceId} and name = 'project'`;
+  await sql`update tag_days set cost_usd = cost_usd + 1 where ${ofDay} and value = 'a'`.execute(database);
+  expect(await wrongTagsOf(workspaceId)).toEqual([
+    ["project", day, 1.5, 0.5],
+    ["project=a", day, 1.25, 0.25],
+  ]);
+  await sql`update tag_days set cost_usd = 0.25 where ${ofDay} and value = 'a'`.execute(database);
+  await sql`delete from tag_days where ${ofDay} and value = 'b'`.execute(database);
+  // The entries hold since today, and earlier records need not be in the sums.
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+  await sql`update workspaces set tags_counted_from = now() - interval '3 days' where id = ${workspaceId}`.execute(
+    database,
+  );
+  expect(await wrongTagsOf(workspaceId)).toEqual([["project", day, 0.25, 0.5]]);
+  // An entry with another limit counts the same calls, and a further value does not.
+  await updateWorkspace(database, testAuthor(workspaceId), {
+    tagBudgets: [entry("project", "*", 5), entry("team", "x", 9)],
+  });
+  expect(await wrongTagsOf(workspaceId)).toHaveLength(1);
+  await updateWorkspace(database, testAuthor(workspaceId), {
+    tagBudgets: [entry("project", "*", 5), entry("team", "y", 9)],
+  });
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
 });
 
 test("a filter of tags that is a blank list is refused", () => {

@@ -4,6 +4,7 @@ import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
 import { ledgerChanges } from "./row-sums.ts";
 import { isOnlyUnsummed, isUnfolded } from "./sums-progress.ts";
+import { wrongTagSums } from "./tag-sums.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of a process start. */
@@ -16,8 +17,8 @@ export interface Gap {
 }
 
 export interface WrongSum {
-  readonly column: "key_hash" | "workspace_id" | "generation_id" | "dimension";
-  /** Hash of the key, id of the workspace, id of the turn, a dimension of the sums by hour and day with its value, or the size of a period of the cube. */
+  readonly column: "key_hash" | "workspace_id" | "tag" | "generation_id" | "dimension";
+  /** Hash of the key, id of the workspace, also with a tag or its name, id of the turn, a dimension of the sums by hour and day with its value, or the size of a period of the cube. */
   readonly owner: string;
   /** A day such as 2026-11-21. */
   readonly day: string;
@@ -62,6 +63,7 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
       const wrongSums = [
         ...(await wrongSumsOf(snapshot, "key_days", "key_hash")),
         ...(await wrongSumsOf(snapshot, "workspace_days", "workspace_id")),
+        ...(await wrongTagSums(snapshot)).map((sum) => ({ ...sum, column: "tag" as const })),
         ...(await wrongTurns(snapshot)),
         ...(await wrongRollups(snapshot)),
         ...(await wrongPeriods(snapshot)),

@@ -166,7 +166,7 @@ export async function addToTagDays(
 /** Days without spending after which a value loses its account: longer than any period of a budget. */
 const usedDays = 62;
 /** Days that sums of accounts are kept, also for budgets that are set again. */
-const keptDays = 400;
+export const keptDays = 400;
 
 /**
  * Removes old sums, except those that a budget without a reset counts, and accounts that nobody uses: those without spending or a reservation for some time and without a

@@ -11,7 +11,7 @@ const grantLock = 7_340_155_301n;
 const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   // The command line records how much of the audit log retention has removed.
   workspaces:
-    "select, insert (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags), update (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags, deleted_at, audit_sequence, audit_hash)",
+    "select, insert (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags), update (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags, tags_counted_from, deleted_at, audit_sequence, audit_hash)",
   audit_log: "select, insert",
   api_keys: "select, insert, update",
   guardrails: "select, insert, update, delete",

@@ -28,6 +28,8 @@ export interface WorkspacesTable {
   model_limits: ModelLimitsColumn;
   /** Budgets for tags of requests; null without any. */
   tag_budgets: ColumnType<TagBudgetJson[] | null, string | null | undefined, string | null>;
+  /** Time of the last change of the tags and values in these. */
+  tags_counted_from: Generated<Date>;
   /** Upper bound of the permissions of its keys; null without lists. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;

@@ -262,6 +262,8 @@ export interface TagDaysTable {
   value: string;
   day: Date;
   cost_usd: string;
+  /** The part of it by calls whose records have lost the tag by an erasure. */
+  unrecorded_usd: Generated<string>;
 }
 
 /** Values of tags with an account of their own by an entry for every value. */
